@@ -1,0 +1,35 @@
+import BraidEngine
+import Foundation
+
+/// One edit in tables of growing size, engine only: policy, editing, rendering, update.
+func engineBenchmark() throws {
+    print("\nengine: one edit, microseconds (median of 5 runs)")
+    let now = "2000-01-01T00:00:00.000Z"
+    let description = try TableDescription(JSONText(parsing: Array(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{"title":"${model.name}"},"editing":"delete","moving":{"to":"anySection"}}]}"#.utf8)))
+    var first: [Double] = []
+    for count in [1_000, 10_000, 100_000, 1_000_000] {
+        let models = try (0..<count).map { try JSONText(parsing: Array(#"{"id":"row-\#($0)","name":"Name of \#($0)"}"#.utf8)) }
+        let table = try description.openingTable(models: [("table", models)])
+        let snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
+        func time(_ command: (Int) -> Command) throws -> Double {
+            try (0..<5).map { _ in
+                var table = table, snapshot = snapshot
+                let edits = 500
+                let start = ContinuousClock.now
+                for number in 0..<edits {
+                    let outcome = try description.binder.applying(command(number), to: table, shown: snapshot, now: now)
+                    (table, snapshot) = (outcome.table, outcome.snapshot)
+                }
+                return (ContinuousClock.now - start) / .microseconds(edits)
+            }.sorted()[2]
+        }
+        let times = try [
+            time { .delete(.at(.displayed(0), row: ($0 * 7919) % (count - 500))) },
+            time { .move(.at(.displayed(0), row: ($0 * 7919) % count), to: .displayed(0), row: ($0 * 104_729) % count) },
+            time { .delete(.id(RowID("row-\($0)"), in: nil)) },
+        ]
+        if first.isEmpty { first = times }
+        let ratios = zip(times, first).map { String(format: "%.1f (%.2fx)", $0, $0 / $1) }
+        print("  \(count) rows: delete \(ratios[0]), move \(ratios[1]), delete by id \(ratios[2])")
+    }
+}

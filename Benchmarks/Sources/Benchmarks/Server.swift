@@ -1,0 +1,186 @@
+import Foundation
+
+/// The release binary on a free port.
+final class Server {
+    let port: Int
+    private let process = Process()
+
+    init(database: String) throws {
+        guard let binary = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] else {
+            throw Fault("run this through Benchmarks/run, which names the server's binary")
+        }
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: binary)
+        process.arguments = ["serve", "--port", "0", "--database", database]
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        var line = Data()
+        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
+        guard let port = String(decoding: line, as: UTF8.self).split(separator: ":").last.flatMap({ Int($0) }) else { throw Fault("the server did not start") }
+        self.port = port
+    }
+
+    func stop() {
+        process.terminate()
+        process.waitUntilExit()
+    }
+}
+
+struct Fault: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// One blocking connection: a request out, its answer in.
+final class Connection {
+    private let descriptor: Int32
+    private var buffer = [UInt8](repeating: 0, count: 1 << 17)
+
+    init(port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+        guard connected == 0 else { throw Fault("cannot connect") }
+        var on: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ request: [UInt8]) throws {
+        guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("send failed") }
+    }
+
+    /// Reads one answer whole; returns its status and the number of its bytes.
+    @discardableResult
+    func receive() throws -> (status: Int, count: Int) {
+        var count = 0
+        var total: Int?
+        while total == nil || count < total! {
+            if count == buffer.count { buffer += [UInt8](repeating: 0, count: buffer.count) }
+            let received = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + count, $0.count - count, 0) }
+            guard received > 0 else { throw Fault("the connection was closed") }
+            count += received
+            if total == nil { total = Self.length(buffer[..<count]) }
+        }
+        return (Int(buffer[9] - 48) * 100 + Int(buffer[10] - 48) * 10 + Int(buffer[11] - 48), count)
+    }
+
+    /// Bytes of head and body, once the head is whole.
+    private static func length(_ bytes: ArraySlice<UInt8>) -> Int? {
+        bytes.withUnsafeBytes { raw in
+            guard let end = memmem(raw.baseAddress!, raw.count, "\r\n\r\n", 4) else { return nil }
+            let head = raw.baseAddress!.distance(to: end) + 4
+            guard let field = memmem(raw.baseAddress!, head, "Content-Length: ", 16) else { return head }
+            return head + Int(strtol(field.assumingMemoryBound(to: CChar.self) + 16, nil, 10))
+        }
+    }
+
+    func exchange(_ method: String, _ target: String, _ body: String = "") throws -> Int {
+        try send(Self.request(method, target, body))
+        return try receive().status
+    }
+
+    static func request(_ method: String, _ target: String, _ body: String = "") -> [UInt8] {
+        let content = body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+        return Array("\(method) \(target) HTTP/1.1\r\nHost: x\r\n\(content)\r\n\(body)".utf8)
+    }
+}
+
+/// Requests/s over `connections` connections, from at most two threads that each keep all of theirs busy: a round sends
+/// on every connection, then reads every answer.
+func throughput(port: Int, connections: Int, seconds: Double, expecting status: Int = 200, request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]) throws -> Double {
+    let threads = min(2, connections)
+    let rates = UnsafeMutableBufferPointer<Double>.allocate(capacity: threads)
+    rates.initialize(repeating: 0)
+    defer { rates.deallocate() }
+    nonisolated(unsafe) let results = rates
+    DispatchQueue.concurrentPerform(iterations: threads) { thread in
+        do {
+            let mine = try (0..<connections).filter { $0 % threads == thread }.map { ($0, try Connection(port: port)) }
+            var done = 0
+            let start = ContinuousClock.now
+            var round = 0
+            while (ContinuousClock.now - start) / .seconds(1) < seconds {
+                for (number, connection) in mine { try connection.send(request(number, round)) }
+                for (_, connection) in mine {
+                    guard try connection.receive().status == status else { throw Fault("an unexpected status") }
+                    done += 1
+                }
+                round += 1
+            }
+            results[thread] = Double(done) / ((ContinuousClock.now - start) / .seconds(1))
+        } catch {
+            print("  failed: \(error)")
+        }
+    }
+    return rates.reduce(0, +)
+}
+
+/// Requests/s of the two hottest reads.
+func httpBenchmark() throws {
+    print("\nHTTP: requests/s on 1, 32, 256 connections (median of 3 runs of 2 s; the load runs on the same cores)")
+    let server = try Server(database: ":memory:")
+    defer { server.stop() }
+    let models = (0..<530).map { #"{"id":"row-\#($0)","name":"\#(String(repeating: "x", count: 24))"}"# }.joined(separator: ",")
+    let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#
+    let connection = try Connection(port: server.port)
+    guard try connection.exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
+    try connection.send(Connection.request("GET", "/v1/sessions/s/snapshot"))
+    print("  (the snapshot has \(try connection.receive().count) bytes)")
+    for (name, target) in [("healthz", "/healthz"), ("snapshot", "/v1/sessions/s/snapshot")] {
+        let bytes = Connection.request("GET", target)
+        let rates = try [1, 32, 256].map { connections in
+            try (0..<3).map { _ in try throughput(port: server.port, connections: connections, seconds: 2) { _, _ in bytes } }.sorted()[1]
+        }
+        print("  \(name): \(rates.map { String(Int($0)) }.joined(separator: " / "))")
+    }
+}
+
+/// Durable commands/s beside the file system's own rate of fdatasync.
+func commandBenchmark() throws {
+    print("\ncommands: durable inserts/s on 1, 32, 256 sessions (synchronous=FULL; median of 3 runs of 3 s)")
+    let directory = FileManager.default.currentDirectoryPath + "/.build/benchmark-\(getpid())"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    print("  fdatasync of 4 KiB appends: \(Int(syncRate(directory + "/sync")))/s")
+    let server = try Server(database: directory + "/braid.sqlite")
+    defer { server.stop() }
+    let connection = try Connection(port: server.port)
+    let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
+    guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else { throw Fault("the table was not registered") }
+    for run in 0..<3 {
+        for number in 0..<256 {
+            guard try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"s\#(run)-\#(number)"}"#) == 201 else { throw Fault("a session was not opened") }
+        }
+    }
+    for sessions in [1, 32, 256] {
+        let rates = try (0..<3).map { run in
+            try throughput(port: server.port, connections: sessions, seconds: 3) { session, round in
+                Connection.request("POST", "/v1/sessions/s\(run)-\(session)/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
+            }
+        }
+        print("  \(sessions) sessions: \(Int(rates.sorted()[1]))")
+    }
+    print("  fdatasync of 4 KiB appends: \(Int(syncRate(directory + "/sync")))/s")
+}
+
+func syncRate(_ path: String) -> Double {
+    let descriptor = open(path, O_CREAT | O_WRONLY | O_APPEND, 0o600)
+    defer { close(descriptor) }
+    let page = [UInt8](repeating: 1, count: 4096)
+    let start = ContinuousClock.now
+    var count = 0
+    while (ContinuousClock.now - start) / .seconds(1) < 1 {
+        write(descriptor, page, page.count)
+        fdatasync(descriptor)
+        count += 1
+    }
+    return Double(count) / ((ContinuousClock.now - start) / .seconds(1))
+}

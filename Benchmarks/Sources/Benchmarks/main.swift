@@ -1,0 +1,9 @@
+import Foundation
+
+let wanted = Set(CommandLine.arguments.dropFirst())
+func isWanted(_ name: String) -> Bool { wanted.isEmpty || wanted.contains(name) }
+
+print("\(ProcessInfo.processInfo.activeProcessorCount) cores, \(ProcessInfo.processInfo.operatingSystemVersionString)")
+if isWanted("engine") { try engineBenchmark() }
+if isWanted("http") { try httpBenchmark() }
+if isWanted("commands") { try commandBenchmark() }

@@ -1,0 +1,34 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "braid-server",
+    products: [
+        .executable(name: "braid-server", targets: ["BraidServer"]),
+        .library(name: "BraidEngine", targets: ["BraidEngine"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        .target(name: "BraidEngine"),
+        .target(
+            name: "BraidStore",
+            dependencies: ["BraidEngine", .product(name: "GRDB", package: "GRDB.swift")]),
+        .target(name: "CEpoll"),
+        .executableTarget(
+            name: "BraidServer",
+            dependencies: [
+                "BraidEngine", "BraidStore", "CEpoll",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Golden")]),
+        .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"]),
+        .testTarget(name: "EndToEndTests", dependencies: ["BraidServer"]),
+        .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "CEpoll"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

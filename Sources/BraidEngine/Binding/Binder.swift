@@ -1,0 +1,47 @@
+/// A bound table: decides what is displayed, and what may be edited and moved. A value made once from bindings; it
+/// holds no models.
+public struct Binder: Sendable {
+    /// The declared sections; nil when sections are dynamic and come with the models.
+    public let declaredSections: [SectionID]?
+    public let display: SectionDisplay
+    /// Stands in the snapshot as `empty` while there are no rows.
+    let empty: JSONText?
+    private let bindings: [Binding]
+    private let named: [SectionID: SectionBinding]
+    /// The binding of all sections that no binding names; nil when it depends on the section.
+    private let other: SectionBinding?
+
+    init(sections: [SectionID]?, display: SectionDisplay, empty: JSONText?, bindings: [Binding]) {
+        declaredSections = sections
+        self.display = display
+        self.empty = empty
+        self.bindings = bindings
+        var names = Set(sections ?? [])
+        for binding in bindings {
+            if case .sections(let ids) = binding.scope { names.formUnion(ids) }
+            names.formUnion(binding.headers.keys)
+            names.formUnion(binding.footers.keys)
+        }
+        var named: [SectionID: SectionBinding] = [:]
+        for id in names { named[id] = SectionBinding(section: id, bindings: bindings) }
+        self.named = named
+        other = SectionBinding(section: SectionID(""), bindings: bindings.filter { $0.scope == .allOtherSections || $0.scope == .anySection })
+    }
+
+    /// What is bound to a section; nil when nothing binds its cells.
+    func binding(of section: SectionID) -> SectionBinding? {
+        named[section] ?? (declaredSections == nil ? other : nil)
+    }
+
+    func requiredBinding(of section: SectionID) throws(Refusal) -> SectionBinding {
+        guard let binding = binding(of: section) else {
+            throw Refusal(.sectionNotFound, "No binding binds the cells of a section \"\(section)\".")
+        }
+        return binding
+    }
+
+    /// A model as it is stored in a section, with its identity.
+    func identified(_ model: JSONText, in section: SectionID) throws(Refusal) -> (id: RowID?, model: JSONText) {
+        (try requiredBinding(of: section).modelType.identify(model), model)
+    }
+}

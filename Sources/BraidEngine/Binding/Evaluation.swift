@@ -1,0 +1,144 @@
+import Synchronization
+
+/// One section's facts, as expressions read them in `order` and `passing`, and as titles and dimensions need them.
+public struct SectionInput: Sendable {
+    public var id: SectionID
+    public var rowCount: Int
+    public var header: JSONText
+    public var footer: JSONText
+}
+
+/// One row's facts, as cells, policies and dimensions need them. `row` counts in the section's stored rows.
+public struct RowInput: Sendable {
+    public var section: SectionID
+    public var row: Int
+    public var count: Int
+    public var model: JSONText
+}
+
+/// What an expression may read, beside the row or section it is evaluated for. What a binding reads decides when its
+/// rows have to be made anew.
+public struct Reads: OptionSet, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    static let everything = Reads(rawValue: 127)
+
+    /// The row's index: changes for all rows after an insert or a delete.
+    public static let row = Reads(rawValue: 1)
+    /// The section's row count.
+    public static let count = Reads(rawValue: 2)
+    public static let state = Reads(rawValue: 4)
+    /// The stored models of all sections.
+    public static let models = Reads(rawValue: 8)
+    /// The time of the command: changes with every command.
+    public static let now = Reads(rawValue: 16)
+    public static let model = Reads(rawValue: 32)
+    public static let section = Reads(rawValue: 64)
+
+    init(names: Set<String>) {
+        self = []
+        if names.contains("row") { insert(.row) }
+        if names.contains("count") { insert(.count) }
+        if names.contains("state") { insert(.state) }
+        if names.contains("models") { insert(.models) }
+        if names.contains("now") { insert(.now) }
+        if names.contains("model") { insert(.model) }
+        if names.contains("section") { insert(.section) }
+    }
+}
+
+/// What expressions can read at one moment of a command; costly values are built once, and only if read.
+public final class Evaluation: Sendable {
+    /// The command's time, RFC 3339.
+    public let now: String
+    let table: TableModel
+    private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
+
+    public init(table: TableModel, now: String) {
+        self.table = table
+        self.now = now
+    }
+
+    public var state: JSONValue {
+        made.withLock { made in
+            if let state = made.state { return state }
+            let value = table.state.value()
+            made.state = value
+            return value
+        }
+    }
+
+    /// The stored models by section.
+    public var models: JSONValue {
+        made.withLock { made in
+            if let models = made.models { return models }
+            let sections = table.sections.map { ($0.id.text, JSONValue.array($0.rows.map { $0.model.value() })) }
+            let value = JSONValue.object(JSONObject(sections))
+            made.models = value
+            return value
+        }
+    }
+
+    /// The names that every expression may read. Only those that are read are set: a context is made for each row.
+    func context(reading reads: Reads) -> TemplateContext {
+        var context = TemplateContext(now: now)
+        if reads.contains(.state) { context.lazy("state") { [self] in state } }
+        if reads.contains(.models) { context.lazy("models") { [self] in models } }
+        return context
+    }
+
+    func context(for input: RowInput, reading reads: Reads) -> TemplateContext {
+        var context = context(reading: reads)
+        if reads.contains(.model) { context["model"] = input.model.value() }
+        if reads.contains(.row) { context["row"] = .number(JSONNumber(input.row)) }
+        if reads.contains(.count) { context["count"] = .number(JSONNumber(input.count)) }
+        if reads.contains(.section) { context["section"] = .string(input.section.text) }
+        return context
+    }
+
+    /// `section` is the id, as titles and dimensions read it.
+    func context(forTitleOf input: SectionInput, reading reads: Reads) -> TemplateContext {
+        var context = context(reading: reads)
+        context["section"] = .string(input.id.text)
+        context["count"] = .number(JSONNumber(input.rowCount))
+        return context
+    }
+
+    /// `section` is the object `{id, rowCount, header, footer}`, as `order` and `passing` read it.
+    func context(for input: SectionInput, reading reads: Reads) -> TemplateContext {
+        var context = context(reading: reads)
+        context["section"] = .object(JSONObject([
+            ("id", .string(input.id.text)), ("rowCount", .number(JSONNumber(input.rowCount))),
+            ("header", input.header.value()), ("footer", input.footer.value()),
+        ]))
+        context["count"] = .number(JSONNumber(input.rowCount))
+        return context
+    }
+}
+
+/// A value given directly, or computed for each row or section from what stands in the context.
+struct Computed<Input>: Sendable {
+    let reads: Reads
+    /// The value, when it is the same for every input.
+    let constant: JSONText?
+    private let compute: @Sendable (Input, Evaluation) throws -> JSONText?
+
+    init(constant: JSONText) {
+        self.constant = constant
+        reads = []
+        compute = { _, _ in constant }
+    }
+
+    init(reads: Reads, _ compute: @escaping @Sendable (Input, Evaluation) throws -> JSONText?) {
+        constant = nil
+        self.reads = reads
+        self.compute = compute
+    }
+
+    /// Nil for an absent value.
+    func value(for input: Input, _ evaluation: Evaluation) throws -> JSONText? {
+        if let constant { return constant }
+        return try compute(input, evaluation)
+    }
+}

@@ -1,0 +1,79 @@
+/// Which sections are displayed, and in which order (Braid's `sectionDisplayBehavior`).
+public struct SectionDisplay: Sendable {
+    public enum Behavior: String, Sendable, CaseIterable {
+        case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
+    }
+
+    enum Order: Sendable {
+        /// As declared; for dynamic sections in order of first appearance.
+        case declared
+        /// By id.
+        case ascending
+        /// Ascending by the expression's value; sections with equal values stay as declared.
+        case by(@Sendable (SectionInput, Evaluation) throws -> JSONValue)
+    }
+
+    public var behavior: Behavior = .manuallyManaged
+    var order: Order = .declared
+    /// What is displayed at first under manual management; nil: all sections.
+    var displayed: [SectionID]?
+
+    init() {}
+
+    /// The displayed ones among the table's sections, as positions in `table.sections`.
+    ///
+    /// `input` gives a section's facts. O(sections log sections).
+    func displayedPositions(
+        in table: TableModel, _ evaluation: Evaluation, input: (Int) throws -> SectionInput
+    ) throws -> [Int] {
+        let all = Array(table.sections.indices)
+        switch behavior {
+        case .manuallyManaged:
+            guard let ids = table.displayedSections ?? displayed else { return all }
+            return ids.compactMap { table.position(of: $0) }
+        case .hidesSectionsWithNoCellData:
+            return try ordered(all.filter { !table.sections[$0].rows.isEmpty }, in: table, evaluation, input)
+        case .hidesSectionsWithNoData:
+            let shown = try all.filter {
+                if !table.sections[$0].rows.isEmpty { return true }
+                let input = try input($0)
+                return !input.header.isNull || !input.footer.isNull
+            }
+            return try ordered(shown, in: table, evaluation, input)
+        }
+    }
+
+    private func ordered(
+        _ positions: [Int], in table: TableModel, _ evaluation: Evaluation, _ input: (Int) throws -> SectionInput
+    ) throws -> [Int] {
+        switch order {
+        case .declared: return positions
+        case .ascending: return positions.sorted { table.sections[$0].id < table.sections[$1].id }
+        case .by(let key):
+            let keyed = try positions.map { (position: $0, key: try SortKey(key(try input($0), evaluation))) }
+            if let first = keyed.first, keyed.contains(where: { !$0.key.isComparable(with: first.key) }) {
+                throw Refusal(.templateFailed, "The sections cannot be ordered: the expression of `order` must be a number for every section, or a string for every section.")
+            }
+            return keyed.sorted { $0.key == $1.key ? $0.position < $1.position : $0.key < $1.key }.map(\.position)
+        }
+    }
+
+    private enum SortKey: Comparable {
+        case number(Double), text(SectionID)
+
+        init(_ value: JSONValue) throws(Refusal) {
+            switch value {
+            case .number(let number): self = .number(number.doubleValue)
+            case .string(let text): self = .text(SectionID(text))
+            default: throw Refusal(.templateFailed, "The expression of `order` must give a number or a string.")
+            }
+        }
+
+        func isComparable(with other: SortKey) -> Bool {
+            switch (self, other) {
+            case (.number, .number), (.text, .text): true
+            default: false
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+// The values that a description's members share: titles, dimensions, handlers.
+extension DescriptionReader {
+    mutating func notSupported(_ member: String, at pointer: JSONPointer) {
+        fault(pointer.appending(member), "`\(member)` is not supported by this version")
+    }
+
+    /// A title: a template that gives a string or null, or `{"view": name, "viewModel": template}`.
+    mutating func title(_ value: JSONValue, at pointer: JSONPointer) -> Computed<SectionInput>? {
+        switch value {
+        case .string, .null: break
+        case .object(let object):
+            guard object["view"] != nil || object["viewModel"] != nil else { break }
+            _ = self.object(value, at: pointer, members: ["view", "viewModel"], what: "a view")
+            if string(object["view"], at: pointer.appending("view"), what: "the name of a view") == nil, object["view"] == nil {
+                fault(pointer, "a view needs its name, `view`")
+            }
+        default:
+            fault(pointer, "a title must be a string, null, a template, or {\"view\": name, \"viewModel\": template}")
+            return nil
+        }
+        guard let template = template(value, at: pointer) else { return nil }
+        if let constant = template.constant { return Computed(constant: JSONText(constant)) }
+        let reads = Reads(names: template.freeNames)
+        return Computed(reads: reads) { input, evaluation in
+            let value = try template.rendered(evaluation.context(forTitleOf: input, reading: reads)) ?? .null
+            do throws(Refusal) {
+                return try Command.title(JSONText(value), at: .root)
+            } catch {
+                throw Refusal(.templateFailed, "The title of the section \"\(input.id)\", from \(pointer), cannot be \(JSONText(value).text): it must be a string, null, or a view.")
+            }
+        }
+    }
+
+    /// A number from 0, `"automatic"`, or a template that gives one of them.
+    mutating func dimension<Input>(
+        _ value: JSONValue, at pointer: JSONPointer, context: @escaping @Sendable (Input, Evaluation, Reads) -> TemplateContext
+    ) -> Computed<Input>? {
+        let rule = "must be a number from 0, or \"automatic\""
+        @Sendable func isDimension(_ value: JSONValue) -> Bool {
+            switch value {
+            case .number(let number): number.doubleValue >= 0 && number.doubleValue.isFinite
+            case .string("automatic"): true
+            default: false
+            }
+        }
+        guard let template = template(value, at: pointer) else { return nil }
+        if let constant = template.constant {
+            if !isDimension(constant) {
+                fault(pointer, "a dimension \(rule), or a template that gives one of them")
+                return nil
+            }
+            return Computed(constant: JSONText(constant))
+        }
+        let reads = Reads(names: template.freeNames)
+        return Computed(reads: reads) { input, evaluation in
+            guard let value = try template.rendered(context(input, evaluation, reads)) else { return nil }
+            guard isDimension(value) else {
+                throw Refusal(.templateFailed, "The dimension from \(pointer) cannot be \(JSONText(value).text): it \(rule).")
+            }
+            return JSONText(value)
+        }
+    }
+
+    mutating func handler(_ value: JSONValue, at pointer: JSONPointer) -> Handler? {
+        let steps = steps(value, at: pointer)
+        return { call, editor, context in
+            var runner = StepRunner(call: call, table: editor.table, context: context)
+            try runner.run(steps, on: &editor)
+        }
+    }
+
+    private mutating func steps(_ value: JSONValue, at pointer: JSONPointer) -> [HandlerStep] {
+        guard case .array(let elements) = value else {
+            fault(pointer, "a handler must be an array of steps")
+            return []
+        }
+        var steps: [HandlerStep] = []
+        for (index, element) in elements.enumerated() {
+            if let step = step(element, at: pointer.appending(index)) { steps.append(step) }
+        }
+        return steps
+    }
+
+    private static let actions = ["insert", "remove", "update", "replace", "move", "setModels", "setState", "setHeaders", "setFooters", "display", "reject"]
+
+    private mutating func step(_ value: JSONValue, at pointer: JSONPointer) -> HandlerStep? {
+        guard let object = object(value, at: pointer, members: ["if", "do", "else"] + Self.actions, what: "a step") else { return nil }
+        if object["if"] != nil {
+            if let other = Self.actions.first(where: { object[$0] != nil }) {
+                fault(pointer.appending(other), "a step with `if` has its actions in `do` and `else`")
+            }
+            let condition = expression(object["if"], at: pointer.appending("if"), what: "`if`")
+            if object["do"] == nil, object["else"] == nil { fault(pointer, "a step with `if` needs `do` or `else`") }
+            let then = object["do"].map { steps($0, at: pointer.appending("do")) } ?? []
+            let otherwise = object["else"].map { steps($0, at: pointer.appending("else")) } ?? []
+            return condition.map { .choice($0, then: then, otherwise: otherwise) }
+        }
+        let named = Self.actions.filter { object[$0] != nil }
+        guard named.count == 1, let name = named.first, let argument = object[name] else {
+            fault(pointer, "a step is one action, one of \(Self.actions.map { "`\($0)`" }.joined(separator: ", ")), or a choice with `if`")
+            return nil
+        }
+        return action(name, argument, at: pointer.appending(name)).map { .action($0) }
+    }
+
+    private mutating func action(_ name: String, _ argument: JSONValue, at pointer: JSONPointer) -> HandlerAction? {
+        switch name {
+        case "setModels": return template(argument, at: pointer).map { .setModels($0) }
+        case "setState": return template(argument, at: pointer).map { .setState($0) }
+        case "setHeaders": return template(argument, at: pointer).map { .setHeaders($0) }
+        case "setFooters": return template(argument, at: pointer).map { .setFooters($0) }
+        case "display": return template(argument, at: pointer).map { .display($0) }
+        case "reject": return template(argument, at: pointer).map { .reject($0) }
+        default: break
+        }
+        let known: [String: [String]] = [
+            "insert": ["section", "row", "model"], "remove": ["section", "row", "id"], "update": ["section", "row", "id", "merge"],
+            "replace": ["section", "row", "id", "model"], "move": ["id", "to"],
+        ]
+        guard let object = object(argument, at: pointer, members: known[name] ?? [], what: "`\(name)`") else { return nil }
+        switch name {
+        case "insert":
+            guard let section = field("section", of: object, at: pointer), let model = field("model", of: object, at: pointer) else { return nil }
+            return .insert(section: section, row: object["row"].flatMap { template($0, at: pointer.appending("row")) }, model: model)
+        case "remove":
+            guard let target = target(object, at: pointer) else {
+                fault(pointer, "`remove` needs `id`, or `section` and `row`")
+                return nil
+            }
+            return .remove(target)
+        case "update": return field("merge", of: object, at: pointer).map { .update(target(object, at: pointer), merge: $0) }
+        case "replace": return field("model", of: object, at: pointer).map { .replace(target(object, at: pointer), model: $0) }
+        default:
+            guard let id = field("id", of: object, at: pointer) else { return nil }
+            guard let to = object["to"], let place = self.object(to, at: pointer.appending("to"), members: ["section", "row"], what: "`to`") else {
+                fault(pointer, "`move` needs `to`: {\"section\", \"row\"}")
+                return nil
+            }
+            guard let section = field("section", of: place, at: pointer.appending("to")) else { return nil }
+            return .move(id: id, section: section, row: place["row"].flatMap { template($0, at: pointer.appending("to").appending("row")) })
+        }
+    }
+
+    private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer) -> Template? {
+        guard let value = object[name] else {
+            fault(pointer, "the member `\(name)` is missing")
+            return nil
+        }
+        return template(value, at: pointer.appending(name))
+    }
+
+    /// Nil when the action names none.
+    private mutating func target(_ object: JSONObject, at pointer: JSONPointer) -> ActionTarget? {
+        if let id = object["id"] {
+            if object["row"] != nil { fault(pointer, "a target has either `id` or `row`") }
+            guard let id = template(id, at: pointer.appending("id")) else { return nil }
+            return .id(id, section: object["section"].flatMap { template($0, at: pointer.appending("section")) })
+        }
+        guard object["section"] != nil || object["row"] != nil else { return nil }
+        guard let section = field("section", of: object, at: pointer), let row = field("row", of: object, at: pointer) else { return nil }
+        return .place(section: section, row: row)
+    }
+}
+
+extension Computed {
+    init(rendering template: Template, context: @escaping @Sendable (Input, Evaluation, Reads) -> TemplateContext) {
+        if let constant = template.constant {
+            self.init(constant: JSONText(constant))
+        } else {
+            let reads = Reads(names: template.freeNames)
+            self.init(reads: reads) { input, evaluation in
+                try template.rendered(context(input, evaluation, reads)).map(JSONText.init)
+            }
+        }
+    }
+}
+
+// A template's failure at run time is the command's refusal: nothing has changed.
+extension Template {
+    func rendered(_ context: TemplateContext) throws(Refusal) -> JSONValue? {
+        var budget = TemplateBudget()
+        do throws(TemplateError) {
+            return try render(context, budget: &budget)
+        } catch {
+            throw Refusal(.templateFailed, "A template of the table description failed: \(error.message).")
+        }
+    }
+}
+
+extension Expression {
+    func evaluated(_ context: TemplateContext) throws(Refusal) -> JSONValue {
+        var budget = TemplateBudget()
+        do throws(TemplateError) {
+            return try evaluate(context, budget: &budget)
+        } catch {
+            throw Refusal(.templateFailed, "An expression of the table description failed: \(error.message).")
+        }
+    }
+}
+
+extension JSONKind {
+    /// As DataSourceController's registration names a model's type.
+    var name: String {
+        switch self {
+        case .null: "null"
+        case .bool: "boolean"
+        case .number: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+}

@@ -1,0 +1,104 @@
+/// Reads a description's JSON, gathering every fault with its pointer instead of stopping at the first.
+struct DescriptionReader {
+    /// The whole document: models are sliced from it, as they were written.
+    let text: JSONText
+    private(set) var faults: [Refusal.Fault] = []
+
+    init(_ text: JSONText) { self.text = text }
+
+    mutating func fault(_ pointer: JSONPointer, _ detail: String) {
+        faults.append(.init(pointer: pointer, detail: detail))
+    }
+
+    /// An object's members; unknown ones are faults. `$schema` and `$comment` may stand anywhere.
+    mutating func object(_ value: JSONValue, at pointer: JSONPointer, members known: [String], what: String) -> JSONObject? {
+        guard case .object(let object) = value else {
+            fault(pointer, "\(what) must be an object")
+            return nil
+        }
+        for (name, _) in object.members where !known.contains(name) && name != "$schema" && name != "$comment" {
+            let near = known.first { $0.lowercased() == name.lowercased() || isNear($0, name) }
+            fault(pointer.appending(name), "\(what) has no member `\(name)`; \(near.map { "did you mean `\($0)`?" } ?? "it may have \(known.map { "`\($0)`" }.joined(separator: ", "))")")
+        }
+        return object
+    }
+
+    /// An object from names of the author's choosing to values.
+    mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> [(name: String, value: JSONValue)] {
+        guard let value else { return [] }
+        guard case .object(let object) = value else {
+            fault(pointer, "\(what) must be an object")
+            return []
+        }
+        return object.members.filter { $0.name != "$comment" }
+    }
+
+    mutating func string(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> String? {
+        guard let value else { return nil }
+        guard case .string(let string) = value else {
+            fault(pointer, "\(what) must be a string")
+            return nil
+        }
+        return string
+    }
+
+    mutating func strings(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [String]? {
+        guard case .array(let elements) = value else {
+            fault(pointer, "\(what) must be an array of strings")
+            return nil
+        }
+        var strings: [String] = []
+        for (index, element) in elements.enumerated() {
+            if let string = string(element, at: pointer.appending(index), what: "an element of \(what)") {
+                if strings.contains(where: { $0.hasSameBytes(as: string) }) {
+                    fault(pointer.appending(index), "\"\(string)\" stands in \(what) twice")
+                } else {
+                    strings.append(string)
+                }
+            }
+        }
+        return strings
+    }
+
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(
+        _ value: JSONValue?, at pointer: JSONPointer, what: String
+    ) -> Choice? where Choice.RawValue == String {
+        guard let name = string(value, at: pointer, what: what) else { return nil }
+        if let choice = Choice(rawValue: name) { return choice }
+        fault(pointer, "\(what) cannot be \"\(name)\"; it is one of \(Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))")
+        return nil
+    }
+
+    mutating func template(_ value: JSONValue, at pointer: JSONPointer) -> Template? {
+        do throws(TemplateError) {
+            return try Template(value)
+        } catch {
+            fault(error.pointer.reduce(pointer) { $0.appending($1) }, error.message)
+            return nil
+        }
+    }
+
+    mutating func expression(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> Expression? {
+        guard let source = string(value, at: pointer, what: "\(what), a JSON-e expression,") else { return nil }
+        do throws(TemplateError) {
+            return try Expression(source)
+        } catch {
+            fault(pointer, error.message)
+            return nil
+        }
+    }
+
+    /// The value's own text, digit for digit.
+    func slice(_ pointer: JSONPointer) -> JSONText { text[pointer] ?? .null }
+
+    /// One letter more, less or other.
+    private func isNear(_ left: String, _ right: String) -> Bool {
+        let left = Array(left.utf8), right = Array(right.utf8)
+        guard abs(left.count - right.count) <= 1, left.count > 3 else { return false }
+        var prefix = 0
+        while prefix < min(left.count, right.count), left[prefix] == right[prefix] { prefix += 1 }
+        var suffix = 0
+        while suffix < min(left.count, right.count) - prefix, left[left.count - 1 - suffix] == right[right.count - 1 - suffix] { suffix += 1 }
+        return max(left.count, right.count) - prefix - suffix <= 1
+    }
+}

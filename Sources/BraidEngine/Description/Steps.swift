@@ -1,0 +1,210 @@
+/// A handler's steps: actions, and choices between them (2-way, nested).
+indirect enum HandlerStep: Sendable {
+    case choice(Expression, then: [HandlerStep], otherwise: [HandlerStep])
+    case action(HandlerAction)
+}
+
+/// One thing that a handler does. Fields are templates over what the handler may read.
+enum HandlerAction: Sendable {
+    case insert(section: Template, row: Template?, model: Template)
+    case remove(ActionTarget)
+    case update(ActionTarget?, merge: Template)
+    case replace(ActionTarget?, model: Template)
+    case move(id: Template, section: Template, row: Template?)
+    case setModels(Template)
+    case setState(Template)
+    case setHeaders(Template)
+    case setFooters(Template)
+    case display(Template)
+    case reject(Template)
+}
+
+/// The stored row that an action is about.
+enum ActionTarget: Sendable {
+    case id(Template, section: Template?)
+    case place(section: Template, row: Template)
+}
+
+/// Runs a handler's steps on the table.
+struct StepRunner {
+    let call: HandlerCall
+    let context: HandlerContext
+    /// Set whenever the table may have changed, so that expressions read it as it is.
+    private var evaluation: Evaluation
+
+    init(call: HandlerCall, table: TableModel, context: HandlerContext) {
+        self.call = call
+        self.context = context
+        evaluation = Evaluation(table: table, now: context.now)
+    }
+
+    mutating func run(_ steps: [HandlerStep], on editor: inout TableEditor) throws {
+        for step in steps {
+            switch step {
+            case .choice(let condition, let then, let otherwise):
+                let isTrue = try condition.evaluated(names(editor)).isTruthy
+                try run(isTrue ? then : otherwise, on: &editor)
+            case .action(let action):
+                try perform(action, on: &editor)
+                evaluation = Evaluation(table: editor.table, now: context.now)
+            }
+        }
+    }
+
+    private func names(_ editor: TableEditor) -> TemplateContext {
+        var context = evaluation.context(reading: .everything)
+        let model = current(editor)?.model ?? call.model
+        context.lazy("model") { model.value() }
+        context["section"] = .string(call.section.text)
+        context["row"] = .number(JSONNumber(call.row))
+        context["count"] = .number(JSONNumber(editor.table[call.section]?.rows.count ?? 0))
+        context["reason"] = call.reason.json
+        return context
+    }
+
+    /// The row that the handler is called for, where it stands now; nil once it is gone.
+    private func current(_ editor: TableEditor) -> (section: SectionID, row: Int, model: JSONText)? {
+        guard let key = call.key else { return nil }
+        // It stands in the handler's section, or in the one it was moved to.
+        var places = [(call.section, call.row)]
+        if case .movedTo(let section, let row) = call.reason { places.append((section, row)) }
+        for (section, hint) in places {
+            guard let stored = editor.table[section] else { continue }
+            if hint < stored.rows.count, stored.rows[hint].key == key { return (section, hint, stored.rows[hint].model) }
+            if let id = call.id, let index = stored.index(of: id), stored.rows[index].key == key {
+                return (section, index, stored.rows[index].model)
+            }
+        }
+        for (section, _) in places {
+            guard let rows = editor.table[section]?.rows else { continue }
+            if let index = rows.firstIndex(where: { $0.key == key }) { return (section, index, rows[index].model) }
+        }
+        return nil
+    }
+
+    private func perform(_ action: HandlerAction, on editor: inout TableEditor) throws {
+        let names = names(editor)
+        switch action {
+        case .insert(let section, let row, let model):
+            let section = try sectionID(section, names)
+            let model = try context.binder.identified(try json(model, names, "model"), in: section)
+            try editor.insert(model.model, id: model.id, in: section, at: try row.map { try index($0, names) })
+        case .remove(let target):
+            let place = try locate(target, names, editor)
+            try editor.remove(at: place.row, in: place.section)
+        case .update(let target, let merge):
+            let place = try locate(target, names, editor)
+            let old = editor.table[place.section]?.rows[place.row].model ?? .null
+            let patch = try value(merge, names, "merge")
+            try replace(place, with: JSONText(old.value().merging(patch: patch)), on: &editor)
+        case .replace(let target, let model):
+            try replace(try locate(target, names, editor), with: try json(model, names, "model"), on: &editor)
+        case .move(let id, let section, let row):
+            let place = try locate(.id(id, section: nil), names, editor)
+            let target = try sectionID(section, names)
+            let from = try context.binder.requiredBinding(of: place.section), to = try context.binder.requiredBinding(of: target)
+            guard from.modelType.name == to.modelType.name else {
+                throw Refusal(.modelTypeMismatch, "The handler's `move` goes from \"\(place.section)\" to \"\(target)\", whose models are of another type.")
+            }
+            _ = try editor.move(at: place.row, in: place.section, to: (target, try row.map { try index($0, names) }))
+        case .setModels(let models):
+            for (section, list) in try members(models, names, "setModels") {
+                guard case .array(let elements) = list else { throw fault("setModels must give an array of models for \"\(section)\"") }
+                let id = SectionID(section)
+                if context.binder.declaredSections == nil { editor.ensureSection(id) }
+                try editor.setModels(try elements.map { try context.binder.identified(JSONText($0), in: id) }, in: id)
+            }
+        case .setState(let patch):
+            editor.setState(JSONText(editor.table.state.value().merging(patch: try value(patch, names, "setState"))))
+        case .setHeaders(let titles):
+            for (section, title) in try members(titles, names, "setHeaders") {
+                try editor.setHeader(try Command.title(JSONText(title), at: JSONPointer.root.appending(section)), of: SectionID(section))
+            }
+        case .setFooters(let titles):
+            for (section, title) in try members(titles, names, "setFooters") {
+                try editor.setFooter(try Command.title(JSONText(title), at: JSONPointer.root.appending(section)), of: SectionID(section))
+            }
+        case .display(let sections):
+            guard case .array(let elements) = try value(sections, names, "display") else { throw fault("`display` must give an array of section ids") }
+            guard context.binder.display.behavior == .manuallyManaged else { return }
+            editor.setDisplayedSections(try elements.map {
+                guard case .string(let id) = $0, editor.table.position(of: SectionID(id)) != nil else { throw fault("`display` must give ids of sections of this table") }
+                return SectionID(id)
+            })
+        case .reject(let reason):
+            let reason = try value(reason, names, "reject")
+            throw Refusal(.rejected, reason.stringValue ?? JSONText(reason).text)
+        }
+    }
+
+    private func replace(_ place: (section: SectionID, row: Int), with model: JSONText, on editor: inout TableEditor) throws {
+        let identified = try context.binder.identified(model, in: place.section)
+        try editor.replace(at: place.row, in: place.section, id: identified.id, model: identified.model)
+    }
+
+    private func locate(_ target: ActionTarget?, _ names: TemplateContext, _ editor: TableEditor) throws -> (section: SectionID, row: Int) {
+        switch target {
+        case nil:
+            guard let current = current(editor) else { throw fault("an action without a target is about the handler's own row, which is no longer in the table") }
+            return (current.section, current.row)
+        case .place(let section, let row):
+            let section = try sectionID(section, names), row = try index(row, names)
+            guard let count = editor.table[section]?.rows.count else { throw Refusal.noSection(section) }
+            guard row < count else { throw Refusal.noRow(row, in: section, of: count) }
+            return (section, row)
+        case .id(let id, let section):
+            let value = try value(id, names, "id")
+            guard let text = value.stringValue ?? value.intValue.map(String.init) else { throw fault("`id` must give a string") }
+            let wanted = RowID(text), only = try section.map { try sectionID($0, names) }
+            let found = editor.table.sections.filter { only == nil || $0.id == only }.compactMap { section in section.index(of: wanted).map { (section.id, $0) } }
+            guard let place = found.first else { throw Refusal(.rowNotFound, "The handler looked for a row with the id \"\(text)\"; there is none.") }
+            guard found.count == 1 else { throw Refusal(.ambiguousRow, "The handler looked for the row with the id \"\(text)\"; several sections have one: its action must name the section.") }
+            return place
+        }
+    }
+}
+
+// Fields.
+extension StepRunner {
+    private func fault(_ detail: String) -> Refusal {
+        Refusal(.handlerContract, "A handler of the section \"\(call.section)\" failed: \(detail).")
+    }
+
+    private func value(_ template: Template, _ names: TemplateContext, _ what: String) throws -> JSONValue {
+        guard let value = try template.rendered(names) else { throw fault("`\(what)` has no value") }
+        return value
+    }
+
+    private func json(_ template: Template, _ names: TemplateContext, _ what: String) throws -> JSONText {
+        JSONText(try value(template, names, what))
+    }
+
+    private func sectionID(_ template: Template, _ names: TemplateContext) throws -> SectionID {
+        guard case .string(let id) = try value(template, names, "section") else { throw fault("`section` must give a section's id") }
+        return SectionID(id)
+    }
+
+    private func index(_ template: Template, _ names: TemplateContext) throws -> Int {
+        guard let index = try value(template, names, "row").intValue, index >= 0 else { throw fault("`row` must give an integer from 0") }
+        return index
+    }
+
+    private func members(_ template: Template, _ names: TemplateContext, _ what: String) throws -> [(name: String, value: JSONValue)] {
+        guard case .object(let object) = try value(template, names, what) else { throw fault("`\(what)` must give an object by section id") }
+        return object.members
+    }
+}
+
+extension HandlerReason {
+    /// As expressions read it: `"editing"`, or `{"moved": {…}}`.
+    var json: JSONValue {
+        func moved(_ name: String, _ section: SectionID, _ row: Int) -> JSONValue {
+            .object(JSONObject([("moved", .object(JSONObject([(name, .string(section.text)), ("row", .number(JSONNumber(row)))])))]))
+        }
+        switch self {
+        case .editing: return .string("editing")
+        case .movedTo(let section, let row): return moved("toSection", section, row)
+        case .movedFrom(let section, let row): return moved("fromSection", section, row)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// The change between two revisions, as stages of UITableView-style operations.
+///
+/// **Index spaces** of a stage: deletes, reloads, updates and the `from` of moves count in the table *before* the
+/// stage; inserts and the `to` of moves count *after* it.
+/// Source: the wire contract, "Update"; `UITableView.performBatchUpdates`.
+public struct BatchUpdate: Sendable {
+    public var from: Int
+    public var to: Int
+    public var stages: [Stage]
+    /// After the update.
+    public var totalRowCount: Int
+    /// The state, when it changed.
+    public var state: JSONText?
+    /// The empty state, when it changed (null when it went away).
+    public var empty: JSONText?
+
+    public init(from: Int, to: Int, stages: [Stage] = [], totalRowCount: Int, state: JSONText? = nil, empty: JSONText? = nil) {
+        self.from = from
+        self.to = to
+        self.stages = stages
+        self.totalRowCount = totalRowCount
+        self.state = state
+        self.empty = empty
+    }
+
+    /// Nothing that a client shows has changed.
+    public var isEmpty: Bool { stages.isEmpty && state == nil && empty == nil }
+
+    /// Operations for one `performBatchUpdates`.
+    public struct Stage: Sendable {
+        public var deleteSections: [Int] = []
+        public var insertSections: [(at: Int, section: Section)] = []
+        public var moveSections: [(from: Int, to: Int)] = []
+        public var reloadSections: [(at: Int, section: Section)] = []
+        public var updateSections: [SectionUpdate] = []
+        public var deleteRows: [IndexPath] = []
+        public var insertRows: [(at: IndexPath, row: Row)] = []
+        /// `row` when the row's content changed too and the change needs no visual reload.
+        public var moveRows: [(from: IndexPath, to: IndexPath, row: Row?)] = []
+        public var reloadRows: [(at: IndexPath, row: Row)] = []
+        public var updateRows: [(at: IndexPath, row: Row)] = []
+
+        public init() {}
+
+        public var isEmpty: Bool {
+            deleteSections.isEmpty && insertSections.isEmpty && moveSections.isEmpty && reloadSections.isEmpty
+                && updateSections.isEmpty && deleteRows.isEmpty && insertRows.isEmpty && moveRows.isEmpty
+                && reloadRows.isEmpty && updateRows.isEmpty
+        }
+    }
+
+    /// A section's facts that changed; nil: unchanged. Null: it went away.
+    public struct SectionUpdate: Sendable {
+        public var at: Int
+        public var header: JSONText?
+        public var footer: JSONText?
+        public var movesTo: JSONText?
+
+        public init(at: Int, header: JSONText? = nil, footer: JSONText? = nil, movesTo: JSONText? = nil) {
+            self.at = at
+            self.header = header
+            self.footer = footer
+            self.movesTo = movesTo
+        }
+    }
+}

@@ -1,0 +1,207 @@
+/// A section as a client names it.
+public enum SectionReference: Sendable, Equatable {
+    case id(SectionID)
+    /// Among the displayed sections.
+    case displayed(Int)
+}
+
+/// A displayed row as a client names it.
+public enum RowReference: Sendable, Equatable {
+    case at(SectionReference, row: Int)
+    /// An id that several sections hold needs the section.
+    case id(RowID, in: SectionReference?)
+}
+
+/// What can be asked of a session. Each is done wholly or not at all, and each that changes something is a revision.
+public indirect enum Command: Sendable {
+    case delete(RowReference)
+    /// A new model at a displayed row's place; its model may come from the binding's template.
+    case insert(RowReference, model: JSONText?)
+    /// `row` counts after the moved row has been taken out (UITableView's rule).
+    case move(RowReference, to: SectionReference, row: Int)
+    case setModels([(section: SectionID, models: [JSONText])], partial: Bool)
+    case setHeaders([(section: SectionID, title: JSONText)])
+    case setFooters([(section: SectionID, title: JSONText)])
+    case setDisplayedSections([SectionID])
+    /// RFC 7396.
+    case patchState(JSONText)
+    /// One after the other, as one revision with one update.
+    case transaction([Command])
+}
+
+// The JSON forms: one member, named as the resource that takes the command, with that resource's body:
+// `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`. In transactions and in the journal.
+extension Command {
+    /// The command that a resource's body asks for. Throws `badRequest` with the pointer of what is wrong.
+    ///
+    /// `resource` is the last segment of the path: `edits`, `moves`, `models`, `headers`, `footers`,
+    /// `displayed-sections`, `state`, `transactions`.
+    public init(resource: String, body: JSONText, partial: Bool = false) throws(Refusal) {
+        try self.init(resource: resource, body: body, partial: partial, at: .root)
+    }
+
+    /// Names of the resources that take commands.
+    public static let resources = ["edits", "moves", "models", "headers", "footers", "displayed-sections", "state", "transactions"]
+
+    private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {
+        switch resource {
+        case "edits":
+            let object = try BodyReader(body, at: pointer, members: ["delete", "insert", "model"])
+            switch (object["delete"], object["insert"]) {
+            case (let row?, nil):
+                if object["model"] != nil { throw object.fault("model", "a delete takes no model") }
+                self = .delete(try RowReference(row, at: pointer.appending("delete")))
+            case (nil, let row?):
+                self = .insert(try RowReference(row, at: pointer.appending("insert")), model: object["model"])
+            default: throw Refusal.bad(pointer, "an edit has either `delete` or `insert`, a row reference")
+            }
+        case "moves":
+            let object = try BodyReader(body, at: pointer, members: ["from", "to"])
+            let from = try RowReference(try object.required("from"), at: pointer.appending("from"))
+            let to = try BodyReader(try object.required("to"), at: pointer.appending("to"), members: ["section", "row"])
+            self = .move(from, to: try to.sectionReference("section"), row: try to.index("row"))
+        case "models":
+            var sections: [(section: SectionID, models: [JSONText])] = []
+            for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with arrays of models") {
+                guard let models = value.elements() else {
+                    throw Refusal.bad(pointer.appending(name), "the models of a section must be an array")
+                }
+                sections.append((SectionID(name), models))
+            }
+            self = .setModels(sections, partial: partial)
+        case "headers": self = .setHeaders(try Self.titles(body, at: pointer))
+        case "footers": self = .setFooters(try Self.titles(body, at: pointer))
+        case "displayed-sections":
+            guard let elements = body.elements() else { throw Refusal.bad(pointer, "must be an array of section ids") }
+            var ids: [SectionID] = []
+            for (index, element) in elements.enumerated() {
+                guard let id = element.stringValue else { throw Refusal.bad(pointer.appending(index), "a section id must be a string") }
+                if ids.contains(SectionID(id)) { throw Refusal.bad(pointer.appending(index), "the section \"\(id)\" is named twice") }
+                ids.append(SectionID(id))
+            }
+            self = .setDisplayedSections(ids)
+        case "state":
+            guard body.kind == .object else { throw Refusal.bad(pointer, "a merge patch on the state must be an object") }
+            self = .patchState(body)
+        case "transactions":
+            let object = try BodyReader(body, at: pointer, members: ["commands"])
+            guard let elements = try object.required("commands").elements() else {
+                throw object.fault("commands", "must be an array of commands")
+            }
+            self = .transaction(try Self.commands(elements, at: pointer.appending("commands")))
+        default: throw Refusal.bad(pointer, "there is no command \"\(resource)\"; commands are \(Self.resources.joined(separator: ", "))")
+        }
+    }
+
+    private static func commands(_ elements: [JSONText], at pointer: JSONPointer) throws(Refusal) -> [Command] {
+        var commands: [Command] = []
+        for (index, element) in elements.enumerated() {
+            commands.append(try Command(json: element, at: pointer.appending(index)))
+        }
+        return commands
+    }
+
+    /// A command in its JSON form. The bodies of edits and moves say what they are, and may stand without their name.
+    public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
+        guard let members = json.members() else { throw Refusal.bad(pointer, "a command must be an object") }
+        let names = members.map(\.name)
+        if names.contains("delete") || names.contains("insert") {
+            self = try Command(resource: "edits", body: json, partial: false, at: pointer)
+        } else if names.contains("from") {
+            self = try Command(resource: "moves", body: json, partial: false, at: pointer)
+        } else {
+            guard let resource = members.first, members.count == 1 || (members.count == 2 && names[1] == "partial") else {
+                throw Refusal.bad(pointer, "a command has one member, named as its resource: \(Self.resources.joined(separator: ", "))")
+            }
+            let partial = members.count == 2 && members[1].value.boolValue == true
+            if resource.name == "transactions" {
+                throw Refusal.bad(pointer, "a transaction cannot stand inside a transaction")
+            }
+            self = try Command(resource: resource.name, body: resource.value, partial: partial, at: pointer.appending(resource.name))
+        }
+    }
+
+    private static func titles(_ body: JSONText, at pointer: JSONPointer) throws(Refusal) -> [(section: SectionID, title: JSONText)] {
+        var titles: [(section: SectionID, title: JSONText)] = []
+        for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with titles") {
+            titles.append((SectionID(name), try Self.title(value, at: pointer.appending(name))))
+        }
+        return titles
+    }
+
+    /// A title: a string, null, or `{"view": name, "viewModel"?: …}`.
+    static func title(_ value: JSONText, at pointer: JSONPointer) throws(Refusal) -> JSONText {
+        switch value.kind {
+        case .string, .null: return value
+        case .object:
+            let object = try BodyReader(value, at: pointer, members: ["view", "viewModel"])
+            guard try object.required("view").kind == .string else { throw object.fault("view", "must be the name of a view, a string") }
+            return value
+        default: throw Refusal.bad(pointer, "a title must be a string, null, or {\"view\": name, \"viewModel\": …}")
+        }
+    }
+}
+
+extension RowReference {
+    init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+        let object = try BodyReader(json, at: pointer, members: ["section", "row", "id"])
+        if let id = object["id"] {
+            if object["row"] != nil { throw Refusal.bad(pointer, "a row reference has either `id` or `row`") }
+            guard let text = id.stringValue ?? id.intValue.map(String.init) else { throw object.fault("id", "a row's id must be a string") }
+            self = .id(RowID(text), in: try object["section"] == nil ? nil : object.sectionReference("section"))
+        } else {
+            self = .at(try object.sectionReference("section"), row: try object.index("row"))
+        }
+    }
+}
+
+extension Refusal {
+    static func bad(_ pointer: JSONPointer, _ detail: String) -> Refusal {
+        Refusal(.badRequest, "The request's body is not what it should be: \(pointer.description.isEmpty ? "the whole" : "\"\(pointer)\""): \(detail).", faults: [.init(pointer: pointer, detail: detail)])
+    }
+}
+
+/// Reads an object of a request: members by name, unknown ones refused, every fault with its pointer.
+struct BodyReader {
+    private let members: [(name: String, value: JSONText)]
+    private let pointer: JSONPointer
+
+    init(_ json: JSONText, at pointer: JSONPointer, members known: [String]) throws(Refusal) {
+        members = try Self.members(json, at: pointer, what: known.map { "`\($0)`" }.joined(separator: ", "))
+        self.pointer = pointer
+        for (name, _) in members where !known.contains(name) {
+            throw Refusal.bad(pointer.appending(name), "there is no such member; there are \(known.map { "`\($0)`" }.joined(separator: ", "))")
+        }
+    }
+
+    static func members(_ json: JSONText, at pointer: JSONPointer, what: String) throws(Refusal) -> [(name: String, value: JSONText)] {
+        guard let members = json.members() else { throw Refusal.bad(pointer, "must be an object of \(what)") }
+        return members
+    }
+
+    subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
+
+    func required(_ name: String) throws(Refusal) -> JSONText {
+        guard let value = self[name] else { throw Refusal.bad(pointer, "the member `\(name)` is missing") }
+        return value
+    }
+
+    func index(_ name: String) throws(Refusal) -> Int {
+        let value = try required(name)
+        guard value.kind == .number, let index = Int(value.text), index >= 0 else {
+            throw fault(name, "must be an integer from 0")
+        }
+        return index
+    }
+
+    func sectionReference(_ name: String) throws(Refusal) -> SectionReference {
+        let value = try required(name)
+        if let id = value.stringValue { return .id(SectionID(id)) }
+        guard value.kind == .number, let index = Int(value.text), index >= 0 else {
+            throw fault(name, "must be a section's id, or its index among the displayed sections, from 0")
+        }
+        return .displayed(index)
+    }
+
+    func fault(_ name: String, _ detail: String) -> Refusal { .bad(pointer.appending(name), detail) }
+}

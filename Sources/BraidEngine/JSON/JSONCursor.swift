@@ -1,0 +1,207 @@
+/// Reads along bytes that are known to be valid JSON, with or without white space: no checks but the bounds.
+struct JSONCursor {
+    let input: UnsafeRawBufferPointer
+    var at: Int
+
+    @inline(__always)
+    init(_ input: UnsafeRawBufferPointer, at: Int = 0) {
+        self.input = input
+        self.at = at
+    }
+
+    /// The byte here; 0 at the end.
+    @inline(__always) var peek: UInt8 { at < input.count ? input[at] : 0 }
+
+    @inline(__always)
+    mutating func skipSpace() {
+        while peek.isJSONSpace { at += 1 }
+    }
+
+    /// From the first byte of a value to behind its last.
+    mutating func skipValue() {
+        switch peek {
+        case .quote: _ = skipString()
+        case .openBrace, .openBracket: skipContainer()
+        default: skipScalar()
+        }
+    }
+
+    /// A number or a literal.
+    @inline(__always)
+    mutating func skipScalar() {
+        while at < input.count {
+            switch input[at] {
+            case .comma, .closeBrace, .closeBracket, 0x20, 0x0A, 0x0D, 0x09: return
+            default: at += 1
+            }
+        }
+    }
+
+    private mutating func skipContainer() {
+        var depth = 0
+        while at < input.count {
+            let byte = input[at]
+            if byte == .quote {
+                _ = skipString()
+                continue
+            }
+            at += 1
+            // The four brackets differ in these bits only.
+            if byte | 0x26 == 0x7F, byte & 0x58 == 0x58 {
+                if byte == .openBrace || byte == .openBracket {
+                    depth += 1
+                } else if byte == .closeBrace || byte == .closeBracket {
+                    depth -= 1
+                    if depth == 0 { return }
+                }
+            }
+        }
+    }
+
+    /// From the opening quote to behind the closing one; true if there are escapes.
+    @inline(__always)
+    mutating func skipString() -> Bool {
+        at += 1
+        var escaped = false
+        while at < input.count {
+            if at + 8 <= input.count {
+                let marks = input.word(at: at).quoteOrBackslash
+                if marks == 0 {
+                    at += 8
+                    continue
+                }
+                at += marks.firstMark
+            }
+            let byte = input[at]
+            at += 1
+            if byte == .quote { return escaped }
+            if byte == .backslash {
+                escaped = true
+                at += 1
+            }
+        }
+        return escaped
+    }
+
+    /// From the opening quote to behind the closing one: the string, unescaped.
+    mutating func string() -> String {
+        let start = at
+        let escaped = skipString()
+        let content = input[part: start + 1..<max(start + 1, min(at, input.count) - 1)]
+        return escaped ? Self.unescaping(content) : String(decoding: content, as: UTF8.self)
+    }
+
+    /// RFC 8259, section 7.
+    private static func unescaping(_ content: UnsafeRawBufferPointer) -> String {
+        String(unsafeUninitializedCapacity: content.count) { output in
+            var read = 0, written = 0
+            while read < content.count {
+                let byte = content[read]
+                read += 1
+                guard byte == .backslash, read < content.count else {
+                    output[written] = byte
+                    written += 1
+                    continue
+                }
+                let escape = content[read]
+                read += 1
+                switch escape {
+                case 0x62: output[written] = 0x08
+                case 0x66: output[written] = 0x0C
+                case 0x6E: output[written] = 0x0A
+                case 0x72: output[written] = 0x0D
+                case 0x74: output[written] = 0x09
+                case 0x75:
+                    var scalar = unit(content, &read)
+                    if scalar & 0xFC00 == 0xD800 {
+                        read += 2
+                        scalar = 0x10000 + (scalar & 0x3FF) << 10 + unit(content, &read) & 0x3FF
+                    }
+                    // At most four bytes, written over at least six.
+                    for byte in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}")! {
+                        output[written] = byte
+                        written += 1
+                    }
+                    continue
+                default: output[written] = escape
+                }
+                written += 1
+            }
+            return written
+        }
+    }
+
+    private static func unit(_ content: UnsafeRawBufferPointer, _ read: inout Int) -> UInt32 {
+        var unit: UInt32 = 0
+        for _ in 0..<4 where read < content.count {
+            unit = unit << 4 | (content[read].hexadecimalValue ?? 0)
+            read += 1
+        }
+        return unit
+    }
+}
+
+extension JSONCursor {
+    /// Walks the elements of the array that starts here; `body` is called at each, must move behind it, and may stop
+    /// the walk by returning false.
+    @inline(__always)
+    mutating func forEachElement(_ body: (inout JSONCursor) -> Bool) {
+        at += 1
+        skipSpace()
+        if peek == .closeBracket {
+            at += 1
+            return
+        }
+        while at < input.count, body(&self) {
+            skipSpace()
+            at += 1
+            if input[at - 1] != .comma { return }
+            skipSpace()
+        }
+    }
+
+    /// Walks the members of the object that starts here; `body` is given where the name's opening quote is and
+    /// whether it has escapes, is called at each value, and does the rest as `forEachElement`'s does.
+    @inline(__always)
+    mutating func forEachMember(_ body: (inout JSONCursor, JSONMemberName) -> Bool) {
+        at += 1
+        skipSpace()
+        if peek == .closeBrace {
+            at += 1
+            return
+        }
+        while at < input.count {
+            let start = at
+            let escaped = skipString()
+            let name = JSONMemberName(start: start, end: at, escaped: escaped)
+            skipSpace()
+            at += 1
+            skipSpace()
+            guard at < input.count, body(&self, name) else { return }
+            skipSpace()
+            at += 1
+            if at > input.count || input[at - 1] != .comma { return }
+            skipSpace()
+        }
+    }
+
+    func string(_ name: JSONMemberName) -> String {
+        var cursor = JSONCursor(input, at: name.start)
+        return cursor.string()
+    }
+
+    /// The name, unescaped, is these bytes.
+    @inline(__always)
+    func isName(_ name: JSONMemberName, _ utf8: UnsafeRawBufferPointer) -> Bool {
+        if !name.escaped { return input[part: name.start + 1..<name.end - 1].hasSameBytes(as: utf8) }
+        var string = string(name)
+        return string.withUTF8 { UnsafeRawBufferPointer($0).hasSameBytes(as: utf8) }
+    }
+}
+
+/// Where a member's name stands, quotes included.
+struct JSONMemberName {
+    var start: Int
+    var end: Int
+    var escaped: Bool
+}

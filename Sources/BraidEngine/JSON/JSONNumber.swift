@@ -1,0 +1,75 @@
+/// A JSON number, digit for digit as it was written (RFC 8259, section 6).
+///
+/// Equal when the values are, whatever the digits: `1`, `1.0` and `10e-1`; compared exactly, not as floating point.
+public struct JSONNumber: Sendable {
+    /// The number's text, valid by construction.
+    public let lexeme: String
+
+    /// For text that a parser has found to be a JSON number.
+    init(validLexeme: String) { lexeme = validLexeme }
+
+    public init(_ value: Int) { lexeme = String(value) }
+
+    /// Nil for infinities and NaN, which JSON cannot write. Whole values are written without a fraction.
+    public init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        let isSmall = value.magnitude < 0x1p53
+        lexeme = isSmall && Double(Int(value)) == value ? String(Int(value)) : "\(value)"
+    }
+
+    /// Nil when this is no whole number that fits (`1.0` and `1e2` are whole).
+    public var intValue: Int? {
+        if let int = Int(lexeme) { return int }
+        let decimal = Decimal(lexeme)
+        guard decimal.exponent >= 0, decimal.exponent + decimal.digits.count <= 19 else { return nil }
+        var value = 0
+        for digit in decimal.digits + Array(repeating: 0, count: decimal.exponent) {
+            let (product, overflows) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflowsToo) = product.subtractingReportingOverflow(Int(digit))
+            if overflows || overflowsToo { return nil }
+            value = sum
+        }
+        return decimal.isNegative ? value : value == .min ? nil : -value
+    }
+
+    /// The nearest; infinite if the number is beyond what fits.
+    public var doubleValue: Double { Double(lexeme) ?? (lexeme.utf8.first == UInt8(ascii: "-") ? -.infinity : .infinity) }
+}
+
+extension JSONNumber: Equatable {
+    public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+        left.lexeme == right.lexeme || Decimal(left.lexeme) == Decimal(right.lexeme)
+    }
+
+    /// A number's value as digits times a power of ten; each value has one form, zero has no digits.
+    private struct Decimal: Equatable {
+        var isNegative = false
+        var digits: [UInt8] = []
+        var exponent = 0
+
+        init(_ lexeme: String) {
+            var fraction = 0, inFraction = false, rest = lexeme.utf8[...]
+            while let byte = rest.popFirst() {
+                switch byte {
+                case UInt8(ascii: "-"): isNegative = true
+                case UInt8(ascii: "."): inFraction = true
+                case UInt8(ascii: "e"), UInt8(ascii: "E"):
+                    // Far beyond any length that a text can make up for, all exponents are the same.
+                    let text = String(Substring(rest))
+                    let limit = 1 << 60
+                    exponent = max(-limit, min(limit, Int(text) ?? (text.utf8.first == UInt8(ascii: "-") ? -limit : limit)))
+                    rest = rest.suffix(0)
+                default:
+                    if inFraction { fraction += 1 }
+                    if byte != UInt8(ascii: "0") || !digits.isEmpty { digits.append(byte - UInt8(ascii: "0")) }
+                }
+            }
+            exponent -= fraction
+            while digits.last == 0 {
+                digits.removeLast()
+                exponent += 1
+            }
+            if digits.isEmpty { (isNegative, exponent) = (false, 0) }
+        }
+    }
+}

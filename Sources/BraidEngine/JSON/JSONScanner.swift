@@ -1,0 +1,340 @@
+/// Checks that bytes are one JSON text (RFC 8259) in its interoperable form (RFC 7493: UTF-8, no lone surrogates, no
+/// name twice in an object) and leaves out the white space between its tokens; one pass, no recursion.
+struct JSONScanner {
+    /// An array or object that has begun and not ended.
+    private struct Frame {
+        /// Where the object's names start, or -1 for an array.
+        var base: Int32
+        /// Commas so far.
+        var commas: Int32 = 0
+
+        @inline(__always) var isObject: Bool { base >= 0 }
+    }
+
+    private let input: UnsafeRawBufferPointer
+    private let depthLimit: Int
+    private var at = 0
+    /// The innermost open array or object; at the outside, one that stands for the text.
+    private var frame = Frame(base: -1)
+    /// Those around it.
+    private var outer: [Frame] = []
+    private var names: JSONNames
+
+    /// What was kept up to the last white space left out; empty as long as none was.
+    private var kept: [UInt8] = []
+    /// Where the input goes on that is not in `kept` yet; before the first cut, where the value starts.
+    private var runStart = 0
+
+    private init(_ input: UnsafeRawBufferPointer, depthLimit: Int) {
+        self.input = input
+        self.depthLimit = depthLimit
+        names = JSONNames(input)
+    }
+
+    /// What a scan finds: the compact text is a part of the input, or new bytes.
+    enum Outcome {
+        case part(Range<Int>)
+        case compacted([UInt8])
+        case failure(JSONError)
+    }
+
+    static func scan(_ input: UnsafeRawBufferPointer, depthLimit: Int) -> Outcome {
+        var scanner = JSONScanner(input, depthLimit: depthLimit)
+        do throws(JSONFault) {
+            return try scanner.text()
+        } catch {
+            let (line, column) = lineAndColumn(of: error.offset, in: input)
+            let message = error.message(in: input)
+            return .failure(JSONError(offset: error.offset, line: line, column: column, message: message, pointer: scanner.pointer(error)))
+        }
+    }
+
+    // MARK: Grammar
+
+    /// RFC 8259, section 2: `JSON-text = ws value ws`.
+    private mutating func text() throws(JSONFault) -> Outcome {
+        if input.count >= 3, input[0] == 0xEF, input[1] == 0xBB, input[2] == 0xBF {
+            throw JSONFault(0, .wrong("the text must not start with a byte order mark"))
+        }
+        while peek.isJSONSpace { at += 1 }
+        runStart = at
+        try value()
+        let end = at
+        while peek.isJSONSpace { at += 1 }
+        guard at == input.count else { throw JSONFault(at, .expected("the end of the text")) }
+        if kept.isEmpty { return .part(runStart..<end) }
+        keep(runStart..<end)
+        return .compacted(kept)
+    }
+
+    private mutating func value() throws(JSONFault) {
+        while true {
+            // A value starts here.
+            switch peek {
+            case .quote: _ = try string()
+            case 0x2D, 0x30...0x39: try number()
+            case .openBrace:
+                try open(base: Int32(truncatingIfNeeded: names.count))
+                if peek != .closeBrace {
+                    try name("a member name in double quotes or `}`")
+                    continue
+                }
+                close()
+            case .openBracket:
+                try open(base: -1)
+                if peek != .closeBracket { continue }
+                close()
+            case 0x74: try literal("true")
+            case 0x66: try literal("false")
+            case 0x6E: try literal("null")
+            case .closeBracket where frame.commas > 0 && !frame.isObject:
+                throw JSONFault(at, .expected("a value, since a comma precedes,"))
+            default: throw JSONFault(at, .expected("a value"))
+            }
+            // A value has ended.
+            while true {
+                if outer.isEmpty { return }
+                skipSpace()
+                let byte = peek
+                if byte == .comma {
+                    at += 1
+                    frame.commas &+= 1
+                    skipSpace()
+                    if frame.isObject { try name("a member name in double quotes, since a comma precedes,") }
+                    break
+                }
+                if frame.isObject {
+                    guard byte == .closeBrace else { throw JSONFault(at, .expected("`,` or `}`")) }
+                } else {
+                    guard byte == .closeBracket else { throw JSONFault(at, .expected("`,` or `]`")) }
+                }
+                close()
+            }
+        }
+    }
+
+    /// The opening bracket, and the white space after it.
+    @inline(__always)
+    private mutating func open(base: Int32) throws(JSONFault) {
+        guard outer.count < depthLimit else { throw JSONFault(at, .tooDeep(depthLimit)) }
+        outer.append(frame)
+        frame = Frame(base: base)
+        at += 1
+        skipSpace()
+    }
+
+    @inline(__always)
+    private mutating func close() {
+        if frame.isObject { names.close(Int(frame.base)) }
+        frame = outer.removeLast()
+        at += 1
+    }
+
+    /// A member's name and its colon.
+    @inline(__always)
+    private mutating func name(_ what: StaticString) throws(JSONFault) {
+        guard peek == .quote else { throw JSONFault(at, .expected(what)) }
+        let start = at
+        let escaped = try string()
+        guard names.insert(start + 1..<at - 1, escaped: escaped, base: Int(frame.base)) else {
+            throw JSONFault(start, .duplicateName)
+        }
+        skipSpace()
+        guard peek == .colon else { throw JSONFault(at, .expected("`:`")) }
+        at += 1
+        skipSpace()
+    }
+
+    @inline(never)
+    private mutating func literal(_ text: StaticString) throws(JSONFault) {
+        for offset in 0..<text.utf8CodeUnitCount {
+            guard peek == text.utf8Start[offset] else {
+                throw JSONFault(at, .expected(text.utf8CodeUnitCount == 5 ? "`false`" : text.utf8Start[0] == 0x74 ? "`true`" : "`null`"))
+            }
+            at += 1
+        }
+    }
+
+    /// RFC 8259, section 6.
+    @inline(__always)
+    private mutating func number() throws(JSONFault) {
+        if peek == 0x2D { at += 1 }
+        if peek == 0x30 {
+            at += 1
+            if peek.isDigit { throw JSONFault(at, .wrong("a number must not start with a needless zero")) }
+        } else {
+            try digits()
+        }
+        if peek == 0x2E {
+            at += 1
+            try digits()
+        }
+        if peek | 0x20 == 0x65 {
+            at += 1
+            if peek == 0x2B || peek == 0x2D { at += 1 }
+            try digits()
+        }
+    }
+
+    @inline(__always)
+    private mutating func digits() throws(JSONFault) {
+        guard peek.isDigit else { throw JSONFault(at, .expected("a digit")) }
+        repeat { at += 1 } while peek.isDigit
+    }
+
+    // MARK: Strings
+
+    /// RFC 8259, section 7. From the opening quote to behind the closing one; true if there are escapes.
+    @inline(__always)
+    private mutating func string() throws(JSONFault) -> Bool {
+        at += 1
+        while at + 8 <= input.count {
+            let marks = input.word(at: at).notPlain
+            if marks == 0 {
+                at += 8
+                continue
+            }
+            at += marks.firstMark
+            if input[at] == .quote {
+                at += 1
+                return false
+            }
+            break
+        }
+        return try restOfString()
+    }
+
+    /// Whatever a string holds besides plain ASCII.
+    @inline(never)
+    private mutating func restOfString() throws(JSONFault) -> Bool {
+        var escaped = false
+        while at < input.count {
+            if at + 8 <= input.count {
+                let marks = input.word(at: at).notPlain
+                if marks == 0 {
+                    at += 8
+                    continue
+                }
+                at += marks.firstMark
+            }
+            switch input[at] {
+            case .quote:
+                at += 1
+                return escaped
+            case .backslash:
+                escaped = true
+                try escape()
+            case 0..<0x20: throw JSONFault(at, .controlCharacter)
+            case 0x20..<0x80: at += 1
+            default:
+                repeat {
+                    guard let length = Self.lengthOfSequence(in: input, at: at) else {
+                        throw JSONFault(at, .wrong("these bytes are no UTF-8"))
+                    }
+                    at += length
+                } while peek >= 0x80
+            }
+        }
+        throw JSONFault(at, .endsInString)
+    }
+
+    private mutating func escape() throws(JSONFault) {
+        let start = at
+        at += 1
+        switch peek {
+        case .quote, .backslash, 0x2F, 0x62, 0x66, 0x6E, 0x72, 0x74: at += 1
+        case 0x75:
+            let unit = try hexadecimal()
+            if unit & 0xFC00 == 0xDC00 { throw JSONFault(start, .wrong("a low surrogate must follow a high one")) }
+            guard unit & 0xFC00 == 0xD800 else { return }
+            let second = at
+            guard peek == .backslash else { throw JSONFault(start, .wrong("a high surrogate must be followed by a low one")) }
+            at += 1
+            guard peek == 0x75, try hexadecimal() & 0xFC00 == 0xDC00 else {
+                at = second
+                throw JSONFault(start, .wrong("a high surrogate must be followed by a low one"))
+            }
+        default:
+            if at == input.count { throw JSONFault(at, .endsInString) }
+            throw JSONFault(at, .expected("one of `\"\\/bfnrtu`, after a backslash,"))
+        }
+    }
+
+    /// From the `u` to behind its four digits.
+    private mutating func hexadecimal() throws(JSONFault) -> UInt32 {
+        at += 1
+        var unit: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = peek.hexadecimalValue else {
+                throw JSONFault(at, at == input.count ? .endsInString : .expected("a hexadecimal digit"))
+            }
+            unit = unit << 4 | digit
+            at += 1
+        }
+        return unit
+    }
+
+    /// The length of a well-formed UTF-8 sequence beyond ASCII, nil if there is none (RFC 3629, section 4).
+    static func lengthOfSequence(in input: UnsafeRawBufferPointer, at offset: Int) -> Int? {
+        let length: Int, second: ClosedRange<UInt8>
+        switch input[offset] {
+        case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: (length, second) = (3, 0x80...0xBF)
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: (length, second) = (4, 0x80...0xBF)
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        default: return nil
+        }
+        guard offset + length <= input.count, second.contains(input[offset + 1]) else { return nil }
+        for index in offset + 2..<max(offset + 2, offset + length) where input[index] & 0xC0 != 0x80 { return nil }
+        return length
+    }
+
+    // MARK: White space
+
+    /// The byte here; 0, which may stand nowhere, at the end.
+    @inline(__always) private var peek: UInt8 { at < input.count ? input[at] : 0 }
+
+    @inline(__always)
+    private mutating func skipSpace() {
+        if peek <= 0x20 { cutSpace() }
+    }
+
+    @inline(never)
+    private mutating func cutSpace() {
+        let start = at
+        while peek.isJSONSpace { at += 1 }
+        if at > start {
+            keep(runStart..<start)
+            runStart = at
+        }
+    }
+
+    private mutating func keep(_ range: Range<Int>) {
+        if kept.isEmpty { kept.reserveCapacity(input.count - range.lowerBound) }
+        kept.append(contentsOf: input[part: range])
+    }
+
+    // MARK: Errors
+
+    /// Where a fault is: the member or element that was being read, or the array or object around the place.
+    private func pointer(_ fault: JSONFault) -> JSONPointer {
+        var pointer = JSONPointer.root
+        let open = (outer + [frame]).dropFirst()
+        for (index, frame) in zip(open.indices, open) {
+            guard frame.isObject else {
+                pointer = pointer.appending(Int(frame.commas))
+                continue
+            }
+            let end = open[(index + 1)...].first(where: \.isObject).map { Int($0.base) } ?? names.count
+            if end - Int(frame.base) > Int(frame.commas) { pointer = pointer.appending(names[end - 1]) }
+        }
+        if case .duplicateName = fault.reason {
+            var cursor = JSONCursor(input, at: fault.offset)
+            pointer = pointer.appending(cursor.string())
+        }
+        return pointer
+    }
+}

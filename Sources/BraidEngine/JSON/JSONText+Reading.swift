@@ -1,0 +1,166 @@
+public enum JSONKind: Sendable, Hashable {
+    case null, bool, number, string, array, object
+}
+
+// Scalars.
+extension JSONText {
+    /// From the first byte.
+    public var kind: JSONKind {
+        switch withBytes({ $0.first }) {
+        case UInt8.openBrace: .object
+        case UInt8.openBracket: .array
+        case UInt8.quote: .string
+        case UInt8(ascii: "n"): .null
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): .bool
+        default: .number
+        }
+    }
+
+    public var isNull: Bool { kind == .null }
+
+    /// Unescaped; nil if this is no string.
+    public var stringValue: String? {
+        guard kind == .string else { return nil }
+        return withBytes {
+            var cursor = JSONCursor($0)
+            return cursor.string()
+        }
+    }
+
+    public var boolValue: Bool? { kind == .bool ? count == 4 : nil }
+
+    /// With its digits; nil if this is no number.
+    public var numberValue: JSONNumber? { kind == .number ? JSONNumber(validLexeme: text) : nil }
+
+    /// Nil if this is no whole number that fits (`1.0` and `1e2` are whole).
+    public var intValue: Int? { numberValue?.intValue }
+
+    /// Nil if this is no number; infinite if it is beyond what fits.
+    public var doubleValue: Double? { numberValue?.doubleValue }
+}
+
+// Arrays and objects, read without building trees: each access scans the text.
+extension JSONText {
+    /// An array's elements, which share this text's bytes; nil if this is no array. O(bytes).
+    public func elements() -> [JSONText]? {
+        guard kind == .array else { return nil }
+        var elements: [JSONText] = []
+        withBytes { bytes in
+            var cursor = JSONCursor(bytes)
+            cursor.forEachElement { cursor in
+                let start = cursor.at
+                cursor.skipValue()
+                elements.append(part(start..<cursor.at))
+                return true
+            }
+        }
+        return elements
+    }
+
+    /// An object's members, whose values share this text's bytes; nil if this is no object. O(bytes).
+    public func members() -> [(name: String, value: JSONText)]? {
+        guard kind == .object else { return nil }
+        var members: [(name: String, value: JSONText)] = []
+        withBytes { bytes in
+            var cursor = JSONCursor(bytes)
+            cursor.forEachMember { cursor, name in
+                let start = cursor.at
+                cursor.skipValue()
+                members.append((cursor.string(name), part(start..<cursor.at)))
+                return true
+            }
+        }
+        return members
+    }
+
+    /// A member of an object; nil if there is none, or this is no object. O(bytes up to its end).
+    public subscript(name: String) -> JSONText? {
+        guard kind == .object else { return nil }
+        return withBytes { bytes in
+            var cursor = JSONCursor(bytes)
+            return cursor.enter(member: name) ? part(cursor.rangeOfValue()) : nil
+        }
+    }
+
+    /// The value at a pointer (RFC 6901, section 4). O(bytes up to its end).
+    public subscript(pointer: JSONPointer) -> JSONText? {
+        withBytes { bytes in
+            var cursor = JSONCursor(bytes)
+            return cursor.follow(pointer) == pointer.tokens.count ? part(cursor.rangeOfValue()) : nil
+        }
+    }
+
+    /// How many arrays and objects are nested; 0 for a scalar. O(bytes).
+    ///
+    /// Texts that are put together from others can be deeper than any that were parsed.
+    public var depth: Int {
+        withBytes { bytes in
+            var cursor = JSONCursor(bytes), depth = 0, deepest = 0
+            while cursor.at < bytes.count {
+                switch bytes[cursor.at] {
+                case .quote:
+                    _ = cursor.skipString()
+                    continue
+                case .openBrace, .openBracket:
+                    depth += 1
+                    deepest = max(deepest, depth)
+                case .closeBrace, .closeBracket: depth -= 1
+                default: break
+                }
+                cursor.at += 1
+            }
+            return deepest
+        }
+    }
+}
+
+extension JSONCursor {
+    /// From the start of an object to the value of a member; false, and behind the object, if it has none.
+    mutating func enter(member name: String) -> Bool {
+        var name = name, found = false
+        name.withUTF8 { utf8 in
+            forEachMember { cursor, member in
+                found = cursor.isName(member, UnsafeRawBufferPointer(utf8))
+                if !found { cursor.skipValue() }
+                return !found
+            }
+        }
+        return found
+    }
+
+    /// From the start of an array to an element; false, and behind the array, if it has fewer.
+    mutating func enter(element index: Int) -> Bool {
+        var left = index, found = false
+        forEachElement { cursor in
+            found = left == 0
+            left -= 1
+            if !found { cursor.skipValue() }
+            return !found
+        }
+        return found
+    }
+
+    /// From the start of a value to the one at a pointer. Returns how many tokens led somewhere; at fewer than all of
+    /// them, the cursor is at the value inside which the next one leads nowhere.
+    mutating func follow(_ pointer: JSONPointer) -> Int {
+        for (position, token) in pointer.tokens.enumerated() {
+            let start = at
+            let entered: Bool = switch peek {
+            case .openBrace: enter(member: token)
+            case .openBracket: JSONPointer.index(token).map { enter(element: $0) } ?? false
+            default: false
+            }
+            guard entered else {
+                at = start
+                return position
+            }
+        }
+        return pointer.tokens.count
+    }
+
+    mutating func rangeOfValue() -> Range<Int> {
+        let start = at
+        skipValue()
+        return start..<at
+    }
+}

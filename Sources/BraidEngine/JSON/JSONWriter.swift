@@ -1,0 +1,223 @@
+/// Writes compact JSON into an array of bytes; puts the commas itself.
+///
+/// The caller sees to it that names and values alternate in objects and that what begins ends; names are not compared.
+public struct JSONWriter: Sendable {
+    public var bytes: [UInt8] = []
+    private var depth = 0
+    private var needsComma = false
+
+    public init() {}
+    public init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
+    /// What was written, when it is one whole value.
+    public var text: JSONText { JSONText(valid: bytes) }
+
+    @inline(__always) public mutating func beginObject() { begin(.openBrace) }
+    @inline(__always) public mutating func endObject() { end(.closeBrace) }
+    @inline(__always) public mutating func beginArray() { begin(.openBracket) }
+    @inline(__always) public mutating func endArray() { end(.closeBracket) }
+
+    /// A member's name that the program knows.
+    public mutating func name(_ name: StaticString) {
+        separate()
+        if name.hasPointerRepresentation {
+            name.withUTF8Buffer { quote(UnsafeRawBufferPointer($0)) }
+        } else {
+            quote("\(name)")
+        }
+        endName()
+    }
+
+    @_disfavoredOverload
+    public mutating func name(_ name: String) {
+        separate()
+        quote(name)
+        endName()
+    }
+
+    @inline(__always)
+    public mutating func value(_ text: JSONText) {
+        separate()
+        text.withBytes { bytes.append(contentsOf: $0) }
+        endValue()
+    }
+
+    public mutating func value(_ string: String) {
+        separate()
+        quote(string)
+        endValue()
+    }
+
+    public mutating func value(_ number: Int) {
+        separate()
+        bytes.append(contentsOf: String(number).utf8)
+        endValue()
+    }
+
+    public mutating func value(_ bool: Bool) {
+        separate()
+        bytes.append(contentsOf: (bool ? "true" : "false").utf8)
+        endValue()
+    }
+
+    public mutating func null() {
+        separate()
+        bytes.append(contentsOf: "null".utf8)
+        endValue()
+    }
+
+    /// Recurses as deep as the tree is.
+    public mutating func value(_ value: JSONValue) {
+        switch value {
+        case .null: null()
+        case .bool(let bool): self.value(bool)
+        case .string(let string): self.value(string)
+        case .number(let number):
+            separate()
+            bytes.append(contentsOf: number.lexeme.utf8)
+            endValue()
+        case .array(let elements):
+            beginArray()
+            for element in elements { self.value(element) }
+            endArray()
+        case .object(let object):
+            beginObject()
+            for (name, value) in object.members {
+                self.name(name)
+                self.value(value)
+            }
+            endObject()
+        }
+    }
+
+    /// Bytes as they are, which the writer does not look at: it neither puts a comma before them nor counts them as
+    /// a value.
+    public mutating func raw(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
+    public mutating func raw(_ bytes: ArraySlice<UInt8>) { self.bytes.append(contentsOf: bytes) }
+    public mutating func raw(_ bytes: UnsafeRawBufferPointer) { self.bytes.append(contentsOf: bytes) }
+    public mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
+
+    // MARK: Commas
+
+    @inline(__always)
+    private mutating func separate() {
+        if needsComma { bytes.append(.comma) }
+    }
+
+    @inline(__always) private mutating func endValue() { needsComma = depth > 0 }
+
+    @inline(__always)
+    private mutating func endName() {
+        bytes.append(.colon)
+        needsComma = false
+    }
+
+    @inline(__always)
+    private mutating func begin(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        depth += 1
+        needsComma = false
+    }
+
+    @inline(__always)
+    private mutating func end(_ bracket: UInt8) {
+        bytes.append(bracket)
+        depth -= 1
+        endValue()
+    }
+
+    // MARK: Strings
+
+    @inline(__always)
+    private mutating func quote(_ string: String) {
+        var string = string
+        string.withUTF8 { quote(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// RFC 8259, section 7: only what must be escaped is.
+    private mutating func quote(_ utf8: UnsafeRawBufferPointer) {
+        bytes.append(.quote)
+        var runStart = 0, at = 0
+        while at < utf8.count {
+            if at + 8 <= utf8.count {
+                let marks = utf8.word(at: at).needsEscape
+                if marks == 0 {
+                    at += 8
+                    continue
+                }
+                at += marks.firstMark
+            }
+            let byte = utf8[at]
+            if byte < 0x20 || byte == .quote || byte == .backslash {
+                bytes.append(contentsOf: utf8[part: runStart..<at])
+                escape(byte)
+                runStart = at + 1
+            }
+            at += 1
+        }
+        bytes.append(contentsOf: utf8[part: runStart..<utf8.count])
+        bytes.append(.quote)
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        let letter: UInt8? = switch byte {
+        case .quote, .backslash: byte
+        case 0x08: UInt8(ascii: "b")
+        case 0x09: UInt8(ascii: "t")
+        case 0x0A: UInt8(ascii: "n")
+        case 0x0C: UInt8(ascii: "f")
+        case 0x0D: UInt8(ascii: "r")
+        default: nil
+        }
+        if let letter {
+            bytes.append(contentsOf: [.backslash, letter])
+        } else {
+            bytes.append(contentsOf: "\\u00".utf8)
+            bytes.append(contentsOf: [0x30 + byte >> 4, Array("0123456789abcdef".utf8)[Int(byte & 15)]])
+        }
+    }
+}
+
+extension JSONText {
+    /// Indented by two spaces, for people; ends without a line feed. Empty arrays and objects stay on their line.
+    public func pretty() -> [UInt8] {
+        var output: [UInt8] = []
+        withBytes { bytes in
+            output.reserveCapacity(2 * bytes.count)
+            var cursor = JSONCursor(bytes), depth = 0
+            func breakLine() {
+                output.append(0x0A)
+                output.append(contentsOf: repeatElement(0x20, count: 2 * depth))
+            }
+            while cursor.at < bytes.count {
+                let start = cursor.at, byte = bytes[start]
+                cursor.at += 1
+                switch byte {
+                case .openBrace, .openBracket:
+                    output.append(byte)
+                    if cursor.peek == .closeBrace || cursor.peek == .closeBracket {
+                        output.append(cursor.peek)
+                        cursor.at += 1
+                    } else {
+                        depth += 1
+                        breakLine()
+                    }
+                case .closeBrace, .closeBracket:
+                    depth -= 1
+                    breakLine()
+                    output.append(byte)
+                case .comma:
+                    output.append(byte)
+                    breakLine()
+                case .colon: output.append(contentsOf: [byte, 0x20])
+                default:
+                    cursor.at = start
+                    if byte == .quote { _ = cursor.skipString() } else { cursor.skipScalar() }
+                    output.append(contentsOf: bytes[part: start..<cursor.at])
+                }
+            }
+        }
+        return output
+    }
+}

@@ -1,0 +1,56 @@
+/// A row's identity (Braid's `collectionId`): says *which* row it is.
+///
+/// Two ids are equal if their UTF-8 bytes are: that is JSON's rule, and faster than `String`'s canonical equivalence.
+public struct RowID: Hashable, Sendable, CustomStringConvertible {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+
+    public static func == (left: RowID, right: RowID) -> Bool { left.text.hasSameBytes(as: right.text) }
+
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    public var description: String { text }
+}
+
+/// A section's identity, compared as `RowID` is.
+public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible, ExpressibleByStringLiteral {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+    public init(stringLiteral text: String) { self.text = text }
+
+    public static func == (left: SectionID, right: SectionID) -> Bool { left.text.hasSameBytes(as: right.text) }
+
+    /// Order of the UTF-8 bytes, which is the order of code points.
+    public static func < (left: SectionID, right: SectionID) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    public var description: String { text }
+}
+
+/// Where a row stands among the *displayed* sections: both numbers count from 0.
+public struct IndexPath: Hashable, Sendable, Comparable, CustomStringConvertible {
+    public var section: Int
+    public var row: Int
+
+    public init(section: Int, row: Int) {
+        self.section = section
+        self.row = row
+    }
+
+    public static func < (left: IndexPath, right: IndexPath) -> Bool {
+        (left.section, left.row) < (right.section, right.row)
+    }
+
+    public var description: String { "[\(section),\(row)]" }
+}

@@ -1,0 +1,42 @@
+/// A section as it is displayed.
+public struct Section: Sendable {
+    public let id: SectionID
+    /// `{"title": …}` or `{"view": …, "viewModel": …}`, with the heights that are declared; null for none.
+    public var header: JSONText
+    public var footer: JSONText
+    /// `"anySection"` or the list of section ids that rows may move to; nil when rows may not move.
+    public var movesTo: JSONText?
+    /// False when the section's models are not identifiable: its rows have no ids.
+    public var isDiffable: Bool
+    public var rows: ChunkedList<Row>
+
+    public init(
+        id: SectionID, header: JSONText = .null, footer: JSONText = .null, movesTo: JSONText? = nil,
+        isDiffable: Bool = true, rows: ChunkedList<Row> = []
+    ) {
+        self.id = id
+        self.header = header
+        self.footer = footer
+        self.movesTo = movesTo
+        self.isDiffable = isDiffable
+        self.rows = rows
+    }
+}
+
+/// The whole displayed table at one revision.
+public struct Snapshot: Sendable {
+    public var revision: Int
+    public var sections: [Section]
+    public var totalRowCount: Int
+    public var state: JSONText
+    /// What stands in the place of the rows while there are none; nil while there are, or when none is described.
+    public var empty: JSONText?
+
+    public init(revision: Int = 0, sections: [Section] = [], state: JSONText = .emptyObject, empty: JSONText? = nil) {
+        self.revision = revision
+        self.sections = sections
+        self.totalRowCount = sections.reduce(0) { $0 + $1.rows.count }
+        self.state = state
+        self.empty = empty
+    }
+}

@@ -1,0 +1,62 @@
+/// One stored model: what stands behind a displayed row.
+public struct StoredRow: Sendable {
+    /// Names the row for as long as it lives, within its session: 1, 2, 3, … and never used again.
+    public var key: Int
+    /// Orders the rows of a section: ascending, with gaps, so that an insert writes one row and not all that follow.
+    public var rank: Int
+    /// The model's identity; nil when its type is not identifiable.
+    public var id: RowID?
+    public var model: JSONText
+
+    public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
+        self.key = key
+        self.rank = rank
+        self.id = id
+        self.model = model
+    }
+}
+
+/// A section's facts beside its rows.
+public struct StoredSectionFacts: Sendable, Equatable {
+    /// Names the section within its session, as `StoredRow.key` names a row: 1, 2, 3, …
+    public var number: Int
+    public var id: SectionID
+    /// The place in the order of first appearance or declaration; ascending, gaps allowed.
+    public var ordinal: Int
+    /// The title or view that was set in place of the description's; nil: none was set. JSON null: set to none.
+    public var header: JSONText?
+    public var footer: JSONText?
+
+    public init(number: Int, id: SectionID, ordinal: Int, header: JSONText? = nil, footer: JSONText? = nil) {
+        self.number = number
+        self.id = id
+        self.ordinal = ordinal
+        self.header = header
+        self.footer = footer
+    }
+}
+
+/// What one command changed in the stored table: exactly what a store has to write, however large the table is.
+public struct TableChange: Sendable {
+    /// Rows that are new, or whose model changed.
+    public var writtenRows: [(section: Int, row: StoredRow)] = []
+    /// Rows whose model is as it was, but whose section or rank changed.
+    public var placedRows: [(section: Int, key: Int, rank: Int)] = []
+    /// Keys of the rows that are gone.
+    public var removedRows: [Int] = []
+    /// Sections that are new or whose facts changed.
+    public var writtenSections: [StoredSectionFacts] = []
+    /// Numbers of the sections that are gone; their rows stand in `removedRows`.
+    public var removedSections: [Int] = []
+    /// The state, if it changed.
+    public var state: JSONText?
+    /// The manually displayed sections (an array of ids), if they changed.
+    public var displayedSections: JSONText?
+
+    public init() {}
+
+    public var isEmpty: Bool {
+        writtenRows.isEmpty && placedRows.isEmpty && removedRows.isEmpty && writtenSections.isEmpty
+            && removedSections.isEmpty && state == nil && displayedSections == nil
+    }
+}

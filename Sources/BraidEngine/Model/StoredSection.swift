@@ -1,0 +1,109 @@
+/// A section's stored models, displayed or not.
+public struct StoredSection: Sendable {
+    public internal(set) var facts: StoredSectionFacts
+    public private(set) var rows = ChunkedList<StoredRow>()
+    /// Ranks of the identifiable rows; a rank leads to the row's index by binary search.
+    private var ranks = ShardedIndex<RowID, Int>()
+
+    public var id: SectionID { facts.id }
+
+    init(facts: StoredSectionFacts) { self.facts = facts }
+
+    /// `rows` ascending by rank. Throws `duplicateRowID`.
+    public init(facts: StoredSectionFacts, rows: [StoredRow]) throws(Refusal) {
+        self.facts = facts
+        self.rows = ChunkedList(rows)
+        ranks = ShardedIndex(minimumCapacity: rows.count)
+        for row in rows {
+            guard let id = row.id else { continue }
+            if ranks[id] != nil { throw .duplicateRow(id, in: facts.id) }
+            ranks[id] = row.rank
+        }
+    }
+
+    /// O(log rows).
+    public func index(of id: RowID) -> Int? {
+        ranks[id].map(index(ofRank:))
+    }
+
+    func contains(_ id: RowID) -> Bool { ranks[id] != nil }
+
+    /// The index of the row with this rank, or where it would stand.
+    func index(ofRank rank: Int) -> Int {
+        var low = 0, high = rows.count
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].rank < rank { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Puts a row at `index`, 0...count, with a rank for that place. Returns the indices, after the insert, of the
+    /// rows that had to be given new ranks to make room.
+    mutating func insert(_ row: StoredRow, at index: Int) -> Range<Int>? {
+        var row = row
+        let relabelled = makeRoom(at: index)
+        row.rank = rankForInsert(at: index)
+        rows.insert(row, at: index)
+        if let id = row.id { ranks[id] = row.rank }
+        guard let relabelled else { return nil }
+        return relabelled.lowerBound..<relabelled.upperBound + 1
+    }
+
+    @discardableResult
+    mutating func remove(at index: Int) -> StoredRow {
+        let removed = rows.remove(at: index)
+        if let id = removed.id { ranks[id] = nil }
+        return removed
+    }
+
+    /// Puts another model in a row's place; key and rank stay.
+    mutating func replace(at index: Int, id: RowID?, model: JSONText) {
+        var row = rows[index]
+        if row.id != id {
+            if let old = row.id { ranks[old] = nil }
+            if let id { ranks[id] = row.rank }
+        }
+        row.id = id
+        row.model = model
+        rows[index] = row
+    }
+}
+
+// Ranks: Dietz and Sleator's order maintenance in its simplest form. Neighbours start 2^24 apart, an insert takes the
+// middle, and where a gap is used up the smallest window around it that is sparse enough is spread evenly.
+extension StoredSection {
+    static let rankGap = 1 << 24
+
+    private func rankForInsert(at index: Int) -> Int {
+        switch (index == 0, index == rows.count) {
+        case (true, true): 0
+        case (true, false): rows[0].rank - Self.rankGap
+        case (false, true): rows[index - 1].rank + Self.rankGap
+        case (false, false): rows[index - 1].rank + (rows[index].rank - rows[index - 1].rank) / 2
+        }
+    }
+
+    private mutating func makeRoom(at index: Int) -> Range<Int>? {
+        guard index > 0, index < rows.count, rows[index].rank - rows[index - 1].rank < 2 else { return nil }
+        var reach = 32
+        while true {
+            let window = max(0, index - reach)..<min(rows.count, index + reach)
+            let whole = window.count == rows.count
+            // Outside the window ranks stay; at the table's ends there is room without limit.
+            let low = window.lowerBound == 0 ? rows[window.upperBound - 1].rank - window.count * Self.rankGap : rows[window.lowerBound - 1].rank
+            let high = window.upperBound == rows.count ? low + (window.count + 1) * Self.rankGap : rows[window.upperBound].rank
+            let step = (high - low) / (window.count + 1)
+            if step >= 1 << 12 || whole {
+                for (count, position) in window.enumerated() {
+                    var row = rows[position]
+                    row.rank = low + (count + 1) * step
+                    rows[position] = row
+                    if let id = row.id { ranks[id] = row.rank }
+                }
+                return window
+            }
+            reach *= 2
+        }
+    }
+}

@@ -1,0 +1,92 @@
+/// A parsed expression.
+///
+/// Chains of operators of one precedence and chains of accesses are lists, not nested nodes: only brackets, signs and
+/// powers nest, so that what the parser bounds is all that the evaluator recurses into.
+indirect enum ExpressionNode: Sendable {
+    case constant(Operand)
+    case name(String)
+    case list([ExpressionNode])
+    case object([(key: String, value: ExpressionNode)])
+    case unary(UnaryOperator, ExpressionNode)
+    case or([ExpressionNode])
+    case and([ExpressionNode])
+    /// Operators of one precedence, applied from the left.
+    case infix(ExpressionNode, [(symbol: InfixOperator, right: ExpressionNode)])
+    case power(base: ExpressionNode, exponent: ExpressionNode)
+    /// `a.b[0][1:](c)`: accesses applied from the left.
+    case access(ExpressionNode, [ExpressionAccess])
+}
+
+enum UnaryOperator: String, Sendable { case not = "!", minus = "-", plus = "+" }
+
+enum InfixOperator: String, Sendable {
+    case equal = "==", notEqual = "!=", less = "<", greater = ">", lessOrEqual = "<=", greaterOrEqual = ">="
+    case add = "+", subtract = "-", multiply = "*", divide = "/", isIn = "in"
+}
+
+enum ExpressionAccess: Sendable {
+    case member(String)
+    case index(ExpressionNode)
+    case slice(from: ExpressionNode?, to: ExpressionNode?)
+    case call([ExpressionNode])
+}
+
+extension ExpressionNode {
+    /// Whether the value can only be a context value or a part of one: then it is as small and shallow as that is.
+    var isPath: Bool {
+        switch self {
+        case .name, .constant: true
+        case .access(let base, let accesses):
+            base.isPath && accesses.allSatisfy {
+                switch $0 {
+                case .member, .index: true
+                case .slice, .call: false
+                }
+            }
+        default: false
+        }
+    }
+
+    /// Adds the names that the expression reads from its context. Built-ins are no names of a context.
+    func collectNames(into names: inout Set<String>) {
+        switch self {
+        case .constant: return
+        case .name(let name):
+            if Builtin(rawValue: name) == nil { names.insert(name) }
+        case .list(let nodes), .or(let nodes), .and(let nodes):
+            for node in nodes { node.collectNames(into: &names) }
+        case .object(let members):
+            for member in members { member.value.collectNames(into: &names) }
+        case .unary(_, let node): node.collectNames(into: &names)
+        case .infix(let first, let rest):
+            first.collectNames(into: &names)
+            for (_, right) in rest { right.collectNames(into: &names) }
+        case .power(let base, let exponent):
+            base.collectNames(into: &names)
+            exponent.collectNames(into: &names)
+        case .access(let base, let accesses):
+            base.collectNames(into: &names)
+            for access in accesses { access.collectNames(of: base, into: &names) }
+        }
+    }
+}
+
+extension ExpressionAccess {
+    fileprivate func collectNames(of base: ExpressionNode, into names: inout Set<String>) {
+        switch self {
+        case .member: return
+        case .index(let index): index.collectNames(into: &names)
+        case .slice(let from, let to):
+            from?.collectNames(into: &names)
+            to?.collectNames(into: &names)
+        case .call(let arguments):
+            for argument in arguments { argument.collectNames(into: &names) }
+            // Two built-ins read the context themselves.
+            switch (base, arguments.first) {
+            case (.name("fromNow"), _) where arguments.count < 2: names.insert("now")
+            case (.name("defined"), .constant(.json(.string(let name)))?): names.insert(name)
+            default: return
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+/// A moment in UTC, to the microsecond: what `$fromNow` and `fromNow()` compute with. No clock is read, ever.
+struct Instant: Equatable, Sendable {
+    /// Microseconds since 1970-01-01T00:00:00Z; years 1 to 9999.
+    private(set) var microseconds: Int
+
+    private static let perSecond = 1_000_000
+    private static let perDay = 86_400 * perSecond
+
+    /// Reads `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Nil for anything else.
+    init?(_ text: String) {
+        var scanner = Scanner(text)
+        guard let year = scanner.digits(4...4), scanner.take("-"), let month = scanner.digits(1...2), scanner.take("-"),
+            let day = scanner.digits(1...2), scanner.take("T"), let hour = scanner.digits(1...2), scanner.take(":"),
+            let minute = scanner.digits(1...2), scanner.take(":"), let second = scanner.digits(1...2),
+            let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.isAtEnd,
+            year >= 1, 1...12 ~= month, day >= 1, day <= Self.days(in: month, of: year),
+            hour < 24, minute < 60, second < 60
+        else { return nil }
+        let seconds = (hour * 60 + minute - offset) * 60 + second
+        microseconds = Self.dayNumber(year, month, day) * Self.perDay + seconds * Self.perSecond + fraction
+    }
+
+    /// Adds days and seconds; nil outside the years 1 to 9999.
+    func adding(days: Int, seconds: Int) -> Instant? {
+        let (inDays, tooManyDays) = days.multipliedReportingOverflow(by: Self.perDay)
+        let (inSeconds, tooManySeconds) = seconds.multipliedReportingOverflow(by: Self.perSecond)
+        let (offset, tooMuch) = inDays.addingReportingOverflow(inSeconds)
+        let (sum, overflow) = microseconds.addingReportingOverflow(offset)
+        guard !tooManyDays, !tooManySeconds, !tooMuch, !overflow,
+            sum >= Self.dayNumber(1, 1, 1) * Self.perDay, sum < Self.dayNumber(10000, 1, 1) * Self.perDay
+        else { return nil }
+        var instant = self
+        instant.microseconds = sum
+        return instant
+    }
+
+    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`: milliseconds, the rest cut off.
+    var text: String {
+        var day = microseconds / Self.perDay
+        if microseconds % Self.perDay < 0 { day -= 1 }
+        let inDay = (microseconds - day * Self.perDay) / 1000
+        let (year, month, dayOfMonth) = Self.date(day)
+        func padded(_ value: Int, _ width: Int) -> String {
+            let digits = String(value)
+            return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
+        }
+        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))T\(padded(inDay / 3_600_000, 2)):"
+            + "\(padded(inDay / 60_000 % 60, 2)):\(padded(inDay / 1000 % 60, 2)).\(padded(inDay % 1000, 3))Z"
+    }
+
+    // MARK: The Gregorian calendar, counted in years that begin in March
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days since 1970-01-01; years from 1 on.
+    private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        let marchYear = month > 2 ? year : year - 1
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return 365 * marchYear + marchYear / 4 - marchYear / 100 + marchYear / 400 + dayOfYear - 719_468
+    }
+
+    private static func date(_ dayNumber: Int) -> (year: Int, month: Int, day: Int) {
+        let days = dayNumber + 719_468
+        let (era, dayOfEra) = days.quotientAndRemainder(dividingBy: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+    }
+}
+
+/// An offset such as `-2 days 3 hours`: a sign, then years (365 days), months (30 days), weeks, days, hours, minutes and
+/// seconds, each optional, in this order (json-e.js.org/operators.html, "$fromNow").
+struct TimeOffset {
+    private(set) var days = 0
+    private(set) var seconds = 0
+
+    private static let units: [(names: [String], days: Int, seconds: Int)] = [
+        (["years", "year", "yr", "y"], 365, 0), (["months", "month", "mo"], 30, 0),
+        (["weeks", "week", "wk", "w"], 7, 0), (["days", "day", "d"], 1, 0),
+        (["hours", "hour", "hr", "h"], 0, 3600), (["minutes", "minute", "min", "m"], 0, 60),
+        (["seconds", "second", "sec", "s"], 0, 1),
+    ]
+
+    /// Nil when the text is no such offset, or too large to count.
+    init?(_ text: String) {
+        var scanner = Scanner(text)
+        scanner.skipWhitespace()
+        let sign = scanner.take("-") ? -1 : 1
+        scanner.skipWhitespace()
+        _ = scanner.take("+")
+        scanner.skipWhitespace()
+        var unit = 0
+        while !scanner.isAtEnd {
+            guard let count = scanner.digits(1...18) else { return nil }
+            scanner.skipWhitespace()
+            guard let name = scanner.letters(), let found = Self.units[unit...].firstIndex(where: { $0.names.contains(name) })
+            else { return nil }
+            let (moreDays, tooManyDays) = count.multipliedReportingOverflow(by: sign * Self.units[found].days)
+            let (moreSeconds, tooManySeconds) = count.multipliedReportingOverflow(by: sign * Self.units[found].seconds)
+            guard !tooManyDays, !tooManySeconds else { return nil }
+            let (allDays, dayOverflow) = days.addingReportingOverflow(moreDays)
+            let (allSeconds, secondOverflow) = seconds.addingReportingOverflow(moreSeconds)
+            guard !dayOverflow, !secondOverflow else { return nil }
+            (days, seconds, unit) = (allDays, allSeconds, found + 1)
+            scanner.skipWhitespace()
+        }
+    }
+}
+
+/// Reads short texts from left to right.
+private struct Scanner {
+    private var rest: Substring.UnicodeScalarView
+
+    init(_ text: String) { rest = text[...].unicodeScalars }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func skipWhitespace() { rest = rest.drop(while: \.isWhitespace) }
+
+    mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+        guard rest.first == scalar else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// As many ASCII digits as there are, if their number is allowed; at most 18, so that they fit.
+    mutating func digits(_ allowed: ClosedRange<Int>) -> Int? {
+        let digits = rest.prefix { ("0"..."9").contains($0) }
+        let count = digits.count
+        guard allowed.contains(count) else { return nil }
+        rest = rest[digits.endIndex...]
+        return Int(String(digits))
+    }
+
+    mutating func letters() -> String? {
+        let letters = rest.prefix { ("a"..."z").contains($0) }
+        rest = rest[letters.endIndex...]
+        return letters.isEmpty ? nil : String(letters)
+    }
+
+    /// `.` and one to six digits, as microseconds; 0 without them.
+    mutating func fraction() -> Int? {
+        guard take(".") else { return 0 }
+        let before = rest.count
+        guard let digits = digits(1...6) else { return nil }
+        return (before - rest.count..<6).reduce(digits) { value, _ in value * 10 }
+    }
+
+    /// `Z` or `±HH:MM`, in minutes.
+    mutating func offset() -> Int? {
+        if take("Z") { return 0 }
+        let sign = take("-") ? -1 : 1
+        guard sign < 0 || take("+"), let hours = digits(2...2), take(":"), let minutes = digits(2...2),
+            hours < 24, minutes < 60
+        else { return nil }
+        return sign * (hours * 60 + minutes)
+    }
+}
+
+extension TemplateEvaluator {
+    /// The moment at an offset from the reference, or from the context's `now`.
+    func fromNow(_ offset: String, _ reference: JSONValue?) throws(TemplateError) -> String {
+        guard let offset = TimeOffset(offset) else { throw .template("offset string: '\(offset)' does not parse") }
+        guard case .string(let reference)? = reference ?? value(of: "now"), let instant = Instant(reference) else {
+            throw .template("$fromNow expects a reference such as 2026-01-31T12:00:00.000Z")
+        }
+        guard let moved = instant.adding(days: offset.days, seconds: offset.seconds) else {
+            throw .template("$fromNow leaves the years 1 to 9999")
+        }
+        return moved.text
+    }
+}

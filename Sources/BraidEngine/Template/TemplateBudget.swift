@@ -1,0 +1,91 @@
+/// What rendering may cost: with it, no template can hang or exhaust the server, whatever it says.
+///
+/// Steps pay for time: one for each node of a template or expression that is evaluated, and one for each 16 values or
+/// 256 bytes that a node has to walk over. Output pays for memory: the bytes of every text and 16 for every value that
+/// is built, and the whole of the result once more. A budget may be shared by several renderings, one after another.
+public struct TemplateBudget: Sendable {
+    public private(set) var remainingSteps: Int
+    public private(set) var remainingOutput: Int
+
+    /// Values deeper than this are not built: it is the limit of depth for JSON that comes in.
+    static let maximumDepth = 128
+    /// What one value counts for in the output, beside the bytes of its text.
+    static let bytesPerValue = 16
+
+    /// `steps` lasts for about 10 ms; `output` is in bytes.
+    public init(steps: Int = 100_000, output: Int = 8_000_000) {
+        remainingSteps = steps
+        remainingOutput = output
+    }
+
+    @inline(__always)
+    mutating func spend(steps: Int = 1) throws(TemplateError) {
+        guard steps <= remainingSteps else { throw exceeded(\.remainingSteps, "steps") }
+        remainingSteps -= steps
+    }
+
+    @inline(__always)
+    mutating func spend(output bytes: Int) throws(TemplateError) {
+        guard bytes <= remainingOutput else { throw exceeded(\.remainingOutput, "output") }
+        remainingOutput -= bytes
+    }
+
+    /// For an operation that reads so many values.
+    mutating func spend(reading values: Int) throws(TemplateError) { try spend(steps: values / 16) }
+
+    /// For an operation that reads so many bytes of text.
+    mutating func spend(scanning bytes: Int) throws(TemplateError) { try spend(steps: bytes / 256) }
+
+    /// For an operation that builds an array or object of so many members.
+    mutating func spend(building values: Int) throws(TemplateError) {
+        try spend(reading: values)
+        // A count beyond the limit must not overflow the multiplication.
+        try spend(output: values > remainingOutput ? values : values * Self.bytesPerValue)
+    }
+
+    /// What is left becomes nothing, so that a budget which is shared stays exceeded.
+    private mutating func exceeded(_ what: WritableKeyPath<TemplateBudget, Int>, _ name: String) -> TemplateError {
+        self[keyPath: what] = 0
+        return TemplateError(.budget, "the template exceeds its budget of \(name)")
+    }
+}
+
+extension TemplateBudget {
+    /// Walks a value that was built out of others, before it is named or handed out. Values are shared, so
+    /// `[a, a]` of `[a, a]` costs nothing to build, but doubles with each turn when somebody reads it: its size is
+    /// checked here, as is its depth. O(size), never beyond the budget.
+    mutating func admit(_ value: JSONValue, depth: Int = 0, counting: Bool) throws(TemplateError) {
+        var bytes = 0, values = 0
+        try measure(value, depth, &bytes, &values)
+        try spend(reading: values)
+        if counting { try spend(output: bytes) }
+    }
+
+    private mutating func measure(
+        _ value: JSONValue, _ depth: Int, _ bytes: inout Int, _ values: inout Int
+    ) throws(TemplateError) {
+        values += 1
+        bytes += Self.bytesPerValue
+        switch value {
+        case .null, .bool, .number: return
+        case .string(let string): bytes += string.utf8.count
+        case .array(let elements):
+            try checkNesting(depth, bytes, values)
+            for element in elements { try measure(element, depth + 1, &bytes, &values) }
+        case .object(let object):
+            try checkNesting(depth, bytes, values)
+            for (name, member) in object.members {
+                bytes += name.utf8.count
+                try measure(member, depth + 1, &bytes, &values)
+            }
+        }
+    }
+
+    private mutating func checkNesting(_ depth: Int, _ bytes: Int, _ values: Int) throws(TemplateError) {
+        guard depth < Self.maximumDepth else {
+            throw TemplateError(.budget, "the template builds a value nested deeper than \(Self.maximumDepth)")
+        }
+        guard bytes <= remainingOutput else { throw exceeded(\.remainingOutput, "output") }
+        guard values / 16 <= remainingSteps else { throw exceeded(\.remainingSteps, "steps") }
+    }
+}

@@ -1,0 +1,75 @@
+import Synchronization
+
+/// The names that a template may read, with their values: JSON-e's context.
+///
+/// A value type: extending a copy leaves the original alone and copies no value. Names must be identifiers
+/// (`[a-zA-Z_][a-zA-Z0-9_]*`): others can be set, but no expression can spell them. Few names are expected: looking one
+/// up is O(names).
+public struct TemplateContext: Sendable {
+    private enum Slot: Sendable {
+        case value(JSONValue)
+        case lazy(LazyValue)
+    }
+
+    private var names: [String] = []
+    private var slots: [Slot] = []
+    /// RFC 3339; what `now`, `$fromNow` and `fromNow()` go by, unless the context names another `now`.
+    public let now: String
+
+    public init(now: String, _ names: [(String, JSONValue)] = []) {
+        self.now = now
+        for (name, value) in names { self[name] = value }
+    }
+
+    /// Reading a lazy name makes its value. Setting nil takes the name away.
+    public subscript(name: String) -> JSONValue? {
+        get {
+            guard let position = names.firstIndex(of: name) else { return name == "now" ? .string(now) : nil }
+            switch slots[position] {
+            case .value(let value): return value
+            case .lazy(let lazy): return lazy.value
+            }
+        }
+        set {
+            if let newValue {
+                set(name, .value(newValue))
+            } else if let position = names.firstIndex(of: name) {
+                names.remove(at: position)
+                slots.remove(at: position)
+            }
+        }
+    }
+
+    /// Gives a name a value that is made when it is first read, at most once for this context and all its copies.
+    public mutating func lazy(_ name: String, _ make: @escaping @Sendable () -> JSONValue) {
+        set(name, .lazy(LazyValue(make)))
+    }
+
+    /// Does not make a lazy value.
+    public func contains(_ name: String) -> Bool { name == "now" || names.contains(name) }
+
+    private mutating func set(_ name: String, _ slot: Slot) {
+        if let position = names.firstIndex(of: name) {
+            slots[position] = slot
+        } else {
+            names.append(name)
+            slots.append(slot)
+        }
+    }
+}
+
+private final class LazyValue: Sendable {
+    private let made = Mutex<JSONValue?>(nil)
+    private let make: @Sendable () -> JSONValue
+
+    init(_ make: @escaping @Sendable () -> JSONValue) { self.make = make }
+
+    var value: JSONValue {
+        made.withLock { made in
+            if let made { return made }
+            let value = make()
+            made = value
+            return value
+        }
+    }
+}

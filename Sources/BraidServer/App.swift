@@ -1,0 +1,182 @@
+import BraidEngine
+import BraidStore
+import Logging
+import Synchronization
+
+/// The application behind the HTTP layer: finds the route, checks what all routes have in common, turns errors into
+/// problem documents.
+final class App: HTTPHandler {
+    let sessions: Sessions
+    let store: any SessionStore
+    let logger: Logger
+    private let router: Router
+    private let maxBodyBytes: Int
+    /// The controller's token; nil when everyone who can connect is the controller.
+    private let token: String?
+    let source: Source
+
+    init(store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, logger: Logger) {
+        self.store = store
+        self.source = source
+        self.maxBodyBytes = maxBodyBytes
+        self.token = token
+        self.logger = logger
+        let sessions = Sessions(store: store, source: source, logger: logger)
+        self.sessions = sessions
+        router = Router(
+            operationRoutes(store: store) + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
+                + commandRoutes(sessions) + statelessRoutes())
+    }
+
+    func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition { .gather(limit: maxBodyBytes) }
+
+    func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
+        let exchange = Exchange(head: head, id: requestID(of: head), start: .now)
+        return finish(response(to: ProblemError(.notFound, "No resource takes a streamed body."), exchange), exchange)
+    }
+
+    func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
+        let problem: Problem = switch failure.status {
+        case 408: .requestTimeout
+        case 413: .tooLarge
+        case 414: .targetTooLong
+        case 417: .expectationFailed
+        case 431: .headersTooLarge
+        case 500: .internalError
+        case 503: .unavailable
+        case 505: .unsupportedVersion
+        default: .badRequest
+        }
+        let id = head.map(requestID(of:)) ?? source.requestID()
+        var response = ProblemError(problem, failure.detail, headers: problem == .unavailable ? [("Retry-After", "1")] : []).response(path: head?.plainPath ?? "", requestID: id)
+        response.status = failure.status
+        response.headers.append(("X-Request-Id", id))
+        return response
+    }
+
+    func handle(_ request: HTTPRequest) -> HTTPReply {
+        let exchange = Exchange(head: request.head, id: requestID(of: request.head), start: .now)
+        do {
+            switch try reply(to: request, id: exchange.id) {
+            case .ready(let response): return .ready(finish(response, exchange))
+            case .later(let work):
+                return .later { [self] in
+                    do {
+                        return finish(try await work(), exchange)
+                    } catch {
+                        return finish(response(to: error, exchange), exchange)
+                    }
+                }
+            }
+        } catch {
+            return .ready(finish(response(to: error, exchange), exchange))
+        }
+    }
+
+    /// One request, for its answer and its line in the log.
+    private struct Exchange: Sendable {
+        let head: HTTPRequestHead
+        let id: String
+        let start: ContinuousClock.Instant
+    }
+
+    private func reply(to request: HTTPRequest, id: String) throws -> RouteReply {
+        let head = request.head
+        if head.method == "OPTIONS", head.path.isEmpty {
+            return .ready(HTTPResponse(status: 204, headers: [("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]))
+        }
+        switch router.match(method: head.method, path: head.path) {
+        case .none: throw ProblemError(.notFound, "There is no resource \(head.plainPath).")
+        case .otherMethods(let allowed):
+            let allow = [("Allow", allowed.joined(separator: ", "))]
+            if head.method == "OPTIONS" { return .ready(HTTPResponse(status: 204, headers: allow)) }
+            throw ProblemError(.methodNotAllowed, "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).", headers: allow)
+        case .route(let route, let parameters):
+            try authorize(head)
+            try checkAccept(head)
+            for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
+                throw ProblemError(.badRequest, "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))").")
+            }
+            let context = RequestContext(request: request, requestID: id, parameters: parameters)
+            _ = try context.flag("pretty")
+            if route.takesBody {
+                try checkContentType(head)
+            } else if !request.body.isEmpty {
+                throw ProblemError(.badRequest, "\(head.method) \(head.plainPath) takes no body.")
+            }
+            return try route.handle(context)
+        }
+    }
+
+    // MARK: What all routes have in common
+
+    private func authorize(_ head: HTTPRequestHead) throws {
+        guard let token, head.path.first == "v1" else { return }
+        guard let given = head.headers["authorization"], given.utf8.count > 7, given.prefix(7).lowercased() == "bearer ",
+            constantTimeEqual(given.dropFirst(7), token[...])
+        else {
+            throw ProblemError(.unauthorized, "This needs a valid token: `Authorization: Bearer …`.", headers: [("WWW-Authenticate", "Bearer")])
+        }
+    }
+
+    /// RFC 9110, 12.5.1: JSON is all there is, and it must be acceptable.
+    private func checkAccept(_ head: HTTPRequestHead) throws {
+        guard let accept = head.headers["accept"], !accept.isEmpty else { return }
+        for range in accept.split(separator: ",") {
+            let parts = range.split(separator: ";").map { $0.drop { $0 == " " || $0 == "\t" }.lowercased() }
+            guard let type = parts.first.map({ String($0.reversed().drop { $0 == " " || $0 == "\t" }.reversed()) }) else { continue }
+            let isRefused = parts.dropFirst().contains { $0.hasPrefix("q=0") && !$0.contains { ("1"..."9").contains($0) } }
+            if !isRefused, ["*/*", "application/*", "application/json", "application/problem+json"].contains(type) { return }
+            if !isRefused, type == "text/plain" || type == "text/*", head.path == ["metrics"] { return }
+        }
+        throw ProblemError(.notAcceptable, "Answers are application/json, which `Accept: \(accept)` does not allow.")
+    }
+
+    private func checkContentType(_ head: HTTPRequestHead) throws {
+        guard let type = head.headers["content-type"] else { return }
+        let essence = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+        guard essence == "application/json" || (essence.hasPrefix("application/") && essence.hasSuffix("+json")) else {
+            throw ProblemError(.unsupportedMediaType, "The body must be application/json, not \(type). (With curl: -H 'Content-Type: application/json'.)")
+        }
+    }
+
+    private func response(to error: any Error, _ exchange: Exchange) -> HTTPResponse {
+        if let problem = ProblemError(error) { return problem.response(path: exchange.head.plainPath, requestID: exchange.id) }
+        logger.error("request \(exchange.id): \(exchange.head.method) \(exchange.head.plainPath): \(error)")
+        return ProblemError(.internalError, "A fault of the server's; it is in the log under this request's id.")
+            .response(path: exchange.head.plainPath, requestID: exchange.id)
+    }
+
+    private func finish(_ response: HTTPResponse, _ exchange: Exchange) -> HTTPResponse {
+        let head = exchange.head
+        var response = response
+        response.headers.append(("X-Request-Id", exchange.id))
+        if head.query.contains(where: { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }), case .bytes(let bytes) = response.body,
+            let text = try? JSONText(parsing: bytes) {
+            response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
+        }
+        logger.info("\(head.method) \(head.plainPath) \(response.status) \((ContinuousClock.now - exchange.start) / .microseconds(1)) us, request \(exchange.id)")
+        return response
+    }
+
+    private func requestID(of head: HTTPRequestHead) -> String {
+        guard let given = head.headers["x-request-id"], (1...128).contains(given.utf8.count),
+            given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        else { return source.requestID() }
+        return given
+    }
+}
+
+extension HTTPRequestHead {
+    /// The target without its query, for messages.
+    var plainPath: String { String(target.prefix { $0 != "?" }) }
+}
+
+/// Compares in a time that says nothing about where the two differ.
+func constantTimeEqual(_ left: Substring, _ right: Substring) -> Bool {
+    let left = Array(left.utf8), right = Array(right.utf8)
+    guard left.count == right.count else { return false }
+    var difference: UInt8 = 0
+    for (a, b) in zip(left, right) { difference |= a ^ b }
+    return difference == 0
+}

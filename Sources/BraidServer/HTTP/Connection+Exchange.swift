@@ -1,0 +1,152 @@
+/// From the head of a request to the end of its answer.
+extension Connection {
+    func received(_ head: HTTPRequestHead) {
+        exchange = HTTPExchange(head)
+        self.head = head
+        since = loop.now
+        bodyBytes = 0
+        switch loop.handler.disposition(of: head) {
+        case .gather(let limit):
+            bodyLimit = limit
+            if case .length(let length) = head.framing, length > limit { return refuseBody() }
+        case .stream:
+            let (loop, id, handler) = (loop, id, loop.handler)
+            let reader = HTTPBodyReader { loop.post(.resume(connection: id)) }
+            phase = .feeding(reader)
+            Task {
+                let response = await handler.handle(head, body: reader)
+                loop.post(.answer(connection: id, response))
+            }
+        }
+        // Only now is it known that the body is wanted (RFC 9110, 10.1.1).
+        if head.expectsContinue, head.framing != .none { loop.output.append("HTTP/1.1 100 Continue\r\n\r\n") }
+    }
+
+    func received(_ piece: Span<UInt8>) {
+        bodyBytes += piece.count
+        let reader: HTTPBodyReader? = if case .feeding(let reader) = phase { reader } else { nil }
+        if reader == nil, bodyBytes > bodyLimit { return refuseBody() }
+        piece.withUnsafeBufferPointer { bytes in
+            if let reader {
+                since = loop.now
+                reader.append(bytes)
+            } else {
+                body.append(contentsOf: bytes)
+            }
+        }
+    }
+
+    private func refuseBody() {
+        refuse(HTTPFailure(status: 413, detail: "The body is longer than the \(bodyLimit) bytes that are taken here."))
+    }
+
+    func requestEnded() {
+        if case .feeding(let reader) = phase {
+            phase = .answering
+            return reader.finish()
+        }
+        guard let head else { return }
+        let request = HTTPRequest(head: head, body: body)
+        body = []
+        switch loop.handler.handle(request) {
+        case .ready(let response):
+            answer(response)
+        case .later(let work):
+            phase = .answering
+            let (loop, id) = (loop, id)
+            Task { loop.post(.answer(connection: id, await work())) }
+        }
+    }
+
+    /// The answer of a handler that ran elsewhere.
+    func answerCame(_ response: HTTPResponse) {
+        switch phase {
+        case .answering:
+            answer(response)
+        case .feeding:
+            // The rest of the body is unread: the next request's start cannot be reached.
+            exchange.keepsAlive = false
+            answer(response)
+        default:
+            return response.abandon()  // the request was refused meanwhile
+        }
+        flush()
+        proceed()
+    }
+
+    /// Answers what is wrong with the request under way, and closes.
+    func refuse(_ failure: HTTPFailure) {
+        if case .feeding(let reader) = phase { reader.fail(failure) }
+        if head == nil { exchange = HTTPExchange() }
+        exchange.keepsAlive = false
+        answer(loop.handler.response(to: failure, head: head))
+    }
+
+    /// Encodes the answer into the loop's buffer and decides how the connection goes on.
+    private func answer(_ response: HTTPResponse) {
+        head = nil
+        body = []
+        var isStream = false
+        if case .stream = response.body { isStream = true }
+        let sendsBody = response.sendsBody(in: exchange)
+        if loop.isStopping || response.saysClose || isStream && sendsBody && exchange.minor == 0 { exchange.keepsAlive = false }
+        response.encodeHead(for: exchange, keepsAlive: exchange.keepsAlive, date: loop.dateLine, to: &loop.output)
+        guard sendsBody else {
+            response.abandon()
+            return exchangeEnded()
+        }
+        switch response.body {
+        case .none: break
+        case .bytes(let bytes): write([bytes], bytes.count)
+        case .pieces(let pieces): write(pieces, response.body.count ?? 0)
+        case .stream(let stream):
+            let (loop, id) = (loop, id)
+            phase = .streaming(stream)
+            stream.attach { loop.post(.resume(connection: id)) }
+            if stream.isEndless, loop.isStopping || peerIsDone { stream.endFromServer() }
+            return
+        }
+        exchangeEnded()
+    }
+
+    /// Small bodies are copied behind their head, and answers to requests sent together leave in one call.
+    /// Large ones go to the kernel from where they are.
+    private func write(_ pieces: [[UInt8]], _ count: Int) {
+        if count <= 16 * 1024 {
+            for piece in pieces { loop.output.append(contentsOf: piece) }
+        } else {
+            flush(pieces)
+        }
+    }
+
+    private func exchangeEnded() {
+        phase = exchange.keepsAlive ? .receiving : .closing
+        since = loop.now
+    }
+
+    /// Writes what the stream has, as one chunk; false if it has nothing (RFC 9112, 7.1).
+    func relay(_ stream: HTTPBodyStream) -> Bool {
+        let taken = stream.take()
+        if taken.isBroken {
+            close()
+            return false
+        }
+        guard taken.bytes > 0 || taken.isLast else { return false }
+        let isChunked = exchange.minor > 0
+        if taken.bytes > 0 {
+            if isChunked {
+                loop.output.append(hexadecimal: taken.bytes)
+                loop.output.append("\r\n")
+            }
+            write(taken.pieces, taken.bytes)
+            if isChunked { loop.output.append("\r\n") }
+        }
+        if taken.isLast {
+            if isChunked { loop.output.append("0\r\n\r\n") }
+            stream.close()
+            exchangeEnded()
+        }
+        flush()
+        return true
+    }
+}

@@ -1,0 +1,81 @@
+import Synchronization
+
+/// A request's body, read while it arrives. One reader at a time.
+///
+/// Holds about `limit` bytes: the loop stops reading the socket beyond, and the client is slowed down by TCP itself.
+final class HTTPBodyReader: Sendable {
+    private struct State {
+        var bytes: [UInt8] = []
+        var isPaused = false
+        var end: Result<Void, HTTPFailure>?
+        var waiting: CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let limit: Int
+    /// Tells the loop to read on; called on any thread.
+    private let resume: @Sendable () -> Void
+
+    init(limit: Int = 64 * 1024, resume: @escaping @Sendable () -> Void = {}) {
+        self.limit = limit
+        self.resume = resume
+    }
+
+    /// What came since the last call, or nil at the body's end.
+    ///
+    /// Waits for at least one byte. Throws `HTTPFailure` when the body breaks off, is malformed or comes too slowly.
+    func next() async throws -> [UInt8]? {
+        let result: Result<[UInt8]?, HTTPFailure> = await withCheckedContinuation { continuation in
+            let (now, wasPaused): (Result<[UInt8]?, HTTPFailure>?, Bool) = state.withLock { state in
+                if !state.bytes.isEmpty {
+                    defer {
+                        state.bytes = []
+                        state.isPaused = false
+                    }
+                    return (.success(state.bytes), state.isPaused)
+                }
+                if let end = state.end { return (end.map { nil }, false) }
+                guard state.waiting == nil else {
+                    return (.failure(HTTPFailure(status: 500, detail: "The body has two readers at once.")), false)
+                }
+                state.waiting = continuation
+                return (nil, false)
+            }
+            if wasPaused { resume() }
+            if let now { continuation.resume(returning: now) }
+        }
+        return try result.get()
+    }
+
+    // MARK: For the loop
+
+    /// Whether the loop is to leave the socket alone until `resume` is called.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// Pieces are joined: a body of many tiny chunks takes no more memory than its bytes.
+    func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
+            if state.waiting == nil {
+                state.bytes.append(contentsOf: bytes)
+                state.isPaused = state.bytes.count >= limit
+            }
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume(returning: .success(Array(bytes)))
+    }
+
+    func finish() { end(.success(())) }
+
+    func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
+
+    private func end(_ end: Result<Void, HTTPFailure>) {
+        let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
+            guard state.end == nil else { return nil }
+            state.end = end
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume(returning: end.map { nil })
+    }
+}

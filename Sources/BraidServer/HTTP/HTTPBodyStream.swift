@@ -1,0 +1,169 @@
+import Synchronization
+
+/// A response body that is written as it comes: a bounded queue between a producer (any thread or task) and the loop.
+///
+/// The arrays are queued, not copied: one event's bytes can stand in the queues of thousands of streams.
+/// An idle stream holds no buffer.
+final class HTTPBodyStream: Sendable {
+    enum WriteResult: Equatable, Sendable {
+        case accepted
+        /// Not taken: so many bytes wait already.
+        case full(queued: Int)
+        /// Not taken: the reader left, or the stream was ended.
+        case closed
+    }
+
+    /// What the loop found in the queue.
+    struct Taken {
+        var pieces: [[UInt8]] = []
+        var bytes = 0
+        /// No piece will follow.
+        var isLast = false
+        /// The body is to be cut off where it is, so that the client sees that it is incomplete.
+        var isBroken = false
+    }
+
+    private enum Closer {
+        case producer, server
+    }
+
+    private struct State {
+        var queue = Taken()
+        /// Who closed it; producers are refused from then on.
+        var closer: Closer?
+        /// The loop was told of what is in the queue.
+        var isTold = false
+        var tellLoop: (@Sendable () -> Void)?
+        var onClose: (@Sendable () -> Void)?
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+    /// How many bytes may wait in the queue; as many again may be on their way into the socket.
+    let limit: Int
+    /// Whether the body has no end of its own (events): then the server ends it when it stops, and when the client closes its side,
+    /// which is how a reader leaves. A body with an end (a download) may finish, within the grace, and for a client that only
+    /// closed its side (`nc -N`); that such a one left shows when writing fails.
+    let isEndless: Bool
+
+    init(limit: Int = 256 * 1024, isEndless: Bool = true) {
+        self.limit = limit
+        self.isEndless = isEndless
+    }
+
+    // MARK: For the producer
+
+    /// Queues the bytes; never blocks. A single piece over the limit is taken while the queue is empty.
+    @discardableResult
+    func write(_ bytes: [UInt8]) -> WriteResult {
+        let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
+            if state.closer != nil { return (.closed, nil) }
+            if bytes.isEmpty { return (.accepted, nil) }
+            if state.queue.bytes > 0, state.queue.bytes + bytes.count > limit { return (.full(queued: state.queue.bytes), nil) }
+            state.queue.pieces.append(bytes)
+            state.queue.bytes += bytes.count
+            return (.accepted, Self.telling(&state))
+        }
+        tell?()
+        return result
+    }
+
+    /// Ends the body: what is queued is still sent.
+    func finish() {
+        end { $0.queue.isLast = true }
+    }
+
+    /// Cuts the body off: the connection is closed, and the client sees that the body is incomplete.
+    func fail() {
+        end { $0.queue.isBroken = true }
+    }
+
+    /// Runs `action` once when no reader is left, or the server ends the stream; at once if that was before.
+    /// It runs on the loop's thread: must not block. Not run for a stream that the producer has ended itself.
+    func onClose(_ action: @escaping @Sendable () -> Void) {
+        let isLate = state.withLock { state in
+            if state.closer == nil { state.onClose = action }
+            return state.closer == .server
+        }
+        if isLate { action() }
+    }
+
+    /// Returns when the loop has taken all that was queued, or the stream is closed.
+    func drained() async {
+        await withCheckedContinuation { continuation in
+            let isDrained = state.withLock { state in
+                if state.closer != nil || state.queue.bytes == 0 { return true }
+                state.waiting.append(continuation)
+                return false
+            }
+            if isDrained { continuation.resume() }
+        }
+    }
+
+    private func end(_ mark: (inout State) -> Void) {
+        let (tell, waiting): ((@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
+            if state.closer != nil { return (nil, []) }
+            state.closer = .producer
+            state.onClose = nil
+            mark(&state)
+            return (Self.telling(&state), Self.emptying(&state.waiting))
+        }
+        tell?()
+        for continuation in waiting { continuation.resume() }
+    }
+
+    // MARK: For the loop
+
+    /// From now on `tell` is called, on any thread, when something came into the queue; once until it is taken.
+    func attach(_ tell: @escaping @Sendable () -> Void) {
+        state.withLock { $0.tellLoop = tell }
+    }
+
+    /// Everything in the queue.
+    func take() -> Taken {
+        let (taken, waiting) = state.withLock { state in
+            let taken = state.queue
+            state.queue.pieces = []
+            state.queue.bytes = 0
+            state.isTold = false
+            return (taken, Self.emptying(&state.waiting))
+        }
+        for continuation in waiting { continuation.resume() }
+        return taken
+    }
+
+    /// The server ends the body cleanly: what is queued is still sent.
+    func endFromServer() {
+        close { $0.queue.isLast = true }
+    }
+
+    /// No reader is left, or all is sent: drops what is queued.
+    func close() {
+        close { state in
+            state.queue = Taken()
+            state.tellLoop = nil
+        }
+    }
+
+    private func close(_ change: (inout State) -> Void) {
+        let (action, waiting): ((@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
+            if state.closer == nil { state.closer = .server }
+            change(&state)
+            defer { state.onClose = nil }
+            return (state.onClose, Self.emptying(&state.waiting))
+        }
+        action?()
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private static func telling(_ state: inout State) -> (@Sendable () -> Void)? {
+        guard !state.isTold, let tell = state.tellLoop else { return nil }
+        state.isTold = true
+        return tell
+    }
+
+    private static func emptying(_ waiting: inout [CheckedContinuation<Void, Never>]) -> [CheckedContinuation<Void, Never>] {
+        defer { waiting = [] }
+        return waiting
+    }
+}

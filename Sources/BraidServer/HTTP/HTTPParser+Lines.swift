@@ -1,0 +1,87 @@
+/// What a head's lines say to HTTP itself, checked as they come.
+extension HTTPParser {
+    /// method SP request-target SP HTTP-version (RFC 9112, 3).
+    struct RequestLine {
+        var method = 0..<0
+        var target = 0..<0
+        var minor = 1
+
+        init() {}
+
+        init(_ bytes: [UInt8], _ line: Range<Int>) throws(HTTPFailure) {
+            let parts = bytes[line].split(separator: .space, maxSplits: 3, omittingEmptySubsequences: false)
+            guard parts.count == 3, !parts[1].isEmpty else {
+                throw HTTPFailure(
+                    status: 400, detail: "The request line is not a method, a target and a version with one space between them.")
+            }
+            method = parts[0].indices
+            target = parts[1].indices
+            let version = Array(parts[2])
+            guard version.count == 8, version.starts(with: "HTTP/".utf8),
+                version[5].isDigit, version[6] == UInt8(ascii: "."), version[7].isDigit
+            else { throw HTTPFailure(status: 400, detail: "The request line does not end in a version such as 'HTTP/1.1'.") }
+            guard version[5] == UInt8(ascii: "1") else {
+                throw HTTPFailure(status: 505, detail: "This server speaks HTTP/1.1 and HTTP/1.0 only.")
+            }
+            // A higher minor version of the same major one is to be read as the highest known (RFC 9110, 2.5).
+            minor = version[7] == UInt8(ascii: "0") ? 0 : 1
+            guard !method.isEmpty, parts[0].allSatisfy(\.isTokenByte) else {
+                throw HTTPFailure(status: 400, detail: "The method is not a token.")
+            }
+            guard method.count <= 32 else { throw HTTPFailure(status: 501, detail: "No method of that name is served.") }
+        }
+    }
+
+    /// What the fields that HTTP itself reads say, as they come.
+    struct Facts {
+        var length: Int?
+        var isChunked = false
+        var hasHost = false
+        var saysClose = false
+        var saysKeepAlive = false
+        var hasExpectation = false
+
+        mutating func note(_ field: HTTPHeaders.Field, in bytes: [UInt8]) throws(HTTPFailure) {
+            let name = Int(field.name.lowerBound)..<Int(field.name.upperBound)
+            let value = bytes[Int(field.value.lowerBound)..<Int(field.value.upperBound)]
+            switch name.count {  // few names need more than their length compared
+            case 4 where bytes.equals("host", in: name):
+                guard !hasHost else { throw HTTPFailure(status: 400, detail: "The request has more than one Host field.") }
+                guard HTTPTarget.isHost(value) else {
+                    throw HTTPFailure(status: 400, detail: "The Host field is not a valid host with an optional port.")
+                }
+                hasHost = true
+            case 6 where bytes.equals("expect", in: name):
+                hasExpectation = true
+            case 10 where bytes.equals("connection", in: name):
+                for item in value.split(separator: UInt8(ascii: ",")) {
+                    let word = String(decoding: item.filter { !$0.isBlank }.map(\.lowercased), as: UTF8.self)
+                    if word == "close" { saysClose = true }
+                    if word == "keep-alive" { saysKeepAlive = true }
+                }
+            case 14 where bytes.equals("content-length", in: name):
+                guard length == nil else { throw HTTPFailure(status: 400, detail: "The request has more than one Content-Length field.") }
+                guard !value.isEmpty, value.allSatisfy(\.isDigit) else {
+                    throw HTTPFailure(status: 400, detail: "Content-Length is not one run of decimal digits.")
+                }
+                guard value.count <= 18 else { throw HTTPFailure(status: 413, detail: "Content-Length has more than 18 digits.") }
+                length = value.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+            case 17 where bytes.equals("transfer-encoding", in: name):
+                guard !isChunked, bytes.equals("chunked", in: value.indices) else {
+                    throw HTTPFailure(status: 400, detail: "Transfer-Encoding is not exactly 'chunked', once.")
+                }
+                isChunked = true
+            default:
+                break
+            }
+        }
+
+        func check(minor: Int) throws(HTTPFailure) {
+            if isChunked, minor == 0 { throw HTTPFailure(status: 400, detail: "HTTP/1.0 has no Transfer-Encoding.") }
+            if isChunked, length != nil {
+                throw HTTPFailure(status: 400, detail: "The request has both Transfer-Encoding and Content-Length; one delimits the body.")
+            }
+            if !hasHost, minor > 0 { throw HTTPFailure(status: 400, detail: "The request has no Host field, which HTTP/1.1 requires.") }
+        }
+    }
+}

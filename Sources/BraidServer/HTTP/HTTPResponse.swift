@@ -1,0 +1,155 @@
+/// An answer. `Content-Length`, `Transfer-Encoding`, `Date` and `Connection` are the server's to write.
+struct HTTPResponse: Sendable {
+    var status: Int
+    var headers: [(String, String)] = []
+    var body: HTTPBody = .none
+}
+
+enum HTTPBody: Sendable {
+    case none
+    case bytes([UInt8])
+    /// Written one after the other without being joined.
+    case pieces([[UInt8]])
+    /// Written as it comes.
+    case stream(HTTPBodyStream)
+
+    /// How many bytes it has; nil for a stream.
+    var count: Int? {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): bytes.count
+        case .pieces(let pieces): pieces.reduce(0) { $0 + $1.count }
+        case .stream: nil
+        }
+    }
+}
+
+enum HTTPReply: Sendable {
+    /// Written at once, by the loop's thread.
+    case ready(HTTPResponse)
+    /// Runs elsewhere. Goes on when the client leaves meanwhile: a commit under way is never torn off.
+    case later(@Sendable () async -> HTTPResponse)
+}
+
+// MARK: - Encoding
+
+/// What an answer must know of the request that it answers.
+struct HTTPExchange {
+    var isHead = false
+    var minor = 1
+    var keepsAlive = true
+
+    init() {}
+
+    init(_ head: HTTPRequestHead) {
+        isHead = head.isHead
+        minor = head.version.minor
+        keepsAlive = head.keepsAlive
+    }
+}
+
+extension HTTPResponse {
+    /// Whether an answer of this status to such a request carries a body (RFC 9112, 6.3).
+    func sendsBody(in exchange: HTTPExchange) -> Bool {
+        !exchange.isHead && safeStatus != 204 && safeStatus != 304
+    }
+
+    /// Appends the status line and the fields, with the empty line (RFC 9112, 4 and 6).
+    ///
+    /// `date` is the Date line with its end.
+    func encodeHead(for exchange: HTTPExchange, keepsAlive: Bool, date: [UInt8], to out: inout [UInt8]) {
+        let status = safeStatus
+        out.append("HTTP/1.1 ")
+        out.append(decimal: status)
+        out.append(UInt8.space)
+        out.append(Self.reason(status))
+        out.append("\r\n")
+        out.append(contentsOf: date)
+        // A HEAD or a 304 without a body of its own may say how long the GET's would be.
+        let keepsLength = !sendsBody(in: exchange) && status != 204 && body.count == 0
+        for (name, value) in headers where !Self.isServers(name, keepsLength: keepsLength) {
+            out.append(fieldText: name)
+            out.append(": ")
+            out.append(fieldText: value)
+            out.append("\r\n")
+        }
+        if let count = body.count {
+            let isSilent = status == 204 || status == 304 && count == 0 || keepsLength && hasLength
+            if !isSilent {
+                out.append("Content-Length: ")
+                out.append(decimal: count)
+                out.append("\r\n")
+            }
+        } else if exchange.minor > 0, status != 204, status != 304 {
+            out.append("Transfer-Encoding: chunked\r\n")
+        }
+        if !keepsAlive {
+            out.append("Connection: close\r\n")
+        } else if exchange.minor == 0 {
+            out.append("Connection: keep-alive\r\n")
+        }
+        out.append("\r\n")
+    }
+
+    var saysClose: Bool { headers.contains { Self.names($0.0, "connection") && Self.names($0.1, "close") } }
+    private var hasLength: Bool { headers.contains { Self.names($0.0, "content-length") } }
+    /// A final status, whatever the application said.
+    private var safeStatus: Int { (200...599).contains(status) ? status : 500 }
+
+    private static func isServers(_ name: String, keepsLength: Bool) -> Bool {
+        switch name.utf8.count {
+        case 4: names(name, "date")
+        case 10: names(name, "connection")
+        case 14: !keepsLength && names(name, "content-length")
+        case 17: names(name, "transfer-encoding")
+        default: false
+        }
+    }
+
+    private static func names(_ name: String, _ lowercase: String) -> Bool {
+        name.utf8.count == lowercase.utf8.count && name.utf8.elementsEqual(lowercase.utf8) { $0.lowercased == $1 }
+    }
+
+    /// Source: RFC 9110, section 15; RFC 4918 (507); RFC 6585 (428, 429, 431).
+    static func reason(_ status: Int) -> StaticString {
+        switch status {
+        case 200: "OK"
+        case 201: "Created"
+        case 202: "Accepted"
+        case 204: "No Content"
+        case 206: "Partial Content"
+        case 301: "Moved Permanently"
+        case 302: "Found"
+        case 303: "See Other"
+        case 304: "Not Modified"
+        case 307: "Temporary Redirect"
+        case 308: "Permanent Redirect"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 406: "Not Acceptable"
+        case 408: "Request Timeout"
+        case 409: "Conflict"
+        case 410: "Gone"
+        case 411: "Length Required"
+        case 412: "Precondition Failed"
+        case 413: "Content Too Large"
+        case 414: "URI Too Long"
+        case 415: "Unsupported Media Type"
+        case 416: "Range Not Satisfiable"
+        case 417: "Expectation Failed"
+        case 422: "Unprocessable Content"
+        case 428: "Precondition Required"
+        case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
+        case 501: "Not Implemented"
+        case 503: "Service Unavailable"
+        case 505: "HTTP Version Not Supported"
+        case 507: "Insufficient Storage"
+        default: "Status"
+        }
+    }
+}

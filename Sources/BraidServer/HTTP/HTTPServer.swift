@@ -1,0 +1,107 @@
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 server on a few event loops.
+///
+/// Each connection belongs to one loop for its life. Requests on a connection are answered one after the other,
+/// also when they are sent together.
+final class HTTPServer: Sendable {
+    struct Limits: Sendable {
+        var parser = HTTPParser.Limits()
+        /// A request's head, from its first byte to its end.
+        var headTime = Duration.seconds(10)
+        /// A gathered body has to come at this rate on average, once `bodyGrace` is over.
+        var leastBodyBytesPerSecond = 1_024
+        var bodyGrace = Duration.seconds(10)
+        /// A streamed body may come at any rate, but not pause longer than this.
+        var streamedBodyPause = Duration.seconds(300)
+        /// A connection between two requests, or before its first.
+        var idleTime = Duration.seconds(75)
+        /// A reader that takes nothing at all of what waits for it.
+        var writeTime = Duration.seconds(30)
+        /// How long, and how many bytes of, what the client still sends is read after the last answer.
+        var lingerTime = Duration.seconds(5)
+        var lingerBytes = 64 << 20
+        /// How often the times above are looked at.
+        var sweep = Duration.seconds(1)
+    }
+
+    struct Configuration: Sendable {
+        var address = HTTPAddress.tcp(host: "127.0.0.1", port: 8080)
+        var limits = Limits()
+        /// Lowered to what the process' descriptors allow.
+        var maxConnections = 10_000
+        var backlog = 1_024
+        /// Threads; 0 is one for each core.
+        var loops = 0
+    }
+
+    let configuration: Configuration
+    let handler: any HTTPHandler
+    private let running = Mutex<(loops: [EventLoop], address: HTTPAddress, load: ServerLoad)?>(nil)
+
+    init(configuration: Configuration, handler: any HTTPHandler) {
+        self.configuration = configuration
+        self.handler = handler
+    }
+
+    /// Where the server listens, with the port that it took; nil while it does not run.
+    var address: HTTPAddress? { running.withLock { $0?.address } }
+
+    /// How many connections are open.
+    var connections: Int { running.withLock { $0?.load.connections ?? 0 } }
+
+    /// Listens and serves until `stop`. Once it returns, connections are accepted.
+    func start() throws(HTTPServerError) {
+        let limits = configuration.limits
+        let load = ServerLoad(maximum: max(1, min(configuration.maxConnections, Self.descriptors() - Self.reservedDescriptors)))
+        let wanted = configuration.loops > 0 ? configuration.loops : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        var loops: [EventLoop] = []
+        for _ in 0..<wanted { loops.append(try EventLoop(handler: handler, limits: limits, load: load)) }
+        let listener = try Listener(
+            configuration.address, backlog: configuration.backlog, userTimeout: 2 * limits.writeTime.milliseconds)
+        let first = loops[0]
+        first.accept(with: Acceptor(listener, dealingTo: loops, load: load))
+        load.onRoom { [weak first] in first?.post(.acceptAgain) }
+        running.withLock { $0 = (loops, listener.address, load) }
+        for loop in loops { try loop.start() }
+    }
+
+    /// Stops accepting, ends event streams cleanly, closes idle connections at once, and lets what is under way finish:
+    /// until the grace is over, when the rest is cut. Returns when no connection and no thread is left.
+    func stop(grace: Duration = .seconds(10)) async {
+        guard let loops = running.withLock({ running in
+            defer { running = nil }
+            return running?.loops
+        }) else { return }
+        let deadline = EventLoop.clock() + grace.milliseconds
+        await withTaskGroup(of: Void.self) { group in
+            for loop in loops {
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        loop.post(.stop(deadline: deadline) { continuation.resume() })
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the process needs for itself: the loops, the database, logs.
+    private static let reservedDescriptors = 64
+
+    /// Raises the soft limit to the hard one and gives it.
+    private static func descriptors() -> Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        _ = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return Int(clamping: limit.rlim_cur)
+    }
+}
+
+extension Duration {
+    var milliseconds: Int {
+        Int(clamping: components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
+    }
+}

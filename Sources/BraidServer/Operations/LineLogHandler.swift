@@ -1,0 +1,20 @@
+import Glibc
+import Logging
+
+/// Writes each log line to stderr in one piece: time, level, message.
+struct LineLogHandler: LogHandler {
+    var logLevel: Logger.Level = .info
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let line = "\(timestamp(time.tv_sec * 1000 + time.tv_nsec / 1_000_000)) \(event.level) \(event.message)\n"
+        _ = Array(line.utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,189 @@
+import BraidEngine
+import BraidStore
+
+/// Every problem that the server can answer with: its name, status and title, in one table. `GET /problems/{name}`
+/// explains them. Source: RFC 9457.
+enum Problem: String, CaseIterable, Sendable {
+    case ambiguousRow = "ambiguous-row"
+    case badRequest = "bad-request"
+    case baseTooOld = "base-too-old"
+    case conflict
+    case descriptionInvalid = "description-invalid"
+    case duplicateRowID = "duplicate-row-id"
+    case editingNotAllowed = "editing-not-allowed"
+    case etagMismatch = "etag-mismatch"
+    case expectationFailed = "expectation-failed"
+    case forbidden
+    case handlerContract = "handler-contract"
+    case headersTooLarge = "headers-too-large"
+    case internalError = "internal-error"
+    case invalidJSON = "invalid-json"
+    case methodNotAllowed = "method-not-allowed"
+    case modelInvalid = "model-invalid"
+    case modelRequired = "model-required"
+    case modelTypeMismatch = "model-type-mismatch"
+    case moveNotAllowed = "move-not-allowed"
+    case notAcceptable = "not-acceptable"
+    case notFound = "not-found"
+    case rejected
+    case requestTimeout = "request-timeout"
+    case rowNotFound = "row-not-found"
+    case sectionNotFound = "section-not-found"
+    case sectionsAreDeclared = "sections-are-declared"
+    case sessionExists = "session-exists"
+    case storageFull = "storage-full"
+    case tableInUse = "table-in-use"
+    case targetTooLong = "target-too-long"
+    case templateFailed = "template-failed"
+    case tooLarge = "content-too-large"
+    case tooMany = "too-many-requests"
+    case tooManyRows = "too-many-rows"
+    case unauthorized
+    case unavailable
+    case unsupportedMediaType = "unsupported-media-type"
+    case unsupportedVersion = "http-version-not-supported"
+
+    var status: Int { facts.status }
+    var title: String { facts.title }
+    /// For `GET /problems/{name}`.
+    var explanation: String { facts.explanation }
+
+    private var facts: (status: Int, title: String, explanation: String) {
+        switch self {
+        case .ambiguousRow: (409, "Ambiguous row", "Several displayed sections have a row with this id. Name the section in the row reference: {\"id\": …, \"section\": …}.")
+        case .badRequest: (400, "Bad request", "The request is not of the right shape; `errors` points at what is wrong.")
+        case .baseTooOld: (409, "Base too old", "The journal no longer reaches back to the revision given as `base`. Fetch the snapshot.")
+        case .conflict: (409, "Conflict", "The request does not fit the state in which the thing is.")
+        case .descriptionInvalid: (422, "Invalid table description", "`errors` names every fault of the description with its JSON Pointer.")
+        case .duplicateRowID: (422, "Duplicate row id", "The ids of a section's models must be unique.")
+        case .editingNotAllowed: (403, "Editing not allowed", "The table's description does not allow this edit of this row; see the row's `editing` in the snapshot.")
+        case .etagMismatch: (412, "The session has moved on", "The session is at another revision than the one in If-Match.")
+        case .expectationFailed: (417, "Expectation failed", "The only expectation known is 100-continue.")
+        case .forbidden: (403, "Forbidden", "The token's role does not allow this.")
+        case .handlerContract: (409, "A handler broke its contract", "After its handlers ran, a command must have changed the section's row count by exactly one. The command was undone.")
+        case .headersTooLarge: (431, "Header fields too large", "The request's header section has too many fields, or too many bytes.")
+        case .internalError: (500, "Internal error", "A fault of the server's; it is in the log, under the request's id.")
+        case .invalidJSON: (400, "Not JSON", "The body must be JSON (RFC 8259) and keep to I-JSON (RFC 7493): UTF-8, no lone surrogates, no duplicate member names.")
+        case .methodNotAllowed: (405, "Method not allowed", "The `Allow` field lists the methods of this resource.")
+        case .modelInvalid: (422, "Invalid model", "A model is not what its model type demands; `errors` points at what is wrong.")
+        case .modelRequired: (422, "A model is required", "An insert brings a model, unless the description has an `insert.template`.")
+        case .modelTypeMismatch: (409, "Model types differ", "Rows cannot be moved between sections whose models are of different types.")
+        case .moveNotAllowed: (403, "Move not allowed", "The table's description does not allow this move; see `movable` and `movesTo` in the snapshot.")
+        case .notAcceptable: (406, "Not acceptable", "The resource cannot be represented as the `Accept` field asks.")
+        case .notFound: (404, "Not found", "There is no such resource.")
+        case .rejected: (409, "Rejected", "A handler of the table's description refused the command; `detail` has its reason.")
+        case .requestTimeout: (408, "Request time-out", "The request did not arrive in time.")
+        case .rowNotFound: (404, "Row not found", "No such row or section is displayed.")
+        case .sectionNotFound: (404, "Section not found", "The table has no such section.")
+        case .sectionsAreDeclared: (409, "Sections are declared", "The table declares its sections: they cannot be added or removed.")
+        case .sessionExists: (409, "Session exists", "A session with this id is there already.")
+        case .storageFull: (507, "Storage full", "The disk is full: nothing was changed. Reads go on.")
+        case .tableInUse: (409, "Table in use", "Sessions of this table exist; end them first.")
+        case .targetTooLong: (414, "Target too long", "The request's target has too many bytes.")
+        case .templateFailed: (422, "A template failed", "A template or expression of the description could not be evaluated for this data. Nothing was changed.")
+        case .tooLarge: (413, "Content too large", "The request's body has too many bytes.")
+        case .tooMany: (429, "Too many", "A limit on requests or sessions was reached.")
+        case .tooManyRows: (422, "Too many rows", "The table would have more rows than the server allows.")
+        case .unauthorized: (401, "Unauthorized", "A valid bearer token is needed.")
+        case .unavailable: (503, "Unavailable", "The server is starting, stopping or overloaded. Try again after the time in `Retry-After`.")
+        case .unsupportedMediaType: (415, "Unsupported media type", "The request's body must be `application/json`.")
+        case .unsupportedVersion: (505, "HTTP version not supported", "The server speaks HTTP/1.1 and HTTP/1.0.")
+        }
+    }
+}
+
+/// An error on its way to the client: one shape for all.
+struct ProblemError: Error, Sendable {
+    var problem: Problem
+    var detail: String
+    var faults: [Refusal.Fault] = []
+    var headers: [(String, String)] = []
+
+    init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
+        self.problem = problem
+        self.detail = detail
+        self.faults = faults
+        self.headers = headers
+    }
+
+    init(_ refusal: Refusal) {
+        let problem: Problem = switch refusal.code {
+        case .ambiguousRow: .ambiguousRow
+        case .badRequest: .badRequest
+        case .descriptionInvalid: .descriptionInvalid
+        case .duplicateRowID: .duplicateRowID
+        case .editingNotAllowed: .editingNotAllowed
+        case .handlerContract: .handlerContract
+        case .modelInvalid: .modelInvalid
+        case .modelRequired: .modelRequired
+        case .modelTypeMismatch: .modelTypeMismatch
+        case .moveNotAllowed: .moveNotAllowed
+        case .rejected: .rejected
+        case .rowNotFound: .rowNotFound
+        case .sectionNotFound: .sectionNotFound
+        case .sectionsAreDeclared: .sectionsAreDeclared
+        case .templateFailed: .templateFailed
+        case .tooManyRows: .tooManyRows
+        }
+        self.init(problem, refusal.detail, faults: refusal.faults)
+    }
+
+    init(_ error: JSONError) {
+        self.init(.invalidJSON, "The body is not valid JSON: line \(error.line), column \(error.column): \(error.message).")
+    }
+
+    /// Any error that reaches the edge. Nil: a fault of ours, to be logged and not shown.
+    init?(_ error: any Error) {
+        switch error {
+        case let problem as ProblemError: self = problem
+        case let refusal as Refusal: self.init(refusal)
+        case let error as JSONError: self.init(error)
+        case let error as StoreError:
+            switch error {
+            case .sessionExists: self.init(.sessionExists, "A session with this id is there already.")
+            case .full: self.init(.storageFull, "The disk is full: nothing was changed.")
+            case .sessionMissing: self.init(.notFound, "There is no such session.")
+            case .tableMissing: self.init(.notFound, "The table description was deleted meanwhile.")
+            case .busy: self.init(.unavailable, "Another program holds the database; try again.", headers: [("Retry-After", "1")])
+            case .closed: self.init(.unavailable, "The server is stopping.", headers: [("Retry-After", "1")])
+            case .revisionConflict: self.init(.unavailable, "The session changed elsewhere; try again.", headers: [("Retry-After", "1")])
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    /// `application/problem+json`. `path` is the request's, without its query.
+    func response(path: String, requestID: String) -> HTTPResponse {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("type")
+        writer.value("/problems/\(problem.rawValue)")
+        writer.name("title")
+        writer.value(problem.title)
+        writer.name("status")
+        writer.value(problem.status)
+        writer.name("detail")
+        writer.value(detail)
+        writer.name("instance")
+        writer.value(path)
+        writer.name("requestId")
+        writer.value(requestID)
+        if !faults.isEmpty {
+            writer.name("errors")
+            writer.beginArray()
+            for fault in faults {
+                writer.beginObject()
+                writer.name("pointer")
+                writer.value(fault.pointer.description)
+                writer.name("detail")
+                writer.value(fault.detail)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        writer.endObject()
+        return HTTPResponse(
+            status: problem.status, headers: [("Content-Type", "application/problem+json")] + headers, body: .bytes(writer.bytes))
+    }
+}

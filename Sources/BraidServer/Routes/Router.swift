@@ -1,0 +1,106 @@
+/// One request on its way through a route.
+struct RequestContext: Sendable {
+    let request: HTTPRequest
+    let requestID: String
+    /// The path's variable segments, by name.
+    let parameters: [String: String]
+
+    var head: HTTPRequestHead { request.head }
+
+    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+    /// The last value of a query parameter; "" for one without a value.
+    func query(_ name: String) -> String? { head.query.last { $0.name == name }?.value }
+
+    /// A flag: there without a value, or with `true` or `1`.
+    func flag(_ name: String) throws -> Bool {
+        switch query(name) {
+        case nil, "false", "0": return false
+        case "", "true", "1": return true
+        case let value?: throw ProblemError(.badRequest, "The query parameter `\(name)` is a flag: it has no value, or true or false, not \"\(value)\".")
+        }
+    }
+
+    /// An integer in a range.
+    func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let text = query(name) else { return nil }
+        guard let value = Int(text), text.utf8.first != UInt8(ascii: "+"), range.contains(value) else {
+            throw ProblemError(.badRequest, "The query parameter `\(name)` must be an integer from \(range.lowerBound)\(range.upperBound == .max ? "" : " to \(range.upperBound)"), not \"\(text)\".")
+        }
+        return value
+    }
+}
+
+/// What a route answers: at once, or later, off the event loop.
+enum RouteReply: Sendable {
+    case ready(HTTPResponse)
+    case later(@Sendable () async throws -> HTTPResponse)
+}
+
+/// One method on one path pattern.
+struct Route: Sendable {
+    let method: String
+    /// `{name}` stands for one segment.
+    let pattern: [Substring]
+    /// Query parameters that it knows, beside `pretty`.
+    let query: Set<String>
+    /// Whether the request brings a JSON body.
+    let takesBody: Bool
+    let handle: @Sendable (RequestContext) throws -> RouteReply
+
+    init(_ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply) {
+        self.method = method
+        self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        self.query = query
+        self.takesBody = takesBody
+        self.handle = handle
+    }
+
+    func match(_ path: [String]) -> [String: String]? {
+        guard path.count == pattern.count else { return nil }
+        var parameters: [String: String] = [:]
+        for (part, segment) in zip(pattern, path) {
+            if part.first == "{" {
+                guard !segment.isEmpty else { return nil }
+                parameters[String(part.dropFirst().dropLast())] = segment
+            } else if part != segment[...] {
+                return nil
+            }
+        }
+        return parameters
+    }
+}
+
+/// Finds the route of a request.
+struct Router: Sendable {
+    let routes: [Route]
+    /// Routes by number of segments and, of those with two and more, by the last but two: most requests then meet
+    /// only the routes of their own resource.
+    private let bySegments: [Int: [Route]]
+
+    init(_ routes: [Route]) {
+        self.routes = routes
+        bySegments = Dictionary(grouping: routes) { $0.pattern.count }
+    }
+
+    enum Match {
+        case route(Route, [String: String])
+        /// The path is known, the method is not; `Allow` lists those that are.
+        case otherMethods([String])
+        case none
+    }
+
+    func match(method: String, path: [String]) -> Match {
+        // HEAD is a GET whose body is not sent (RFC 9110, 9.3.2).
+        let wanted = method == "HEAD" ? "GET" : method
+        var allowed: [String] = []
+        for route in bySegments[path.count] ?? [] {
+            guard let parameters = route.match(path) else { continue }
+            if route.method == wanted { return .route(route, parameters) }
+            allowed.append(route.method)
+        }
+        if allowed.isEmpty { return .none }
+        if allowed.contains("GET") { allowed.append("HEAD") }
+        return .otherMethods((allowed + ["OPTIONS"]).sorted())
+    }
+}

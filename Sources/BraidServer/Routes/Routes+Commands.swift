@@ -1,0 +1,91 @@
+import BraidEngine
+import BraidStore
+
+/// Everything that changes a session: the method and path of each command.
+func commandRoutes(_ sessions: Sessions) -> [Route] {
+    func route(_ method: String, _ resource: String, query: Set<String> = []) -> Route {
+        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(["dryRun", "form"]), takesBody: true) { context in
+            let partial = try context.flag("partial")
+            let body = try context.json()
+            let command = try Command(resource: resource, body: body, partial: partial)
+            let form = try CommandForm(context)
+            let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
+            let text = command.journalText(resource: resource, body: body, partial: partial)
+            return .later {
+                let (session, answer) = try await sessions.perform(command, text: text, on: id, dryRun: form.dryRun, ifMatch: ifMatch)
+                return form.response(answer, of: session)
+            }
+        }
+    }
+    return [
+        route("POST", "edits"), route("POST", "moves"), route("PUT", "models", query: ["partial"]), route("PUT", "headers"),
+        route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"), route("POST", "transactions"),
+    ]
+}
+
+extension Command {
+    /// `{resource: body}`, as the journal keeps it.
+    func journalText(resource: String, body: JSONText, partial: Bool) -> JSONText {
+        var writer = JSONWriter(capacity: body.count + 32)
+        writer.beginObject()
+        writer.name(resource)
+        writer.value(body)
+        if partial {
+            writer.name("partial")
+            writer.value(true)
+        }
+        writer.endObject()
+        return writer.text
+    }
+}
+
+/// How a command's answer is to look: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
+struct CommandForm: Sendable {
+    var dryRun: Bool
+    var isSequential: Bool
+    var preference: String?
+
+    init(_ context: RequestContext) throws {
+        dryRun = try context.flag("dryRun")
+        switch context.query("form") {
+        case nil, "stages": isSequential = false
+        case "sequential": isSequential = true
+        case let form?: throw ProblemError(.badRequest, "`form` is \"stages\" or \"sequential\", not \"\(form)\".")
+        }
+        for preference in (context.head.headers["prefer"] ?? "").split(separator: ",") {
+            let name = preference.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
+            if name.hasPrefix("return=") { self.preference = self.preference ?? String(name.dropFirst(7)) }
+        }
+    }
+
+    func response(_ answer: Session.Answer, of session: Session) -> HTTPResponse {
+        var headers = [("ETag", session.etag(answer.revision))]
+        switch preference {
+        case "minimal":
+            headers.append(("Preference-Applied", "return=minimal"))
+            return HTTPResponse(status: 204, headers: headers)
+        case "representation":
+            headers += [("Preference-Applied", "return=representation"), ("Content-Type", "application/json")]
+            let bytes = answer.snapshot.encoded(session: session.id, table: session.table, epoch: session.epoch)
+            return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
+        default: break
+        }
+        return .json(headers: headers) { writer in
+            writer.beginObject()
+            writer.name("revision")
+            writer.value(answer.revision)
+            writer.name("outcome")
+            switch answer.kind {
+            case .applied: writer.value("applied")
+            case .unchanged: writer.value("unchanged")
+            case .ignored(let reason):
+                writer.value("ignored")
+                writer.name("reason")
+                writer.value(reason)
+            }
+            writer.name("update")
+            writer.value(isSequential ? answer.update.sequentialJSON : answer.updateText)
+            writer.endObject()
+        }
+    }
+}

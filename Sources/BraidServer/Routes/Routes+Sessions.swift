@@ -1,0 +1,209 @@
+import BraidEngine
+import BraidStore
+
+/// Sessions, and what can be read of one.
+func sessionRoutes(_ sessions: Sessions) -> [Route] {
+    [
+        Route("POST", "/v1/sessions", takesBody: true) { context in
+            let body = try context.json()
+            let opening = try SessionOpening(body)
+            return .later {
+                let session = try await sessions.open(opening, text: body.detached)
+                var response = session.snapshotResponse()
+                response.status = 201
+                response.headers.append(("Location", "/v1/sessions/\(session.id)"))
+                return response
+            }
+        },
+        Route("GET", "/v1/sessions", query: ["limit", "after"]) { context in
+            let limit = try context.integer("limit", in: 1...1000) ?? 100
+            let after = context.query("after")
+            return .later {
+                var page = try await sessions.store.sessions(after: after, limit: limit + 1)
+                let next = page.count > limit ? page[limit - 1].id : nil
+                page = Array(page.prefix(limit))
+                return .json { writer in
+                    writer.beginObject()
+                    writer.name("sessions")
+                    writer.beginArray()
+                    for facts in page { facts.write(to: &writer) }
+                    writer.endArray()
+                    if let next {
+                        writer.name("next")
+                        writer.value(next)
+                    }
+                    writer.endObject()
+                }
+            }
+        },
+        Route("GET", "/v1/sessions/{id}") { context in
+            let id = context.parameter("id")
+            return .later {
+                guard let facts = try await sessions.store.sessionFacts(id) else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
+                return .json { facts.write(to: &$0) }
+            }
+        },
+        Route("DELETE", "/v1/sessions/{id}") { context in
+            let id = context.parameter("id")
+            return .later {
+                try await sessions.end(id)
+                return HTTPResponse(status: 204)
+            }
+        },
+        Route("GET", "/v1/sessions/{id}/snapshot", query: ["section", "offset", "limit"]) { context in
+            let window = try SnapshotWindow(context)
+            let match = context.head.headers["if-none-match"]
+            @Sendable func response(_ session: Session) throws -> HTTPResponse {
+                if let match {
+                    let etag = session.etag(session.current.snapshot.revision)
+                    if etags(in: match, include: etag, weakly: true) { return HTTPResponse(status: 304, headers: [("ETag", etag)]) }
+                }
+                return try window.map { try session.snapshotResponse(window: $0) } ?? session.snapshotResponse()
+            }
+            if let session = sessions.inMemory(context.parameter("id")), !session.isLarge { return .ready(try response(session)) }
+            let id = context.parameter("id")
+            return .later { try response(try await sessions.session(id)) }
+        },
+        Route("GET", "/v1/sessions/{id}/updates", query: ["since"]) { context in
+            let id = context.parameter("id")
+            guard let since = context.query("since") else { throw ProblemError(.badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.") }
+            let position = try Position(since)
+            return .later { try await sessions.session(id).updates(since: position, sessions.store) }
+        },
+        Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"]) { context in
+            let id = context.parameter("id")
+            let after = try context.integer("after", in: 0...Int.max) ?? 0
+            let limit = try context.integer("limit", in: 1...1000) ?? 100
+            return .later {
+                let session = try await sessions.session(id)
+                let records = try await sessions.store.journal(of: session.number, after: after, limit: limit + 1)
+                return .json { writer in
+                    writer.beginObject()
+                    writer.name("records")
+                    writer.beginArray()
+                    for record in records.prefix(limit) {
+                        writer.beginObject()
+                        writer.name("revision")
+                        writer.value(record.revision)
+                        writer.name("at")
+                        writer.value(timestamp(record.at))
+                        writer.name("command")
+                        writer.value(record.command)
+                        writer.name("update")
+                        writer.value(record.update)
+                        writer.endObject()
+                    }
+                    writer.endArray()
+                    if records.count > limit {
+                        writer.name("next")
+                        writer.value(records[limit - 1].revision)
+                    }
+                    writer.endObject()
+                }
+            }
+        },
+    ]
+}
+
+/// A position in a session's history: `<epoch>.<revision>`, or, short, `<revision>`.
+struct Position: Sendable {
+    var epoch: String?
+    var revision: Int
+
+    init(_ text: String) throws {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let digits = parts.last, let revision = Int(digits), revision >= 0, digits.utf8.first != UInt8(ascii: "+"), parts.count == 1 || !parts[0].isEmpty else {
+            throw ProblemError(.badRequest, "A position is <revision> or <epoch>.<revision>, not \"\(text)\".")
+        }
+        self.revision = revision
+        epoch = parts.count == 2 ? String(parts[0]) : nil
+    }
+}
+
+/// `?section=ID&offset=N&limit=M`: which rows of which section a snapshot shows.
+struct SnapshotWindow: Sendable {
+    var section: SectionID
+    var offset: Int
+    var limit: Int
+
+    init?(_ context: RequestContext) throws {
+        let offset = try context.integer("offset", in: 0...Int.max), limit = try context.integer("limit", in: 0...Int.max)
+        guard let section = context.query("section") else {
+            if offset != nil || limit != nil { throw ProblemError(.badRequest, "`offset` and `limit` need the `section` that they are about.") }
+            return nil
+        }
+        self.section = SectionID(section)
+        self.offset = offset ?? 0
+        self.limit = limit ?? .max
+    }
+}
+
+extension Session {
+    func snapshotResponse() -> HTTPResponse {
+        let (revision, bytes) = encodedSnapshot()
+        return HTTPResponse(status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(revision))], body: .bytes(bytes))
+    }
+
+    func snapshotResponse(window: SnapshotWindow) throws -> HTTPResponse {
+        let snapshot = current.snapshot
+        guard snapshot.sections.contains(where: { $0.id == window.section }) else {
+            throw ProblemError(.rowNotFound, "No section \"\(window.section)\" is displayed.")
+        }
+        let bytes = snapshot.encoded(session: id, table: table, epoch: epoch, window: (window.section, window.offset, window.limit))
+        return HTTPResponse(status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(snapshot.revision))], body: .bytes(bytes))
+    }
+
+    /// Updates after a position, one for each revision, or the snapshot where history does not reach back to it.
+    func updates(since position: Position, _ store: any SessionStore) async throws -> HTTPResponse {
+        let current = current.snapshot
+        let records = position.revision < current.revision
+            ? try await store.journal(of: number, after: position.revision, limit: current.revision - position.revision) : []
+        let reaches = position.revision <= current.revision && records.count == current.revision - position.revision
+        guard reaches, position.epoch == nil || position.epoch == epoch else {
+            let (revision, bytes) = encodedSnapshot()
+            return .json(headers: [("ETag", etag(revision))]) { writer in
+                writer.beginObject()
+                writer.name("reset")
+                writer.value(true)
+                writer.name("snapshot")
+                writer.raw(bytes)
+                writer.endObject()
+            }
+        }
+        return .json(headers: [("ETag", etag(current.revision))]) { writer in
+            writer.beginObject()
+            writer.name("from")
+            writer.value(position.revision)
+            writer.name("to")
+            writer.value(current.revision)
+            writer.name("updates")
+            writer.beginArray()
+            for record in records { writer.value(record.update) }
+            writer.endArray()
+            writer.endObject()
+        }
+    }
+}
+
+extension SessionFacts {
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("id")
+        writer.value(id)
+        if let table {
+            writer.name("table")
+            writer.value(table)
+        }
+        writer.name("epoch")
+        writer.value(epoch)
+        writer.name("revision")
+        writer.value(revision)
+        writer.name("created")
+        writer.value(timestamp(created))
+        writer.name("updated")
+        writer.value(timestamp(updated))
+        writer.name("totalRowCount")
+        writer.value(totalRowCount)
+        writer.endObject()
+    }
+}

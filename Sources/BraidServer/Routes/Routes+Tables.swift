@@ -1,0 +1,108 @@
+import BraidEngine
+import BraidStore
+
+/// Table descriptions.
+func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
+    [
+        Route("GET", "/v1/tables") { _ in
+            .later {
+                let tables = try await store.tables()
+                return .json { writer in
+                    writer.beginObject()
+                    writer.name("tables")
+                    writer.beginArray()
+                    for table in tables {
+                        writer.beginObject()
+                        writer.name("table")
+                        writer.value(table.name)
+                        writer.name("version")
+                        writer.value(table.version)
+                        writer.name("updated")
+                        writer.value(timestamp(table.updated))
+                        writer.endObject()
+                    }
+                    writer.endArray()
+                    writer.endObject()
+                }
+            }
+        },
+        Route("POST", "/v1/tables/validate", takesBody: true) { context in
+            let body = try context.json()
+            return .later {
+                let description = try TableDescription(body)
+                return .json { writer in
+                    writer.beginObject()
+                    writer.name("table")
+                    writer.value(description.name)
+                    writer.name("valid")
+                    writer.value(true)
+                    writer.endObject()
+                }
+            }
+        },
+        Route("PUT", "/v1/tables/{table}", takesBody: true) { context in
+            let name = context.parameter("table")
+            guard TableDescription.isName(name) else {
+                throw ProblemError(.badRequest, "A table's name has 1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\".")
+            }
+            let body = try context.json()
+            return .later {
+                let description = try TableDescription(body)
+                guard description.name == name else {
+                    throw Refusal(.descriptionInvalid, "The description is that of \"\(description.name)\", not of \"\(name)\".", faults: [
+                        .init(pointer: JSONPointer.root.appending("table"), detail: "must be \"\(name)\", as in the path"),
+                    ])
+                }
+                var result = (version: 0, isNew: false)
+                if let old = try await store.table(name), old.description == body {
+                    result.version = old.version
+                } else {
+                    result = try await store.putTable(name, description: body.detached, at: source.now())
+                }
+                var response = HTTPResponse.json(status: result.isNew ? 201 : 200) { writer in
+                    writer.beginObject()
+                    writer.name("table")
+                    writer.value(name)
+                    writer.name("version")
+                    writer.value(result.version)
+                    writer.endObject()
+                }
+                if result.isNew { response.headers.append(("Location", "/v1/tables/\(name)")) }
+                return response
+            }
+        },
+        Route("GET", "/v1/tables/{table}") { context in
+            let name = context.parameter("table")
+            return .later {
+                guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\".") }
+                return HTTPResponse(status: 200, headers: [("Content-Type", "application/json")], body: .bytes(table.description.bytes))
+            }
+        },
+        Route("DELETE", "/v1/tables/{table}") { context in
+            let name = context.parameter("table")
+            return .later {
+                switch try await store.deleteTable(name) {
+                case .deleted: return HTTPResponse(status: 204)
+                case .missing: throw ProblemError(.notFound, "There is no table description \"\(name)\".")
+                case .inUse(let sessions): throw ProblemError(.tableInUse, "\(sessions == 1 ? "A session uses" : "\(sessions) sessions use") the table \"\(name)\".")
+                }
+            }
+        },
+    ]
+}
+
+extension RequestContext {
+    /// The body, valid JSON.
+    func json() throws -> JSONText {
+        guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty where JSON is due.") }
+        return try JSONText(parsing: request.body)
+    }
+}
+
+extension HTTPResponse {
+    static func json(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) -> Void) -> HTTPResponse {
+        var writer = JSONWriter()
+        write(&writer)
+        return HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(writer.bytes))
+    }
+}

@@ -1,0 +1,159 @@
+import BraidEngine
+import BraidStore
+import Synchronization
+
+/// One live binder session: what of it has been committed, for everyone to read at once, and the way to change it.
+///
+/// Commands run one at a time in order of arrival. An actor alone would not do: it takes up other work at every
+/// `await`, and the next command must see what this one committed.
+final class Session: Sendable {
+    let id: String
+    let number: Int
+    /// The table's name; nil for a session opened without one.
+    let table: String?
+    let epoch: String
+    let created: Int
+    let binder: Binder
+    private let store: any SessionStore
+    private let source: Source
+    private let turn = Turn()
+    private let committed: Mutex<Committed>
+
+    /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
+    struct Committed: Sendable {
+        var model: TableModel
+        var snapshot: Snapshot
+        /// Milliseconds since 1970.
+        var updated: Int
+        /// The snapshot as it is sent, once someone has asked for it.
+        var encoded: [UInt8]?
+        /// Set when the session was ended, or dropped from memory: whoever holds it must look it up again.
+        var isStale = false
+    }
+
+    init(
+        facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, store: any SessionStore, source: Source
+    ) {
+        id = facts.id
+        number = facts.number
+        table = facts.table
+        epoch = facts.epoch
+        created = facts.created
+        self.binder = binder
+        self.store = store
+        self.source = source
+        committed = Mutex(Committed(model: model, snapshot: snapshot, updated: facts.updated))
+    }
+
+    var current: Committed { committed.withLock { $0 } }
+    var isStale: Bool { committed.withLock { $0.isStale } }
+    func markStale() { committed.withLock { $0.isStale = true } }
+
+    func etag(_ revision: Int) -> String { "\"\(epoch).\(revision)\"" }
+
+    /// The snapshot as it is sent. Encoded once for each revision that someone asks for; large ones are not kept.
+    func encodedSnapshot() -> (revision: Int, bytes: [UInt8]) {
+        let state = current
+        if let encoded = state.encoded { return (state.snapshot.revision, encoded) }
+        let bytes = state.snapshot.encoded(session: id, table: table, epoch: epoch)
+        if bytes.count <= Self.cachedBytes {
+            committed.withLock { if $0.snapshot.revision == state.snapshot.revision { $0.encoded = bytes } }
+        }
+        return (state.snapshot.revision, bytes)
+    }
+
+    private static let cachedBytes = 1 << 20
+
+    /// Whether encoding the snapshot is too much work for an event loop's thread.
+    var isLarge: Bool { committed.withLock { $0.encoded == nil && $0.snapshot.totalRowCount > 2_000 } }
+
+    struct Answer: Sendable {
+        var kind: Outcome.Kind
+        var revision: Int
+        var update: BatchUpdate
+        /// The update as JSON, as the journal has it.
+        var updateText: JSONText
+        var snapshot: Snapshot
+    }
+
+    /// Carries a command out: on disk before anyone sees it. `ifMatch` is checked when the command's turn has come.
+    func perform(_ command: Command, text: JSONText, dryRun: Bool, precondition: (@Sendable (_ revision: Int) throws -> Void)?) async throws -> Answer {
+        try await turn.wait()
+        defer { turn.end() }
+        let before = current
+        if before.isStale { throw StaleSession() }
+        try precondition?(before.snapshot.revision)
+        let at = source.now()
+        let outcome = try binder.applying(command, to: before.model, shown: before.snapshot, now: timestamp(at))
+        let updateText = outcome.update.json
+        let answer = Answer(
+            kind: outcome.kind, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText,
+            snapshot: outcome.snapshot)
+        guard outcome.kind == .applied, !dryRun else { return answer }
+        do {
+            try await store.commit(SessionCommit(
+                session: number, from: before.snapshot.revision, to: outcome.snapshot.revision, at: at,
+                change: outcome.change, nextKey: outcome.table.nextKey, totalRowCount: outcome.snapshot.totalRowCount,
+                command: text, update: updateText))
+        } catch {
+            // Whatever the store now holds, it is what holds: the next request reads it from there.
+            if case StoreError.full = error {} else { markStale() }
+            throw error
+        }
+        committed.withLock {
+            $0.model = outcome.table
+            $0.snapshot = outcome.snapshot
+            $0.updated = at
+            $0.encoded = nil
+        }
+        return answer
+    }
+}
+
+/// The session was ended, or dropped from memory, between look-up and turn.
+struct StaleSession: Error {}
+
+/// A queue at which tasks wait for their turn, first come, first served.
+final class Turn: Sendable {
+    private struct State {
+        var isTaken = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        /// `waiting` is a queue: those before this index have had their turn.
+        var next = 0
+    }
+    private let state = Mutex(State())
+
+    func wait() async throws {
+        await withCheckedContinuation { continuation in
+            let isMine = state.withLock { state in
+                if state.isTaken {
+                    state.waiting.append(continuation)
+                    return false
+                }
+                state.isTaken = true
+                return true
+            }
+            if isMine { continuation.resume() }
+        }
+    }
+
+    func end() {
+        let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+            guard state.next < state.waiting.count else {
+                state.isTaken = false
+                state.waiting.removeAll()
+                state.next = 0
+                return nil
+            }
+            defer {
+                state.next += 1
+                if state.next > 64, state.next * 2 > state.waiting.count {
+                    state.waiting.removeFirst(state.next)
+                    state.next = 0
+                }
+            }
+            return state.waiting[state.next]
+        }
+        next?.resume()
+    }
+}

@@ -1,0 +1,176 @@
+import BraidEngine
+import BraidStore
+import Logging
+import Synchronization
+
+/// The sessions of this server: those in memory, and the way to those that are not.
+final class Sessions: Sendable {
+    let store: any SessionStore
+    let source: Source
+    private let logger: Logger
+    private let live = Mutex<[String: Session]>([:])
+    private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
+
+    init(store: any SessionStore, source: Source, logger: Logger) {
+        self.store = store
+        self.source = source
+        self.logger = logger
+    }
+
+    /// The session, if it is in memory.
+    func inMemory(_ id: String) -> Session? {
+        live.withLock { $0[id] }.flatMap { $0.isStale ? nil : $0 }
+    }
+
+    /// The session, read from the store if it is not in memory. Throws `notFound`.
+    func session(_ id: String) async throws -> Session {
+        if let session = inMemory(id) { return session }
+        // Many may ask at once; one of them reads.
+        let task = loading.withLock { loading in
+            if let task = loading[id] { return task }
+            let task = Task { [self] in
+                defer { forgetLoading(id) }
+                return try await load(id)
+            }
+            loading[id] = task
+            return task
+        }
+        guard let session = try await task.value else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
+        return session
+    }
+
+    private func forgetLoading(_ id: String) { loading.withLock { $0[id] = nil } }
+
+    private func load(_ id: String) async throws -> Session? {
+        if let session = inMemory(id) { return session }
+        guard let stored = try await store.session(id) else { return nil }
+        guard let text = stored.description else { throw ProblemError(.internalError, "The session \"\(id)\" has no description.") }
+        let binder = try TableDescription(text).binder
+        let sections = try stored.sections.map { try StoredSection(facts: $0.facts, rows: $0.rows) }
+        let displayed = stored.displayedSections?.elements()?.compactMap { $0.stringValue.map { SectionID($0) } }
+        let model = TableModel(sections: sections, displayedSections: displayed, state: stored.state, nextKey: stored.nextKey)
+        let snapshot = try binder.snapshot(of: model, revision: stored.facts.revision, now: timestamp(stored.facts.updated))
+        let session = Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source)
+        return live.withLock { live in
+            if let other = live[id], !other.isStale { return other }
+            live[id] = session
+            return session
+        }
+    }
+
+    /// Opens a session. `text` is the request's body, kept for `reset` and `replay`.
+    func open(_ opening: SessionOpening, text: JSONText) async throws -> Session {
+        let description: TableDescription
+        var version: Int?
+        switch opening.table {
+        case .named(let name):
+            guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\"; register it with PUT /v1/tables/\(name).") }
+            description = try TableDescription(table.description)
+            version = table.version
+        case .inline(let text): description = try TableDescription(text)
+        }
+        let id = opening.id ?? source.sessionID()
+        if inMemory(id) != nil { throw StoreError.sessionExists }
+        let now = source.now()
+        let model = try description.openingTable(models: opening.models, state: opening.state)
+        let snapshot = try description.binder.snapshot(of: model, revision: 0, now: timestamp(now))
+        let epoch = source.epoch()
+        let number = try await store.createSession(NewSession(
+            id: id, table: description.name, tableVersion: version, description: version == nil ? description.text : nil,
+            epoch: epoch, created: now, opening: text, state: model.state,
+            displayedSections: nil, nextKey: model.nextKey, totalRowCount: snapshot.totalRowCount,
+            sections: model.sections.map(\.facts),
+            rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } }))
+        let facts = SessionFacts(
+            id: id, number: number, table: description.name, epoch: epoch, revision: 0, created: now, updated: now,
+            totalRowCount: snapshot.totalRowCount)
+        let session = Session(facts: facts, binder: description.binder, model: model, snapshot: snapshot, store: store, source: source)
+        live.withLock { $0[id] = session }
+        logger.debug("session \(id) opened")
+        return session
+    }
+
+    func end(_ id: String) async throws {
+        guard try await store.deleteSession(id) else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
+        live.withLock { $0.removeValue(forKey: id) }?.markStale()
+    }
+
+    /// Carries a command out on the session, looked up again if it was dropped from memory meanwhile.
+    func perform(
+        _ command: Command, text: JSONText, on id: String, dryRun: Bool = false, ifMatch: String? = nil
+    ) async throws -> (session: Session, answer: Session.Answer) {
+        for _ in 0..<3 {
+            let session = try await session(id)
+            do {
+                let answer = try await session.perform(command, text: text, dryRun: dryRun) { revision in
+                    guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
+                    throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
+                }
+                return (session, answer)
+            } catch is StaleSession {
+                continue
+            }
+        }
+        throw ProblemError(.unavailable, "The session is being reloaded; try again.", headers: [("Retry-After", "1")])
+    }
+}
+
+/// Whether a list of entity tags, or `*`, names one (RFC 9110, 13.1). The weak comparison ignores `W/`.
+func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
+    list.split(separator: ",").contains { item in
+        let item = item.drop { $0 == " " || $0 == "\t" }
+        let trimmed = item.prefix { $0 != " " && $0 != "\t" }
+        if trimmed == "*" || trimmed == etag[...] { return true }
+        return weakly && trimmed.hasPrefix("W/") && trimmed.dropFirst(2) == etag[...]
+    }
+}
+
+/// What a session is opened with.
+struct SessionOpening: Sendable {
+    enum Table: Sendable {
+        case named(String)
+        case inline(JSONText)
+    }
+
+    var table: Table
+    var id: String?
+    var models: [(section: SectionID, models: [JSONText])] = []
+    var state: JSONText?
+
+    init(_ body: JSONText) throws {
+        guard let members = body.members() else { throw Refusal(.badRequest, "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.") }
+        func fault(_ name: String, _ detail: String) -> Refusal {
+            Refusal(.badRequest, "The body's member `\(name)` \(detail).", faults: [.init(pointer: JSONPointer.root.appending(name), detail: detail)])
+        }
+        var table: Table?
+        for (name, value) in members {
+            switch name {
+            case "table":
+                if let name = value.stringValue { table = .named(name) } else if value.kind == .object { table = .inline(value.detached) } else {
+                    throw fault(name, "must be the name of a table description, or a description")
+                }
+            case "id":
+                guard let id = value.stringValue, TableDescription.isName(id) else {
+                    throw fault(name, "must have 1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\"")
+                }
+                self.id = id
+            case "models":
+                guard let sections = value.members() else { throw fault(name, "must be an object from section ids to arrays of models") }
+                models = try sections.map { section, models in
+                    guard let elements = models.elements() else {
+                        throw Refusal(.badRequest, "The models of the section \"\(section)\" must be an array.", faults: [.init(pointer: JSONPointer.root.appending("models").appending(section), detail: "must be an array")])
+                    }
+                    return (SectionID(section), elements)
+                }
+            case "state":
+                guard value.kind == .object else { throw fault(name, "must be an object") }
+                state = value.detached
+            default: throw fault(name, "is not known; a session is opened with `table`, `id`, `models`, `state`")
+            }
+        }
+        guard let table else {
+            throw Refusal(.badRequest, "The body's member `table`, a name or a description, is missing.", faults: [.init(pointer: .root, detail: "`table` is missing")])
+        }
+        self.table = table
+    }
+}

@@ -1,0 +1,119 @@
+import BraidEngine
+internal import GRDB
+
+// The writes, as the writer runs them inside its transaction. Each finds out whether it must refuse *before* it writes
+// anything: a refusal is alone in failing, and what it wrote would be committed with the rest of its group.
+
+/// The key of something that belongs to a session.
+enum Key {
+    static let bits = 32
+    static let largest = 1 << bits - 1
+
+    static func of(_ session: Int, _ number: Int) -> Int { session << bits | number }
+
+    /// All keys that belong to a session.
+    static func all(of session: Int) -> ClosedRange<Int> { of(session, 0)...of(session, largest) }
+
+    static func number(in key: Int) -> Int { key & largest }
+}
+
+extension Database {
+    /// Returns the session's number.
+    func create(_ session: NewSession) throws -> Int {
+        guard session.nextKey <= Key.largest else { throw StoreError.exhausted }
+        if try number(of: session.id) != nil { throw StoreError.sessionExists }
+        if let version = session.tableVersion, try !hasTable(session.table ?? "", version: version) {
+            throw StoreError.tableMissing
+        }
+        try run(
+            """
+            INSERT INTO session (id, table_name, table_version, epoch, revision, created, updated, next_key, total_row_count)
+            VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?)
+            """,
+            session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
+            session.nextKey, session.totalRowCount)
+        let number = Int(lastInsertedRowID)
+        try run("INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening, session.description)
+        try run(
+            "INSERT INTO state (session, state, displayed_sections) VALUES (?, ?, ?)",
+            number, session.state, session.displayedSections)
+        for section in session.sections { try write(section, of: number) }
+        for (section, row) in session.rows { try write(row, in: section, of: number) }
+        return number
+    }
+
+    /// Writes what a command changed, and its journal record. Touches as many pages as the change has rows, about.
+    func apply(_ commit: SessionCommit, journalLimit: Int) throws {
+        guard commit.to <= Key.largest, commit.nextKey <= Key.largest else { throw StoreError.exhausted }
+        let found = try run(
+            """
+            UPDATE session SET revision = ?, updated = ?, next_key = ?, total_row_count = ?
+            WHERE number = ? AND revision = ?
+            """,
+            commit.to, commit.at, commit.nextKey, commit.totalRowCount, commit.session, commit.from)
+        guard found == 1 else {
+            let exists = try first("SELECT 1 FROM session WHERE number = ?", commit.session) { _ in true } ?? false
+            throw exists ? StoreError.revisionConflict : StoreError.sessionMissing
+        }
+        try write(commit.change, of: commit.session)
+        try run(
+            "INSERT INTO journal (key, at, command, changes) VALUES (?, ?, ?, ?)",
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update)
+        try trimJournal(of: commit.session, upTo: commit.to - journalLimit)
+    }
+
+    private func write(_ change: TableChange, of session: Int) throws {
+        for key in change.removedRows { try run("DELETE FROM model WHERE key = ?", Key.of(session, key)) }
+        for (section, row) in change.writtenRows { try write(row, in: section, of: session) }
+        for (section, key, rank) in change.placedRows {
+            try run("UPDATE model SET section = ?, rank = ? WHERE key = ?", section, rank, Key.of(session, key))
+        }
+        for number in change.removedSections { try run("DELETE FROM section WHERE key = ?", Key.of(session, number)) }
+        for section in change.writtenSections { try write(section, of: session) }
+        if let state = change.state { try run("UPDATE state SET state = ? WHERE session = ?", state, session) }
+        if let displayed = change.displayedSections {
+            try run("UPDATE state SET displayed_sections = ? WHERE session = ?", displayed, session)
+        }
+    }
+
+    private func write(_ row: StoredRow, in section: Int, of session: Int) throws {
+        // Without other indexes, REPLACE writes over the old row in its place.
+        try run(
+            "INSERT OR REPLACE INTO model (key, section, rank, id, body) VALUES (?, ?, ?, ?, ?)",
+            Key.of(session, row.key), section, row.rank, row.id?.text, row.model)
+    }
+
+    private func write(_ section: StoredSectionFacts, of session: Int) throws {
+        try run(
+            "INSERT OR REPLACE INTO section (key, ordinal, id, header, footer) VALUES (?, ?, ?, ?, ?)",
+            Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer)
+    }
+
+    /// Removes the oldest records, up to a revision and a few at a time: enough to hold the limit, and to come down
+    /// to a lowered one within a while, but never a long delete in the middle of a commit.
+    private func trimJournal(of session: Int, upTo revision: Int) throws {
+        guard revision > 0 else { return }
+        try run(
+            "DELETE FROM journal WHERE key IN (SELECT key FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 4)",
+            Key.of(session, 0), Key.of(session, revision))
+    }
+
+    /// False: there is no such session.
+    func deleteSession(_ id: String) throws -> Bool {
+        guard let number = try number(of: id) else { return false }
+        let keys = Key.all(of: number)
+        for table in ["model", "section", "journal"] {
+            try run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)
+        }
+        try run("DELETE FROM opening WHERE session = ?", number)
+        try run("DELETE FROM state WHERE session = ?", number)
+        let table = try first("SELECT table_name FROM session WHERE number = ?", number) { $0.optionalText(0) } ?? nil
+        try run("DELETE FROM session WHERE number = ?", number)
+        if let table { try dropUnusedVersions(of: table) }
+        return true
+    }
+
+    private func number(of id: String) throws -> Int? {
+        try first("SELECT number FROM session WHERE id = ?", id) { $0.int(0) }
+    }
+}

@@ -1,0 +1,53 @@
+internal import GRDB
+internal import GRDBSQLite
+import Foundation
+
+/// A flush failed: whether the transaction is on disk is not known, and will not be.
+struct LostWrite: Error {
+    let detail: String
+}
+
+extension StoreError {
+    /// What an error of SQLite's means to a caller. Store errors stay what they are.
+    init(_ error: any Error, path: String) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as LostWrite: self = .io(error.detail)
+        case let error as DatabaseError:
+            let detail = "\(error.message ?? "no message") (SQLite \(error.extendedResultCode.rawValue))"
+            switch error.resultCode {
+            case .SQLITE_FULL: self = .full
+            case .SQLITE_READONLY: self = .readOnly(path: path)
+            case .SQLITE_BUSY, .SQLITE_LOCKED: self = .busy(path: path)
+            case .SQLITE_NOTADB: self = .notADatabase(path: path)
+            case .SQLITE_CORRUPT: self = .corrupt(detail)
+            default: self = .io(detail)
+            }
+        default: self = .io("\(error)")
+        }
+    }
+}
+
+extension DatabaseError {
+    /// The fault of one request, which leaves the others of its group alone; any other befalls them all.
+    var isOfOneRequest: Bool {
+        switch resultCode {
+        case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH, .SQLITE_RANGE, .SQLITE_ERROR: true
+        default: false
+        }
+    }
+
+    var isFailedFlush: Bool {
+        extendedResultCode == .SQLITE_IOERR_FSYNC || extendedResultCode == .SQLITE_IOERR_DIR_FSYNC
+    }
+}
+
+extension Database {
+    /// SQLite calls a disk full only for ENOSPC; a used-up quota or a file at its largest size is no different.
+    func isOutOfRoom(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return false }
+        if error.resultCode == .SQLITE_FULL { return true }
+        guard error.resultCode == .SQLITE_IOERR else { return false }
+        return [EDQUOT, EFBIG].contains(sqlite3_system_errno(sqliteConnection))
+    }
+}

@@ -1,0 +1,102 @@
+import BraidEngine
+internal import GRDB
+
+// The reads. Each runs in a read transaction: what it returns is of one moment.
+
+extension Database {
+    func session(_ id: String) throws -> StoredSession? {
+        let found = try first(
+            """
+            SELECT \(Self.factColumns), s.table_version, coalesce(o.description, t.description), o.body,
+                   st.state, st.displayed_sections, s.next_key
+            FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
+            LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
+            WHERE s.id = ?
+            """,
+            id
+        ) {
+            StoredSession(
+                facts: Self.facts($0), tableVersion: $0.optionalInt(8), description: try $0.optionalJSON(9),
+                opening: try $0.json(10), state: try $0.json(11), displayedSections: try $0.optionalJSON(12),
+                nextKey: $0.int(13), sections: [])
+        }
+        guard var session = found else { return nil }
+        session.sections = try sections(of: session.facts.number)
+        return session
+    }
+
+    private func sections(of session: Int) throws -> [(facts: StoredSectionFacts, rows: [StoredRow])] {
+        let keys = Key.all(of: session)
+        var facts: [StoredSectionFacts] = []
+        try query(
+            "SELECT key, id, ordinal, header, footer FROM section WHERE key BETWEEN ? AND ? ORDER BY ordinal",
+            keys.lowerBound, keys.upperBound
+        ) {
+            facts.append(StoredSectionFacts(
+                number: Key.number(in: $0.int(0)), id: SectionID($0.text(1)), ordinal: $0.int(2),
+                header: try $0.optionalJSON(3), footer: try $0.optionalJSON(4)))
+        }
+        // Read in the order of the keys, which is that of the pages, and sorted here: an index would be a second tree
+        // to write, and a sort in SQL would carry the bodies along.
+        var rows = [[StoredRow]](repeating: [], count: facts.count)
+        let positions = Dictionary(uniqueKeysWithValues: facts.enumerated().map { ($1.number, $0) })
+        try query(
+            "SELECT key, section, rank, id, body FROM model WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound
+        ) {
+            guard let position = positions[$0.int(1)] else {
+                throw StoreError.corrupt("session \(session) has rows of a section that it has not")
+            }
+            rows[position].append(StoredRow(
+                key: Key.number(in: $0.int(0)), rank: $0.int(2), id: $0.optionalText(3).map { RowID($0) },
+                model: try $0.json(4)))
+        }
+        return facts.indices.map { (facts[$0], rows[$0].sorted { $0.rank < $1.rank }) }
+    }
+
+    func sessionFacts(_ id: String) throws -> SessionFacts? {
+        try first("SELECT \(Self.factColumns) FROM session s WHERE s.id = ?", id, value: Self.facts)
+    }
+
+    func sessions(after: String?, limit: Int) throws -> [SessionFacts] {
+        var sessions: [SessionFacts] = []
+        // Ids are not empty, so every one comes after "".
+        try query(
+            "SELECT \(Self.factColumns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "", max(0, limit)
+        ) {
+            sessions.append(Self.facts($0))
+        }
+        return sessions
+    }
+
+    func journal(of session: Int, after revision: Int, limit: Int) throws -> [JournalRecord] {
+        guard revision < Key.largest else { return [] }
+        var records: [JournalRecord] = []
+        try query(
+            "SELECT key, at, command, changes FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
+            Key.of(session, max(0, revision) + 1), Key.of(session, Key.largest), max(0, limit)
+        ) {
+            records.append(JournalRecord(
+                revision: Key.number(in: $0.int(0)), at: $0.int(1), command: try $0.json(2), update: try $0.json(3)))
+        }
+        return records
+    }
+
+    func firstJournalRevision(of session: Int) throws -> Int? {
+        let keys = Key.all(of: session)
+        return try first(
+            "SELECT key FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 1", keys.lowerBound, keys.upperBound
+        ) {
+            Key.number(in: $0.int(0))
+        }
+    }
+
+    private static var factColumns: String {
+        "s.id, s.number, s.table_name, s.epoch, s.revision, s.created, s.updated, s.total_row_count"
+    }
+
+    private static func facts(_ columns: Columns) -> SessionFacts {
+        SessionFacts(
+            id: columns.text(0), number: columns.int(1), table: columns.optionalText(2), epoch: columns.text(3),
+            revision: columns.int(4), created: columns.int(5), updated: columns.int(6), totalRowCount: columns.int(7))
+    }
+}

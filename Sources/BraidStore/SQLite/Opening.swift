@@ -1,0 +1,108 @@
+import Foundation
+internal import GRDB
+internal import GRDBSQLite
+
+/// Opens a database file, or makes it: locked against other processes, recognised, with the settings that the
+/// store's promises rest on, each read back.
+struct Opening {
+    let path: String
+    let options: SQLiteStoreOptions
+
+    /// A database in memory: one connection reads and writes.
+    static func inMemory() throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        let queue = try DatabaseQueue(configuration: configuration)
+        try queue.writeWithoutTransaction { try Schema.prepare($0, found: 0) }
+        return queue
+    }
+
+    func file() throws -> (database: DatabasePool, lock: ProcessLock) {
+        let lock = try ProcessLock(database: path)
+        // From here to the opening no connection of this process is open: the file can be looked at by other means.
+        try checkFile(knowsDatabase: lock.knowsDatabase)
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        try pool.writeWithoutTransaction { db in
+            try configureWriter(db)
+            let found = try pragma("user_version", db)
+            if found < Schema.version { try Schema.prepare(db, found: found) }
+            try checkLength(db)
+        }
+        lock.rememberDatabase()
+        return (pool, lock)
+    }
+
+    /// Without these, SQLite would make a new database of what is the rest of an old one.
+    private func checkFile(knowsDatabase: Bool) throws {
+        let size = size(of: path)
+        if let size, size > 0 { return }
+        if size == 0, knowsDatabase {
+            throw StoreError.corrupt(
+                "\(path) is empty, and was not. Restore it from a backup; for a new database, delete it and \(path)-lock.")
+        }
+        if (self.size(of: path + "-wal") ?? 0) > 0 {
+            throw StoreError.corrupt(
+                "\(path) is \(size == nil ? "missing" : "empty"), but \(path)-wal holds changes to it. "
+                    + "Put the two together again; for a new database, delete \(path)-wal.")
+        }
+    }
+
+    private var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.label = "store"
+        configuration.foreignKeysEnabled = false
+        configuration.maximumReaderCount = options.readers
+        // Another program may hold the write lock for a moment: the sqlite3 shell, a backup.
+        configuration.busyMode = .timeout(5)
+        // Runs for every connection, before GRDB changes anything in the file: a database of others must stay as it is.
+        configuration.prepareDatabase { [path] db in
+            // A page that cannot be read must be an error of a statement, not a signal.
+            try db.execute(sql: "PRAGMA mmap_size = 0")
+            guard !db.configuration.readonly else { return }
+            guard sqlite3_db_readonly(db.sqliteConnection, "main") == 0 else { throw StoreError.readOnly(path: path) }
+            try Opening.recognise(db, path: path)
+        }
+        return configuration
+    }
+
+    private static func recognise(_ db: Database, path: String) throws {
+        let id = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+        // A start that was broken off leaves a database without tables: as good as none.
+        if id == 0, version == 0, isEmpty { return }
+        guard id == Schema.applicationID else { throw StoreError.wrongApplication(path: path) }
+        guard version <= Schema.version else { throw StoreError.newerVersion(found: version, known: Schema.version) }
+        guard version > 0, !isEmpty else { throw StoreError.corrupt("\(path) has Braid Server's mark, but not its tables.") }
+    }
+
+    /// After the opening: `DatabasePool` sets `synchronous` to NORMAL once it has prepared the connection.
+    private func configureWriter(_ db: Database) throws {
+        let synchronous = options.synchronous == .full ? 2 : 1
+        try db.execute(sql: "PRAGMA synchronous = \(synchronous)")
+        try db.execute(sql: "PRAGMA temp_store = MEMORY")
+        // After a large write the log gives back what it has beyond this.
+        try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
+        guard try pragma("synchronous", db) == synchronous, try pragma("mmap_size", db) == 0,
+            try String.fetchOne(db, sql: "PRAGMA journal_mode") == "wal"
+        else { throw StoreError.io("SQLite did not take the settings that make commits durable (\(path)).") }
+    }
+
+    /// With the log emptied, the file must be as long as its header says: one that was cut off would fail only when
+    /// someone asks for what is gone.
+    private func checkLength(_ db: Database) throws {
+        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        guard size(of: path + "-wal") ?? 0 == 0 else { return }  // a reader of another program was in the way
+        let length = try pragma("page_count", db) * pragma("page_size", db)
+        guard let size = size(of: path), size < length else { return }
+        throw StoreError.corrupt("\(path) has \(size) of its \(length) bytes.")
+    }
+
+    private func pragma(_ name: String, _ db: Database) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? -1 }
+
+    /// Nil: there is no such file. `stat` opens nothing, so no lock is lost by it.
+    private func size(of path: String) -> Int? {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? Int(facts.st_size) : nil
+    }
+}

@@ -1,0 +1,105 @@
+import BraidEngine
+internal import GRDB
+
+/// A store in one SQLite file, or in memory.
+///
+/// Beside PATH stand `PATH-wal` and `PATH-shm` (SQLite's), `PATH-lock` (one process at a time) and `PATH-reserve` (room
+/// for the day the disk is full). Writes go through one thread; reads have connections of their own and neither wait
+/// for a write nor hold one up.
+public final class SQLiteStore: SessionStore {
+    private let database: any DatabaseWriter
+    private let options: SQLiteStoreOptions
+    private let path: String
+    let writer: Writer
+
+    /// Opens the database at `path`, or makes it; `:memory:` is one that lives as long as the store.
+    ///
+    /// Throws a `StoreError` that says why a database cannot be opened. A file that is not one of Braid Server's is
+    /// not changed.
+    public init(path: String, options: SQLiteStoreOptions = SQLiteStoreOptions()) throws {
+        self.path = path
+        self.options = options
+        do {
+            let lock: ProcessLock?
+            if path == ":memory:" {
+                (database, lock) = (try Opening.inMemory(), nil)
+            } else {
+                (database, lock) = try Opening(path: path, options: options).file()
+            }
+            writer = Writer(database: database, path: path, lock: lock, options: options)
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    deinit { writer.stop() }
+
+    /// What the writer has done since the start.
+    public var statistics: StoreStatistics { writer.counters.current }
+
+    private func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        guard writer.beginRead() else { throw StoreError.closed }
+        defer { writer.endRead() }
+        return try await withCheckedThrowingContinuation { continuation in
+            database.asyncRead { [path] db in
+                continuation.resume(with: Result { try body(db.get()) }.mapError { StoreError($0, path: path) })
+            }
+        }
+    }
+}
+
+extension SQLiteStore {
+    public func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool) {
+        try await writer.write { try $0.putTable(name, description: description, at: at) }
+    }
+
+    public func table(_ name: String) async throws -> StoredTable? { try await read { try $0.table(name) } }
+
+    public func tables() async throws -> [StoredTableFacts] { try await read { try $0.tables() } }
+
+    public func deleteTable(_ name: String) async throws -> TableDeletion {
+        try await writer.write(makesRoom: true) { try $0.deleteTable(name) }
+    }
+}
+
+extension SQLiteStore {
+    public func createSession(_ session: NewSession) async throws -> Int {
+        try await writer.write { try $0.create(session) }
+    }
+
+    public func session(_ id: String) async throws -> StoredSession? { try await read { try $0.session(id) } }
+
+    public func sessionFacts(_ id: String) async throws -> SessionFacts? { try await read { try $0.sessionFacts(id) } }
+
+    public func sessions(after: String?, limit: Int) async throws -> [SessionFacts] {
+        try await read { try $0.sessions(after: after, limit: limit) }
+    }
+
+    public func deleteSession(_ id: String) async throws -> Bool {
+        try await writer.write(makesRoom: true) { try $0.deleteSession(id) }
+    }
+}
+
+extension SQLiteStore {
+    public func commit(_ commit: SessionCommit) async throws {
+        try await writer.write { [limit = options.journalLimit] in try $0.apply(commit, journalLimit: limit) }
+    }
+
+    public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
+        try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit) }
+    }
+
+    public func firstJournalRevision(of sessionNumber: Int) async throws -> Int? {
+        try await read { try $0.firstJournalRevision(of: sessionNumber) }
+    }
+}
+
+extension SQLiteStore {
+    public func check() async throws {
+        _ = try await sessions(after: nil, limit: 1)
+        // An empty transaction: takes the write lock, costs no flush, and fails while the disk is short.
+        try await writer.write { _ in }
+    }
+
+    public func close() async { await writer.stopped() }
+}

@@ -1,0 +1,49 @@
+import Foundation
+
+/// How an SQLite store keeps its promises.
+public struct SQLiteStoreOptions: Sendable {
+    /// When a commit counts as done.
+    public enum Synchronous: Sendable {
+        /// On disk: survives a power loss. One flush for each group of commits.
+        case full
+        /// With the operating system: survives the end of the process, however it ends, but not a power loss.
+        case normal
+    }
+
+    public var synchronous: Synchronous
+    /// How many revisions of each session the journal keeps.
+    public var journalLimit: Int
+    /// Connections that read, beside the one that writes.
+    public var readers: Int
+    /// The write-ahead log is copied into the database when it has so many pages.
+    public var checkpointPages: Int
+    /// Room on the disk that is kept for the day it is full; 0: none.
+    public var reserveBytes: Int
+    /// Called when a flush has failed: what was being written may or may not be on disk, and no later flush can tell
+    /// (the kernel reports such an error once and then forgets it). Must not return to business as usual; if it
+    /// returns, the store refuses every further write. The default says so on stderr and ends the process.
+    public var onLostWrite: @Sendable (_ explanation: String) -> Void
+
+    /// The exit status of a process that ended because a flush had failed (EX_IOERR).
+    public static let lostWriteExitStatus: CInt = 74
+
+    /// For tests: called between the last write and COMMIT.
+    var beforeCommit: (@Sendable () throws -> Void)?
+
+    public init(
+        synchronous: Synchronous = .full, journalLimit: Int = 1000, readers: Int = 4, checkpointPages: Int = 4000,
+        reserveBytes: Int = 1 << 20, onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess
+    ) {
+        self.synchronous = synchronous
+        self.journalLimit = journalLimit
+        self.readers = readers
+        self.checkpointPages = checkpointPages
+        self.reserveBytes = reserveBytes
+        self.onLostWrite = onLostWrite
+    }
+
+    public static let endProcess: @Sendable (String) -> Void = { explanation in
+        FileHandle.standardError.write(Data("braid-server: \(explanation)\n".utf8))
+        _exit(lostWriteExitStatus)
+    }
+}

@@ -1,0 +1,55 @@
+import BraidEngine
+internal import GRDB
+
+// Table descriptions: the writes run inside the writer's transaction, as those of Committing.swift.
+
+extension Database {
+    func putTable(_ name: String, description: JSONText, at: Int) throws -> (version: Int, isNew: Bool) {
+        let latest = try first("SELECT max(version) FROM table_description WHERE name = ?", name) { $0.optionalInt(0) } ?? nil
+        let version = (latest ?? 0) + 1
+        try run(
+            "INSERT INTO table_description (name, version, updated, description) VALUES (?, ?, ?, ?)",
+            name, version, at, description)
+        try dropUnusedVersions(of: name)
+        return (version, latest == nil)
+    }
+
+    func deleteTable(_ name: String) throws -> TableDeletion {
+        let sessions = try first(
+            "SELECT count(*) FROM session WHERE table_name = ? AND table_version IS NOT NULL", name) { $0.int(0) } ?? 0
+        if sessions > 0 { return .inUse(sessions: sessions) }
+        return try run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
+    }
+
+    /// Removes the versions that are not the latest and that no session was opened with.
+    func dropUnusedVersions(of table: String) throws {
+        try run(
+            """
+            DELETE FROM table_description AS old WHERE name = ?1
+            AND version < (SELECT max(version) FROM table_description WHERE name = ?1)
+            AND NOT EXISTS (SELECT 1 FROM session WHERE table_name = ?1 AND table_version = old.version)
+            """,
+            table)
+    }
+
+    func hasTable(_ name: String, version: Int) throws -> Bool {
+        try first("SELECT 1 FROM table_description WHERE name = ? AND version = ?", name, version) { _ in true } ?? false
+    }
+
+    func table(_ name: String) throws -> StoredTable? {
+        try first(
+            "SELECT version, updated, description FROM table_description WHERE name = ? ORDER BY version DESC LIMIT 1", name
+        ) {
+            StoredTable(name: name, version: $0.int(0), updated: $0.int(1), description: try $0.json(2))
+        }
+    }
+
+    func tables() throws -> [StoredTableFacts] {
+        var tables: [StoredTableFacts] = []
+        // SQLite takes the other columns from the row that has the maximum (lang_select, "Bare columns").
+        try query("SELECT name, max(version), updated FROM table_description GROUP BY name ORDER BY name") {
+            tables.append(StoredTableFacts(name: $0.text(0), version: $0.int(1), updated: $0.int(2)))
+        }
+        return tables
+    }
+}

@@ -1,0 +1,236 @@
+import Foundation
+internal import GRDB
+internal import GRDBSQLite
+
+/// The one thread that writes. It takes everything that waits and commits it as one transaction, so that one flush of
+/// the disk serves all; while it is at it, the next group gathers.
+///
+/// A thread and not a task: GRDB's asynchronous writes end when their task is cancelled, and a flush would block one
+/// of the few threads that run tasks.
+final class Writer: @unchecked Sendable {
+    /// Something to be written in the next transaction.
+    struct Request: Sendable {
+        /// Deletes more than it writes: let through to the last room on a full disk.
+        let makesRoom: Bool
+        /// Writes, or throws a `StoreError` before it has written anything. Returns what tells the caller of the
+        /// success, to be called after COMMIT. May be called a second time, if the first was rolled back.
+        let perform: @Sendable (Database) throws -> @Sendable () -> Void
+        let fail: @Sendable (StoreError) -> Void
+    }
+
+    /// Guards the four that follow; everything below them belongs to the thread.
+    private let condition = NSCondition()
+    private var waiting: [Request] = []
+    private var reads = 0
+    private var isStopping = false
+    private var whenStopped: [CheckedContinuation<Void, Never>]? = []
+
+    private let database: any DatabaseWriter
+    private let path: String
+    private let options: SQLiteStoreOptions
+    private var lock: ProcessLock?
+    private var disk: DiskRoom
+    private let log = LogLength()
+    /// Set once a flush has failed: nothing more is written.
+    private var lostWrite: LostWrite?
+    let counters = StoreCounters()
+
+    init(database: any DatabaseWriter, path: String, lock: ProcessLock?, options: SQLiteStoreOptions) {
+        self.database = database
+        self.path = path
+        self.lock = lock
+        self.options = options
+        disk = DiskRoom(reserve: lock == nil || options.reserveBytes == 0 ? nil : ReserveFile(path: path + "-reserve", size: options.reserveBytes))
+        if lock != nil { database.writeWithoutTransaction { log.follow($0) } }
+        let thread = Thread { [self] in run() }
+        thread.name = "store-writer"
+        thread.start()
+    }
+
+    /// Writes with the next group. Returns when it is on disk, whether or not the task is cancelled meanwhile.
+    func write<Value: Sendable>(
+        makesRoom: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let request = Request(
+                makesRoom: makesRoom,
+                perform: { db in
+                    let value = try body(db)
+                    return { continuation.resume(returning: value) }
+                },
+                fail: { continuation.resume(throwing: $0) })
+            if !enqueue(request) { request.fail(.closed) }
+        }
+    }
+
+    private func enqueue(_ request: Request) -> Bool {
+        condition.withLock {
+            if isStopping { return false }
+            waiting.append(request)
+            if waiting.count == 1 { condition.signal() }
+            return true
+        }
+    }
+
+    /// Whether a read may begin: `endRead` must follow, and the database stays open until then.
+    func beginRead() -> Bool {
+        condition.withLock {
+            if !isStopping { reads += 1 }
+            return !isStopping
+        }
+    }
+
+    func endRead() {
+        condition.withLock {
+            reads -= 1
+            if isStopping { condition.signal() }
+        }
+    }
+
+    /// Lets the thread finish what waits, and end.
+    func stop() {
+        condition.withLock {
+            isStopping = true
+            condition.signal()
+        }
+    }
+
+    /// Returns when the database is closed and its lock gone.
+    func stopped() async {
+        stop()
+        await withCheckedContinuation { continuation in
+            let isStopped = condition.withLock {
+                whenStopped?.append(continuation)
+                return whenStopped == nil
+            }
+            if isStopped { continuation.resume() }
+        }
+    }
+}
+
+// The thread.
+extension Writer {
+    private func run() {
+        while let group = next() {
+            perform(group)
+            if log.pages >= options.checkpointPages { checkpoint(.passive) }
+        }
+        condition.withLock { while reads > 0 { condition.wait() } }
+        checkpoint(.truncate)
+        try? database.close()
+        lock = nil
+        let waiters = condition.withLock {
+            defer { whenStopped = nil }
+            return whenStopped ?? []
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Everything that waits; nil when the thread is to end.
+    private func next() -> [Request]? {
+        condition.withLock {
+            while waiting.isEmpty && !isStopping { condition.wait() }
+            defer { waiting.removeAll() }
+            return waiting.isEmpty ? nil : waiting
+        }
+    }
+
+    private func perform(_ group: [Request]) {
+        if let lostWrite { return fail(group, StoreError(lostWrite, path: path)) }
+        guard !disk.isShort() else {
+            fail(group.filter { !$0.makesRoom }, .full)
+            let deletions = group.filter(\.makesRoom)
+            if !deletions.isEmpty, commit(deletions) {
+                checkpoint(.truncate)
+                disk.retry()
+            }
+            return
+        }
+        commit(group)
+    }
+
+    /// Returns whether the group was committed. Everyone in it is told.
+    @discardableResult
+    private func commit(_ group: [Request]) -> Bool {
+        let start = ContinuousClock.now
+        do {
+            let tell = try database.writeWithoutTransaction { try transaction(group, $0) }
+            counters.count(writes: group.count, duration: ContinuousClock.now - start)
+            for tell in tell { tell() }
+            return true
+        } catch let error as DatabaseError where error.isOfOneRequest && group.count > 1 {
+            // One of them is at fault, and its writes cannot be taken back alone: each for itself.
+            return group.map { commit([$0]) }.contains(true)
+        } catch let error as LostWrite {
+            lose(error, group)
+        } catch StoreError.full {
+            diskIsFull()
+            fail(group, .full)
+        } catch {
+            fail(group, StoreError(error, path: path))
+        }
+        return false
+    }
+
+    private func transaction(_ group: [Request], _ db: Database) throws -> [@Sendable () -> Void] {
+        var tell: [@Sendable () -> Void] = []
+        tell.reserveCapacity(group.count)
+        var isCommitting = false
+        do {
+            try db.beginTransaction(.immediate)
+            for request in group {
+                do {
+                    tell.append(try request.perform(db))
+                } catch let refusal as StoreError {
+                    tell.append { request.fail(refusal) }
+                }
+            }
+            try options.beforeCommit?()
+            isCommitting = true
+            try db.commit()
+            return tell
+        } catch {
+            let isOutOfRoom = db.isOutOfRoom(error)
+            try? db.rollback()
+            if isOutOfRoom { throw StoreError.full }
+            guard let error = error as? DatabaseError else { throw error }
+            // "The connection shows a rollback, but the row is back after recovery": whether the log's last page
+            // reached the disk cannot be known.
+            if error.isFailedFlush || (isCommitting && error.resultCode == .SQLITE_IOERR) {
+                throw LostWrite(detail: "\(error.message ?? "I/O error") (SQLite \(error.extendedResultCode.rawValue))")
+            }
+            throw error
+        }
+    }
+
+    private func fail(_ group: [Request], _ error: StoreError) {
+        for request in group { request.fail(error) }
+    }
+
+    private func lose(_ error: LostWrite, _ group: [Request]) {
+        lostWrite = error
+        options.onLostWrite(
+            "writing the database \(path) to disk failed: \(error.detail). Whether the last changes are stored is not known; "
+                + "stopping, so that nobody is told either. Check the disk, then start again.")
+        fail(group, StoreError(error, path: path))
+    }
+
+    private func diskIsFull() {
+        // Full as it is, the disk allows this only where the database need not grow, and it gives the log's room back.
+        checkpoint(.truncate)
+        disk.isFull()
+    }
+
+    /// Copies the log into the database. SQLite would do so by itself, within COMMIT and before the callers are told,
+    /// and would ignore a failed flush.
+    private func checkpoint(_ mode: Database.CheckpointMode) {
+        guard lock != nil, lostWrite == nil else { return }
+        do {
+            try database.writeWithoutTransaction { _ = try $0.checkpoint(mode) }
+        } catch let error as DatabaseError where error.isFailedFlush {
+            lose(LostWrite(detail: "\(error.message ?? "fsync") (SQLite \(error.extendedResultCode.rawValue))"), [])
+        } catch {
+            // A reader in the way, or no room: the log stays as it is, and so do the changes in it.
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import BraidEngine
+
+/// Where sessions and table descriptions are kept: the one seam between the server and what is on disk.
+///
+/// Each method is one transaction. A method that writes returns when what it wrote is on disk, and cancelling the
+/// calling task neither stops nor loses the write. A read sees every write that has returned. Any store must pass
+/// `SessionStoreTests`.
+public protocol SessionStore: Sendable {
+    // MARK: Table descriptions
+
+    /// Registers a description, or replaces it by a new version: 1, 2, 3, …
+    func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool)
+    /// The latest version.
+    func table(_ name: String) async throws -> StoredTable?
+    /// The latest version of each, by name ascending.
+    func tables() async throws -> [StoredTableFacts]
+    /// Removes every version, unless sessions of one of them exist.
+    func deleteTable(_ name: String) async throws -> TableDeletion
+
+    // MARK: Sessions
+
+    /// Stores a new session at revision 0 and returns its number, which is never used again.
+    /// Throws `sessionExists`, and `tableMissing` when the description's version went away meanwhile.
+    func createSession(_ session: NewSession) async throws -> Int
+    /// The whole session. O(rows · log rows).
+    func session(_ id: String) async throws -> StoredSession?
+    func sessionFacts(_ id: String) async throws -> SessionFacts?
+    /// By id ascending, in the order of its UTF-8 bytes: `limit` sessions at most, all of them after `after`.
+    func sessions(after: String?, limit: Int) async throws -> [SessionFacts]
+    /// Removes a session and everything that belongs to it. False: there is none.
+    func deleteSession(_ id: String) async throws -> Bool
+
+    // MARK: Revisions
+
+    /// Stores one revision. The commits that wait for the disk together share one transaction.
+    /// Throws `revisionConflict` or `sessionMissing` without touching the others, and whatever befell the disk.
+    func commit(_ commit: SessionCommit) async throws
+    /// Records after a revision, ascending; `limit` at most.
+    func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord]
+    /// The oldest revision that the journal still has.
+    func firstJournalRevision(of sessionNumber: Int) async throws -> Int?
+
+    // MARK: Running
+
+    /// Returns if the store can be read and written; throws what stands against it.
+    func check() async throws
+    /// Finishes the writes that wait and closes. Everything that comes later throws `closed`.
+    func close() async
+}

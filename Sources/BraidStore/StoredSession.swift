@@ -1,0 +1,145 @@
+import BraidEngine
+
+/// A session to be stored. All times are milliseconds since 1970.
+public struct NewSession: Sendable {
+    public var id: String
+    /// The table's name; nil for a session opened without one.
+    public var table: String?
+    /// The version of the registered description; nil: the description is inline, or there is none.
+    public var tableVersion: Int?
+    /// The inline description; nil for a registered one.
+    public var description: JSONText?
+    public var epoch: String
+    public var created: Int
+    /// The body that it was opened with, for `reset` and `replay`.
+    public var opening: JSONText
+    public var state: JSONText
+    public var displayedSections: JSONText?
+    public var nextKey: Int
+    public var totalRowCount: Int
+    public var sections: [StoredSectionFacts]
+    public var rows: [(section: Int, row: StoredRow)]
+
+    public init(
+        id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,
+        opening: JSONText, state: JSONText, displayedSections: JSONText?, nextKey: Int, totalRowCount: Int,
+        sections: [StoredSectionFacts], rows: [(section: Int, row: StoredRow)]
+    ) {
+        self.id = id
+        self.table = table
+        self.tableVersion = tableVersion
+        self.description = description
+        self.epoch = epoch
+        self.created = created
+        self.opening = opening
+        self.state = state
+        self.displayedSections = displayedSections
+        self.nextKey = nextKey
+        self.totalRowCount = totalRowCount
+        self.sections = sections
+        self.rows = rows
+    }
+}
+
+/// What a list of sessions says about each.
+public struct SessionFacts: Sendable, Equatable {
+    public var id: String
+    /// The store's own name for it, never used again.
+    public var number: Int
+    public var table: String?
+    public var epoch: String
+    public var revision: Int
+    public var created: Int
+    public var updated: Int
+    public var totalRowCount: Int
+
+    public init(
+        id: String, number: Int, table: String?, epoch: String, revision: Int, created: Int, updated: Int,
+        totalRowCount: Int
+    ) {
+        self.id = id
+        self.number = number
+        self.table = table
+        self.epoch = epoch
+        self.revision = revision
+        self.created = created
+        self.updated = updated
+        self.totalRowCount = totalRowCount
+    }
+}
+
+/// Everything of one session, as of one moment.
+public struct StoredSession: Sendable {
+    public var facts: SessionFacts
+    /// The version of the registered description; nil: it was inline.
+    public var tableVersion: Int?
+    /// The description's text, inline or registered, in the version that the session was opened with.
+    public var description: JSONText?
+    public var opening: JSONText
+    public var state: JSONText
+    public var displayedSections: JSONText?
+    public var nextKey: Int
+    /// By ordinal ascending; rows by rank ascending.
+    public var sections: [(facts: StoredSectionFacts, rows: [StoredRow])]
+
+    public init(
+        facts: SessionFacts, tableVersion: Int?, description: JSONText?, opening: JSONText, state: JSONText,
+        displayedSections: JSONText?, nextKey: Int, sections: [(facts: StoredSectionFacts, rows: [StoredRow])]
+    ) {
+        self.facts = facts
+        self.tableVersion = tableVersion
+        self.description = description
+        self.opening = opening
+        self.state = state
+        self.displayedSections = displayedSections
+        self.nextKey = nextKey
+        self.sections = sections
+    }
+}
+
+/// One revision of one session: what it changes, and its journal record.
+public struct SessionCommit: Sendable {
+    /// The session's number.
+    public var session: Int
+    /// The revision that the stored session must be at.
+    public var from: Int
+    /// `from + 1`.
+    public var to: Int
+    public var at: Int
+    public var change: TableChange
+    public var nextKey: Int
+    public var totalRowCount: Int
+    public var command: JSONText
+    /// The update, as it is journalled.
+    public var update: JSONText
+
+    public init(
+        session: Int, from: Int, to: Int, at: Int, change: TableChange, nextKey: Int, totalRowCount: Int,
+        command: JSONText, update: JSONText
+    ) {
+        self.session = session
+        self.from = from
+        self.to = to
+        self.at = at
+        self.change = change
+        self.nextKey = nextKey
+        self.totalRowCount = totalRowCount
+        self.command = command
+        self.update = update
+    }
+}
+
+/// What the journal keeps of one revision.
+public struct JournalRecord: Sendable, Equatable {
+    public var revision: Int
+    public var at: Int
+    public var command: JSONText
+    public var update: JSONText
+
+    public init(revision: Int, at: Int, command: JSONText, update: JSONText) {
+        self.revision = revision
+        self.at = at
+        self.command = command
+        self.update = update
+    }
+}

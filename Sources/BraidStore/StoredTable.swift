@@ -1,0 +1,38 @@
+import BraidEngine
+
+/// A registered table description.
+public struct StoredTable: Sendable {
+    public var name: String
+    public var version: Int
+    /// Milliseconds since 1970.
+    public var updated: Int
+    public var description: JSONText
+
+    public init(name: String, version: Int, updated: Int, description: JSONText) {
+        self.name = name
+        self.version = version
+        self.updated = updated
+        self.description = description
+    }
+}
+
+/// A registered table description without its text.
+public struct StoredTableFacts: Sendable, Equatable {
+    public var name: String
+    public var version: Int
+    /// Milliseconds since 1970.
+    public var updated: Int
+
+    public init(name: String, version: Int, updated: Int) {
+        self.name = name
+        self.version = version
+        self.updated = updated
+    }
+}
+
+public enum TableDeletion: Sendable, Equatable {
+    case deleted
+    case missing
+    /// Nothing was deleted: so many sessions were opened with one of its versions.
+    case inUse(sessions: Int)
+}

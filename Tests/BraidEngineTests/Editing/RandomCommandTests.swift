@@ -1,0 +1,197 @@
+import Testing
+
+@testable import BraidEngine
+
+/// Random tables under random commands: every update is legal, leads to exactly the next snapshot, and that snapshot
+/// is the one that would be made from nothing.
+@Suite struct RandomCommandTests {
+    @Test(arguments: 0..<8)
+    func everyUpdateLeadsToTheNextSnapshot(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var applied = 0
+        for _ in 0..<60 {
+            let description = try TableDescription(RandomTable.description(&random))
+            let binder = description.binder
+            var table = try description.openingTable()
+            var snapshot = try binder.snapshot(of: table, revision: 0, now: Self.now)
+            for _ in 0..<40 {
+                let command = RandomTable.command(for: snapshot, binder: binder, &random)
+                let outcome: Outcome
+                do {
+                    outcome = try binder.applying(command, to: table, shown: snapshot, now: Self.now)
+                } catch is Refusal {
+                    continue
+                }
+                let expected = try binder.snapshot(of: outcome.table, revision: outcome.snapshot.revision, now: Self.now)
+                #expect(outcome.snapshot.text == expected.text, "the snapshot that was kept up is the one made anew")
+                let replayed = try outcome.update.applied(to: snapshot)
+                #expect(replayed.text == outcome.snapshot.text, "\(outcome.update.json.text)")
+                #expect(Self.replaying(outcome.update, on: snapshot) == outcome.snapshot.text, "one after the other: \(outcome.update.sequentialJSON.text)")
+                let decoded = try Snapshot(json: JSONText(parsing: outcome.snapshot.encoded(session: "s", table: "t", epoch: "e")))
+                #expect(decoded.text == outcome.snapshot.text)
+                let full = try BatchUpdate(from: snapshot, to: outcome.snapshot)
+                #expect(outcome.update.rowOperationCount == full.rowOperationCount, "as few row operations as the full diff: \(outcome.update.json.text) \(full.json.text)")
+                #expect(outcome.update.stages.count == full.stages.count)
+                try Self.check(outcome, after: table)
+                if outcome.kind == .applied { applied += 1 }
+                table = outcome.table
+                snapshot = outcome.snapshot
+            }
+        }
+        #expect(applied > 500)
+    }
+
+    /// The sequential form on a plain list of lists, as a client without batches would do it.
+    static func replaying(_ update: BatchUpdate, on snapshot: Snapshot) -> String {
+        var result = snapshot
+        for operation in update.sequential() {
+            switch operation {
+            case .deleteSection(let at): result.sections.remove(at: at)
+            case .insertSection(let at, let section): result.sections.insert(section, at: at)
+            case .moveSection(let from, let to): result.sections.insert(result.sections.remove(at: from), at: to)
+            case .reloadSection(let at, let section): result.sections[at] = section
+            case .updateSection(let update):
+                if let header = update.header { result.sections[update.at].header = header }
+                if let footer = update.footer { result.sections[update.at].footer = footer }
+                if let movesTo = update.movesTo { result.sections[update.at].movesTo = movesTo.isNull ? nil : movesTo }
+            case .deleteRow(let path): result.sections[path.section].rows.remove(at: path.row)
+            case .insertRow(let at, let row): result.sections[at.section].rows.insert(row, at: at.row)
+            case .moveRow(let from, let to, let row):
+                let moved = result.sections[from.section].rows.remove(at: from.row)
+                result.sections[to.section].rows.insert(row ?? moved, at: to.row)
+            case .reloadRow(let at, let row), .updateRow(let at, let row): result.sections[at.section].rows[at.row] = row
+            }
+        }
+        result.revision = update.to
+        result.totalRowCount = update.totalRowCount
+        if let state = update.state { result.state = state }
+        if let empty = update.empty { result.empty = empty.isNull ? nil : empty }
+        return result.text
+    }
+
+    static let now = "2000-01-01T00:00:00.000Z"
+
+    /// The store's account of the change, played on the old rows, gives the new ones.
+    static func check(_ outcome: Outcome, after table: TableModel) throws {
+        var rows: [Int: (section: Int, rank: Int, model: JSONText)] = [:]
+        for section in table.sections { for row in section.rows { rows[row.key] = (section.facts.number, row.rank, row.model) } }
+        for key in outcome.change.removedRows { #expect(rows.removeValue(forKey: key) != nil, "a row is removed that was there") }
+        for (section, row) in outcome.change.writtenRows { rows[row.key] = (section, row.rank, row.model) }
+        for (section, key, rank) in outcome.change.placedRows {
+            #expect(rows[key] != nil)
+            rows[key].map { rows[key] = (section, rank, $0.model) }
+        }
+        var expected = 0
+        for section in outcome.table.sections {
+            var last = Int.min
+            for row in section.rows {
+                expected += 1
+                #expect(row.rank > last, "ranks ascend")
+                last = row.rank
+                let stored = try #require(rows[row.key])
+                #expect(stored.section == section.facts.number && stored.rank == row.rank && stored.model == row.model)
+                if let id = row.id { #expect(section.index(of: id) != nil) }
+            }
+        }
+        #expect(rows.count == expected)
+    }
+}
+
+/// A generator that gives the same numbers for the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+/// Descriptions and commands of every kind, small enough that sections empty, fill, vanish and come back often.
+enum RandomTable {
+    static let sections = ["a", "b", "c"]
+
+    static func description(_ random: inout SeededGenerator) throws -> JSONText {
+        let behavior = ["manuallyManaged", "hidesSectionsWithNoCellData", "hidesSectionsWithNoData"].randomElement(using: &random) ?? ""
+        let order = behavior == "manuallyManaged" ? "" : [#","order":"ascending""#, #","order":{"by":"section.rowCount"}"#, ""].randomElement(using: &random) ?? ""
+        let isDynamic = Int.random(in: 0..<4, using: &random) == 0
+        let viewModel = [
+            "", #""viewModel":{"title":"${model.v}"},"#, #""viewModel":{"place":{"$eval":"row"},"of":{"$eval":"count"}},"#,
+            #""viewModel":{"mood":{"$eval":"state.mood"}},"#,
+        ].randomElement(using: &random) ?? ""
+        let handler = [
+            "", #""onDelete":[{"if":"reason == 'editing'","do":[{"insert":{"section":"c","row":0,"model":{"$eval":"model"}}}]}],"#,
+            #""onInsert":[{"update":{"merge":{"v":9}}}],"#, #""onDelete":[{"setState":{"mood":"sad"}}],"onInsert":[{"setHeaders":{"a":"A ${count}"}}],"#,
+            #""onDelete":[{"if":"count == 0","do":[{"reject":"the last one stays"}]}],"#,
+        ].randomElement(using: &random) ?? ""
+        let moving = [#""anySection""#, #"["a","b"]"#, #"{"passing":"section.rowCount < 3"}"#].randomElement(using: &random) ?? ""
+        let editing = [#""delete""#, #""insert""#, #"{"$if":"model.v < 5","then":"delete","else":"insert"}"#].randomElement(using: &random) ?? ""
+        let updates = ["byReloading", "manually"].randomElement(using: &random) ?? ""
+        let scope = isDynamic ? #""allSections""# : #"{"sections":["a","b","c"]}"#
+        let header = isDynamic ? #""header":"${section}","# : #""headers":{"a":"A","b":{"$if":"count > 1","then":"many"}},"#
+        var models: [String] = []
+        for section in sections {
+            let ids = (0..<6).shuffled(using: &random).prefix(Int.random(in: 0..<5, using: &random))
+            models.append("\"\(section)\":[\(ids.map { #"{"id":"\#(section)\#($0)","v":\#(Int.random(in: 0..<10, using: &random))}"# }.joined(separator: ","))]")
+        }
+        let text = """
+            {"table":"t","sections":\(isDynamic ? "\"dynamic\"" : #"["a","b","c"]"#),"cells":{"C":{}},"state":{"mood":"glad"},"empty":"nothing",
+             "sectionDisplay":{"behavior":"\(behavior)"\(order)},
+             "bindings":[{"on":\(scope),"cell":"C",\(viewModel)\(header)\(handler)
+                "models":{\(models.joined(separator: ","))},"dimensions":{"cellHeight":44},"editing":\(editing),"updates":"\(updates)",
+                "insert":{"template":{"v":1}},"moving":{"to":\(moving),"movable":"model.v != 3"}}]}
+            """
+        return try JSONText(parsing: Array(text.utf8))
+    }
+
+    static func command(for snapshot: Snapshot, binder: Binder, _ random: inout SeededGenerator) -> Command {
+        if Int.random(in: 0..<8, using: &random) == 0 {
+            return .transaction((0..<Int.random(in: 1..<5, using: &random)).map { _ in single(for: snapshot, &random) })
+        }
+        return single(for: snapshot, &random)
+    }
+
+    private static func single(for snapshot: Snapshot, _ random: inout SeededGenerator) -> Command {
+        func row() -> RowReference {
+            let section = Int.random(in: 0..<max(1, snapshot.sections.count), using: &random)
+            let count = section < snapshot.sections.count ? snapshot.sections[section].rows.count : 0
+            let row = Int.random(in: 0..<max(1, count), using: &random)
+            if Bool.random(using: &random), row < count, let id = snapshot.sections[section].rows[row].id { return .id(id, in: nil) }
+            return .at(.displayed(section), row: row)
+        }
+        func model() -> JSONText {
+            let text = #"{"id":"\#(sections.randomElement(using: &random) ?? "")\#(Int.random(in: 0..<8, using: &random))","v":\#(Int.random(in: 0..<10, using: &random))}"#
+            return (try? JSONText(parsing: Array(text.utf8))) ?? .null
+        }
+        func models() -> [JSONText] { (0..<Int.random(in: 0..<5, using: &random)).map { _ in model() } }
+        let section = SectionID(sections.randomElement(using: &random) ?? "a")
+        switch Int.random(in: 0..<14, using: &random) {
+        case 0...3: return .delete(row())
+        case 4...5: return .insert(row(), model: model())
+        case 6...9: return .move(row(), to: .id(section), row: Int.random(in: 0..<4, using: &random))
+        case 10: return .setModels([(section, models())], partial: Bool.random(using: &random))
+        case 11:
+            let reversed = snapshot.sections.first.map { Array($0.rows.reversed()).compactMap(\.model) } ?? []
+            return .setModels([(snapshot.sections.first?.id ?? section, reversed)], partial: true)
+        case 12: return Bool.random(using: &random) ? .setHeaders([(section, [.null, .string("X")].randomElement(using: &random) ?? .null)]) : .setFooters([(section, .string("F"))])
+        default:
+            if Bool.random(using: &random) {
+                let ids = sections.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random))
+                return .setDisplayedSections(ids.map { SectionID($0) })
+            }
+            return .patchState((try? JSONText(parsing: Array(#"{"mood":"\#(Int.random(in: 0..<3, using: &random))"}"#.utf8))) ?? .emptyObject)
+        }
+    }
+}
+
+extension Snapshot {
+    var text: String { String(decoding: encoded(session: nil, table: nil, epoch: nil), as: UTF8.self) }
+}
+
+extension BatchUpdate {
+    var rowOperationCount: Int { stages.reduce(0) { $0 + $1.deleteRows.count + $1.insertRows.count + $1.moveRows.count } }
+}

@@ -1,0 +1,280 @@
+import BraidEngine
+import BraidStore
+import Testing
+
+/// What any store must do.
+@Suite struct SessionStoreTests {
+    // MARK: Sessions
+
+    @Test(arguments: StoreKind.forTests)
+    func aSessionIsReadAsItWasStored(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make(
+            "meeting", opening: #"{"table":"x"}"#, state: #"{"n":1.10}"#, displayed: #"["b","a"]"#,
+            sections: [
+                .init(number: 2, id: "b", ordinal: 1, header: #"{"title":"B"}"#, footer: "null"),
+                .init(number: 1, id: "a", ordinal: 7),
+            ],
+            rows: [
+                (1, .make(1, rank: 5, id: "Omar", #"{"big":12345678901234567890,"e":1e400}"#)), (1, .make(2, rank: -5, "[1]")),
+                (2, .make(3, rank: 0, id: "", #""é""#)),
+            ]))
+        #expect(number > 0)
+        #expect(dump(try await store.session("meeting")) == """
+            meeting table=-/0 e-meeting.0 1000-1000 rows=3 next=4
+            description {"table":"inline"}
+            opening {"table":"x"}
+            state {"n":1.10}
+            displayed ["b","a"]
+            [2 b @1 {"title":"B"} null]
+              3 @0  "é"
+            [1 a @7 - -]
+              2 @-5 - [1]
+              1 @5 Omar {"big":12345678901234567890,"e":1e400}
+            """)
+        #expect(try await store.sessionFacts("meeting") == SessionFacts(
+            id: "meeting", number: number, table: nil, epoch: "e-meeting", revision: 0, created: 1000, updated: 1000, totalRowCount: 3))
+        #expect(try await store.session("other").map { _ in 1 } == nil)
+        #expect(try await store.sessionFacts("other") == nil)
+        await store.close()
+    }
+
+    /// "\u0000" is legal in JSON, and so in an id; and "é" in two spellings is two ids.
+    @Test(arguments: StoreKind.forTests)
+    func textsKeepEveryByte(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let ids = ["a\0b", "a\0c", "é", "e\u{301}", "", "😀"]
+        _ = try await store.createSession(.make("s\0t", rows: ids.enumerated().map { (1, .make($0 + 1, id: $1)) }))
+        let rows = try #require(try await store.session("s\0t")).sections[0].rows
+        #expect(rows.map(\.id) == ids.map { RowID($0) })
+        #expect(try await store.session("s").map { _ in 1 } == nil)
+        _ = try await store.createSession(.make("é"))
+        _ = try await store.createSession(.make("e\u{301}"))
+        #expect(try await store.sessions(after: nil, limit: 9).map { Array($0.id.utf8) }
+            == ["e\u{301}", "s\0t", "é"].map { Array($0.utf8) })
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func aSecondSessionOfTheSameIDIsRefused(kind: StoreKind) async throws {
+        let store = try kind.open()
+        _ = try await store.createSession(.make(rows: [(1, .make(1, id: "first"))]))
+        await #expect(throws: StoreError.sessionExists) { try await store.createSession(.make()) }
+        #expect(try await store.session("s")?.sections[0].rows.count == 1)
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func aDeletedSessionIsGoneAndItsNumberIsNotUsedAgain(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let other = try await store.createSession(.make("other", rows: [(1, .make(1))]))
+        let number = try await store.createSession(.make(rows: [(1, .make(1)), (1, .make(2))]))
+        try await store.commit(.make(number, to: 1))
+        #expect(try await store.deleteSession("s"))
+        #expect(try await !store.deleteSession("s"))
+        #expect(try await store.session("s").map { _ in 1 } == nil)
+        #expect(try await store.journal(of: number, after: 0, limit: 10) == [])
+        let again = try await store.createSession(.make())
+        #expect(again != number)
+        // A late commit to the session that ended must not hit the one that took its place.
+        await #expect(throws: StoreError.sessionMissing) { try await store.commit(.make(number, to: 1)) }
+        #expect(try await store.session("s")?.sections[0].rows.count == 0)
+        #expect(try await store.session("other")?.sections[0].rows.count == 1)
+        #expect(try await store.sessionFacts("other")?.number == other)
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func sessionsAreListedInPagesByID(kind: StoreKind) async throws {
+        let store = try kind.open()
+        for id in ["b", "a", "Z", "ä", "c"] { _ = try await store.createSession(.make(id)) }
+        #expect(try await store.sessions(after: nil, limit: 10).map(\.id) == ["Z", "a", "b", "c", "ä"])
+        #expect(try await store.sessions(after: nil, limit: 2).map(\.id) == ["Z", "a"])
+        #expect(try await store.sessions(after: "a", limit: 2).map(\.id) == ["b", "c"])
+        #expect(try await store.sessions(after: "bb", limit: 1).map(\.id) == ["c"])
+        #expect(try await store.sessions(after: "ä", limit: 2).isEmpty)
+        await store.close()
+    }
+
+    // MARK: Commits
+
+    @Test(arguments: StoreKind.forTests)
+    func aCommitWritesWhatChanged(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make(
+            sections: [.init(number: 1, id: "a", ordinal: 1), .init(number: 2, id: "b", ordinal: 2)],
+            rows: [(1, .make(1, id: "one")), (1, .make(2, id: "two")), (2, .make(3, id: "three"))]))
+        try await store.commit(.make(number, to: 1, at: 1500, nextKey: 5, rows: 3) {
+            $0.writtenRows = [(1, .make(4, rank: 1, id: "new", "[4]")), (1, .make(1, id: "one", "[1]"))]
+            $0.placedRows = [(1, 3, 500)]
+            $0.removedRows = [2]
+            $0.removedSections = [2]
+            $0.writtenSections = [.init(number: 1, id: "a", ordinal: 1, header: #""A""#), .init(number: 3, id: "c", ordinal: 0)]
+            $0.state = "[true]"
+            $0.displayedSections = #"["a"]"#
+        })
+        #expect(dump(try await store.session("s")) == """
+            s table=-/0 e-s.1 1000-1500 rows=3 next=5
+            description {"table":"inline"}
+            opening {}
+            state [true]
+            displayed ["a"]
+            [3 c @0 - -]
+            [1 a @1 "A" -]
+              4 @1 new [4]
+              3 @500 three {}
+              1 @1000 one [1]
+            """)
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func aCommitFromAnotherRevisionChangesNothing(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make())
+        try await store.commit(.make(number, to: 1))
+        let before = dump(try await store.session("s"))
+        for revision in [1, 3] {
+            await #expect(throws: StoreError.revisionConflict) {
+                try await store.commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(9))] })
+            }
+        }
+        await #expect(throws: StoreError.sessionMissing) { try await store.commit(.make(number + 1, to: 1)) }
+        #expect(dump(try await store.session("s")) == before)
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [1])
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func keysAndRevisionsEndWhereTheNextSessionBegins(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make())
+        await #expect(throws: StoreError.exhausted) { try await store.commit(.make(number, to: 1, nextKey: 1 << 32)) }
+        await #expect(throws: StoreError.exhausted) { try await store.commit(.make(number, to: 1 << 32)) }
+        await store.close()
+    }
+
+    // MARK: The journal
+
+    @Test(arguments: StoreKind.forTests)
+    func theJournalIsReadByRevision(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make())
+        #expect(try await store.firstJournalRevision(of: number) == nil)
+        for revision in 1...5 {
+            try await store.commit(.make(number, to: revision, at: revision * 10, command: "\(revision)", update: "[\(revision)]"))
+        }
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [1, 2, 3, 4, 5])
+        #expect(try await store.journal(of: number, after: 3, limit: 1)
+            == [JournalRecord(revision: 4, at: 40, command: "4", update: "[4]")])
+        #expect(try await store.journal(of: number, after: 5, limit: 10) == [])
+        #expect(try await store.journal(of: number, after: .max, limit: 10) == [])
+        #expect(try await store.journal(of: number, after: -1, limit: 1).map(\.revision) == [1])
+        #expect(try await store.firstJournalRevision(of: number) == 1)
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func theJournalKeepsItsLimit(kind: StoreKind) async throws {
+        let store = try kind.open(options: SQLiteStoreOptions(journalLimit: 3))
+        let number = try await store.createSession(.make())
+        let other = try await store.createSession(.make("other"))
+        for revision in 1...7 {
+            try await store.commit(.make(number, to: revision))
+            if revision <= 3 { try await store.commit(.make(other, to: revision)) }
+        }
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [5, 6, 7])
+        #expect(try await store.firstJournalRevision(of: number) == 5)
+        #expect(try await store.journal(of: other, after: 0, limit: 10).map(\.revision) == [1, 2, 3])
+        await store.close()
+    }
+
+    // MARK: Table descriptions
+
+    @Test(arguments: StoreKind.forTests)
+    func descriptionsHaveVersionsAndSessionsKeepTheirs(kind: StoreKind) async throws {
+        let store = try kind.open()
+        #expect(try await store.putTable("t", description: "1", at: 10) == (1, true))
+        _ = try await store.createSession(.make("old", table: "t", version: 1))
+        #expect(try await store.putTable("t", description: "2", at: 20) == (2, false))
+        #expect(try await store.putTable("t", description: "3", at: 30) == (3, false))
+        _ = try await store.putTable("b", description: "[]", at: 5)
+        #expect(try await store.table("t").map { [$0.version, $0.updated] } == [3, 30])
+        #expect(try await store.table("t")?.description == "3")
+        #expect(try await store.table("none").map { _ in 1 } == nil)
+        #expect(try await store.tables()
+            == [StoredTableFacts(name: "b", version: 1, updated: 5), StoredTableFacts(name: "t", version: 3, updated: 30)])
+        let old = try #require(try await store.session("old"))
+        #expect(old.description == "1" && old.tableVersion == 1 && old.facts.table == "t")
+        // Version 2 was dropped: no session had it.
+        await #expect(throws: StoreError.tableMissing) { try await store.createSession(.make("new", table: "t", version: 2)) }
+        #expect(try await store.sessionFacts("new") == nil)
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func aDescriptionWithSessionsIsNotDeleted(kind: StoreKind) async throws {
+        let store = try kind.open()
+        _ = try await store.putTable("t", description: "1", at: 10)
+        #expect(try await store.deleteTable("none") == .missing)
+        _ = try await store.createSession(.make("a", table: "t", version: 1))
+        _ = try await store.putTable("t", description: "2", at: 20)
+        _ = try await store.createSession(.make("b", table: "t", version: 2))
+        // Inline, under the same name: not a session of the registered table.
+        _ = try await store.createSession(.make("c", table: "t"))
+        #expect(try await store.deleteTable("t") == .inUse(sessions: 2))
+        _ = try await store.deleteSession("a")
+        #expect(try await store.deleteTable("t") == .inUse(sessions: 1))
+        _ = try await store.deleteSession("b")
+        #expect(try await store.deleteTable("t") == .deleted)
+        #expect(try await store.tables() == [])
+        #expect(try await store.putTable("t", description: "3", at: 30).isNew)
+        await store.close()
+    }
+
+    // MARK: Running
+
+    @Test(arguments: StoreKind.forTests)
+    func aReadSeesEveryWriteThatHasReturned(kind: StoreKind) async throws {
+        let store = try kind.open()
+        try await withThrowingTaskGroup { group in
+            for session in 0..<8 {
+                group.addTask {
+                    let number = try await store.createSession(.make("s\(session)"))
+                    for revision in 1...20 {
+                        try await store.commit(.make(number, to: revision))
+                        #expect(try await store.sessionFacts("s\(session)")?.revision == revision)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func aCancelledTaskStillWrites(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make())
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await store.commit(.make(number, to: 1))
+        }
+        task.cancel()
+        try await task.value
+        #expect(try await store.sessionFacts("s")?.revision == 1)
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func aClosedStoreRefuses(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make())
+        try await store.check()
+        await store.close()
+        await store.close()
+        await #expect(throws: StoreError.closed) { try await store.commit(.make(number, to: 1)) }
+        await #expect(throws: StoreError.closed) { try await store.session("s") }
+        await #expect(throws: StoreError.closed) { try await store.check() }
+    }
+}

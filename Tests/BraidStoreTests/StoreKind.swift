@@ -1,0 +1,85 @@
+import BraidEngine
+import BraidStore
+import Foundation
+import Testing
+
+/// The stores that the suite is run on.
+enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
+    case file, memory
+
+    static let forTests = allCases
+    var testDescription: String { rawValue }
+
+    func open(options: SQLiteStoreOptions = SQLiteStoreOptions()) throws -> SQLiteStore {
+        try SQLiteStore(path: self == .memory ? ":memory:" : TestDirectory.make() + "/braid.sqlite", options: options)
+    }
+}
+
+/// Directories that go when the tests end.
+enum TestDirectory {
+    static func make() -> String {
+        let path = NSTemporaryDirectory() + "store-tests-\(getpid())/\(UUID().uuidString)"
+        try! FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        _ = removal
+        return path
+    }
+
+    private static let removal: Void = {
+        _ = atexit { try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "store-tests-\(getpid())") }
+    }()
+}
+
+extension JSONText: ExpressibleByStringInterpolation {
+    public init(stringLiteral text: String) { try! self.init(parsing: Array(text.utf8)) }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+extension StoredRow {
+    static func make(_ key: Int, rank: Int? = nil, id: String? = nil, _ model: JSONText = "{}") -> StoredRow {
+        StoredRow(key: key, rank: rank ?? key * 1000, id: id.map { RowID($0) }, model: model)
+    }
+}
+
+extension NewSession {
+    static func make(
+        _ id: String = "s", table: String? = nil, version: Int? = nil, description: JSONText? = #"{"table":"inline"}"#,
+        opening: JSONText = "{}", state: JSONText = "{}", displayed: JSONText? = nil,
+        sections: [StoredSectionFacts] = [.init(number: 1, id: "a", ordinal: 1)],
+        rows: [(section: Int, row: StoredRow)] = []
+    ) -> NewSession {
+        NewSession(
+            id: id, table: table, tableVersion: version, description: version == nil ? description : nil, epoch: "e-\(id)",
+            created: 1000, opening: opening, state: state, displayedSections: displayed,
+            nextKey: (rows.map(\.row.key).max() ?? 0) + 1, totalRowCount: rows.count, sections: sections, rows: rows)
+    }
+}
+
+extension SessionCommit {
+    static func make(
+        _ session: Int, to revision: Int, at: Int = 2000, nextKey: Int = 1000, rows: Int = 0,
+        command: JSONText = "{}", update: JSONText = #"{"stages":[]}"#, change: (inout TableChange) -> Void = { _ in }
+    ) -> SessionCommit {
+        var made = TableChange()
+        change(&made)
+        return SessionCommit(
+            session: session, from: revision - 1, to: revision, at: at, change: made, nextKey: nextKey,
+            totalRowCount: rows, command: command, update: update)
+    }
+}
+
+/// Everything of a session in one text, so that a difference is seen at a glance.
+func dump(_ session: StoredSession?) -> String {
+    guard let session else { return "none" }
+    let facts = session.facts
+    var lines = [
+        "\(facts.id) table=\(facts.table ?? "-")/\(session.tableVersion ?? 0) \(facts.epoch).\(facts.revision) "
+            + "\(facts.created)-\(facts.updated) rows=\(facts.totalRowCount) next=\(session.nextKey)",
+        "description \(session.description?.text ?? "-")", "opening \(session.opening.text)", "state \(session.state.text)",
+        "displayed \(session.displayedSections?.text ?? "-")",
+    ]
+    for (facts, rows) in session.sections {
+        lines.append("[\(facts.number) \(facts.id) @\(facts.ordinal) \(facts.header?.text ?? "-") \(facts.footer?.text ?? "-")]")
+        lines += rows.map { "  \($0.key) @\($0.rank) \($0.id?.text ?? "-") \($0.model.text)" }
+    }
+    return lines.joined(separator: "\n")
+}

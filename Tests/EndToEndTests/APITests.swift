@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+
+/// The HTTP API, resource by resource, on the real binary.
+@Suite(.serialized) struct APITests {
+    static let list = #"{"table":"list","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1","n":1.10},{"id":"2","n":2}],"b":[]},"editing":"delete","moving":{"to":"anySection"}}]}"#
+
+    @Test func tablesAreRegisteredReplacedListedAndDeleted() throws {
+        let client = try ServerProcess().keptClient()
+        let created = try client.request("PUT", "/v1/tables/list", Self.list)
+        #expect(created.status == 201)
+        #expect(created.header("location") == "/v1/tables/list")
+        #expect(created.text == #"{"table":"list","version":1}"#)
+        #expect(try client.request("PUT", "/v1/tables/list", Self.list).text == #"{"table":"list","version":1}"#, "the same description is no new version")
+        let replaced = try client.request("PUT", "/v1/tables/list", Self.list.replacingOccurrences(of: "1.10", with: "1.20"))
+        #expect(replaced.status == 200)
+        #expect(replaced.text == #"{"table":"list","version":2}"#)
+        #expect(try client.get("/v1/tables/list").text == Self.list.replacingOccurrences(of: "1.10", with: "1.20"))
+        let tables = try client.get("/v1/tables").object["tables"] as? [[String: Any]]
+        #expect(tables?.count == 1)
+        #expect(tables?.first?["table"] as? String == "list")
+        #expect(try client.request("DELETE", "/v1/tables/list").status == 204)
+        #expect(try client.request("DELETE", "/v1/tables/list").status == 404)
+        #expect(try client.get("/v1/tables/list").status == 404)
+    }
+
+    @Test func aFaultyDescriptionGetsAllItsFaultsWithPointers() throws {
+        let client = try ServerProcess().keptClient()
+        let response = try client.request("PUT", "/v1/tables/x", #"{"table":"x","sectons":["a"],"bindings":[{"on":{"section":"nope"},"cell":"C","models":[]},{"on":"table","modles":[]}]}"#)
+        #expect(response.status == 422)
+        let errors = (response.object["errors"] as? [[String: String]] ?? []).compactMap { $0["pointer"] }
+        #expect(errors.contains("/sectons"))
+        #expect(errors.contains("/bindings/0/on/section"))
+        #expect(errors.contains("/bindings/1/modles"))
+    }
+
+    @Test func sessionsAreOpenedListedPageByPageAndEnded() throws {
+        let client = try ServerProcess().keptClient()
+        try client.request("PUT", "/v1/tables/list", Self.list)
+        let opened = try client.request("POST", "/v1/sessions", #"{"table":"list","id":"s1","models":{"b":[{"id":"9","n":1e400}]},"state":{"x":1}}"#)
+        #expect(opened.status == 201)
+        #expect(opened.header("location") == "/v1/sessions/s1")
+        #expect(opened.text == (try client.get("/v1/sessions/s1/snapshot").text))
+        #expect(opened.text.contains(#""n":1.10"#) && opened.text.contains(#""n":1e400"#), "numbers digit for digit")
+        #expect(opened.text.hasSuffix(#""state":{"x":1}}"#))
+        for id in ["s2", "s3"] { #expect(try client.request("POST", "/v1/sessions", #"{"table":"list","id":"\#(id)"}"#).status == 201) }
+        #expect(try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list)}"#).status == 201, "an inline description, an id of the server's choosing")
+        let first = try client.get("/v1/sessions?limit=2").object
+        #expect((first["sessions"] as? [[String: Any]])?.count == 2)
+        let next = try #require(first["next"] as? String)
+        let second = try client.get("/v1/sessions?limit=2&after=\(next)").object
+        #expect((second["sessions"] as? [[String: Any]])?.count == 2)
+        #expect(second["next"] == nil)
+        let facts = try client.get("/v1/sessions/s1").object
+        #expect(facts["table"] as? String == "list")
+        #expect(facts["totalRowCount"] as? Int == 3)
+        #expect(try client.request("DELETE", "/v1/sessions/s1").status == 204)
+        #expect(try client.get("/v1/sessions/s1/snapshot").status == 404)
+        #expect(try client.request("DELETE", "/v1/sessions/s1").status == 404)
+        let again = try client.request("POST", "/v1/sessions", #"{"table":"list","id":"s1"}"#)
+        #expect(again.header("etag") != opened.header("etag"), "an epoch is never used again")
+    }
+
+    @Test func aSnapshotHasAnETagAndWindowsAndIsNotSentTwice() throws {
+        let client = try ServerProcess().keptClient()
+        try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#)
+        let snapshot = try client.get("/v1/sessions/s/snapshot")
+        let etag = try #require(snapshot.header("etag"))
+        let unchanged = try client.get("/v1/sessions/s/snapshot", headers: ["If-None-Match": "\"other\", \(etag)"])
+        #expect(unchanged.status == 304)
+        #expect(unchanged.header("etag") == etag)
+        #expect(try client.get("/v1/sessions/s/snapshot", headers: ["If-None-Match": "W/\(etag)"]).status == 304)
+        #expect(try client.get("/v1/sessions/s/snapshot", headers: ["If-None-Match": "\"other\""]).status == 200)
+        let head = try client.request("HEAD", "/v1/sessions/s/snapshot")
+        #expect(head.status == 200)
+        #expect(head.header("content-length") == "\(snapshot.body.count)")
+        let window = try client.get("/v1/sessions/s/snapshot?section=a&offset=1&limit=1").text
+        #expect(window.contains(#""rowCount":2"#) && window.contains(#""id":"2""#) && !window.contains(#""id":"1","cell""#))
+        #expect(window.contains(#"{"id":"b","header":null,"footer":null,"rowCount":0"#))
+        let pretty = try client.get("/v1/sessions/s/snapshot?pretty")
+        #expect(pretty.text.contains("\n  \"session\": \"s\""))
+    }
+
+    @Test func commandsAnswerWithTheirUpdateOrAsPreferred() throws {
+        let client = try ServerProcess().keptClient()
+        let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#)
+        let etag = try #require(opened.header("etag"))
+        let dry = try client.request("POST", "/v1/sessions/s/edits?dryRun", #"{"delete":{"id":"1"}}"#)
+        #expect(dry.object["revision"] as? Int == 1)
+        #expect(try client.get("/v1/sessions/s/snapshot").header("etag") == etag, "a dry run changes nothing")
+        let minimal = try client.request("POST", "/v1/sessions/s/moves", #"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, headers: ["Prefer": "return=minimal", "If-Match": etag])
+        #expect(minimal.status == 204)
+        #expect(minimal.header("etag") != etag)
+        #expect(try client.request("POST", "/v1/sessions/s/moves", #"{"from":{"id":"1"},"to":{"section":"a","row":0}}"#, headers: ["If-Match": etag]).status == 412)
+        let whole = try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"A"}"#, headers: ["Prefer": "return=representation"])
+        #expect(whole.text == (try client.get("/v1/sessions/s/snapshot").text))
+        let unchanged = try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"A"}"#)
+        #expect(unchanged.text == #"{"revision":2,"outcome":"unchanged","update":{"from":2,"to":2,"stages":[],"totalRowCount":2}}"#)
+        let sequential = try client.request("POST", "/v1/sessions/s/edits?form=sequential", #"{"delete":{"section":"a","row":0}}"#)
+        #expect(sequential.text == #"{"revision":3,"outcome":"applied","update":{"from":2,"to":3,"operations":[{"deleteRow":[0,0]}],"totalRowCount":1}}"#)
+        let state = try client.request("PATCH", "/v1/sessions/s/state", #"{"x":{"y":1}}"#)
+        #expect(state.text == #"{"revision":4,"outcome":"applied","update":{"from":3,"to":4,"stages":[],"totalRowCount":1,"state":{"x":{"y":1}}}}"#)
+        let hidden = try client.request("PUT", "/v1/sessions/s/displayed-sections", #"["b"]"#)
+        #expect(hidden.text == #"{"revision":5,"outcome":"applied","update":{"from":4,"to":5,"stages":[{"deleteSections":[0]}],"totalRowCount":1}}"#)
+        #expect(try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"section":"a","row":0}}"#).status == 404, "a hidden section's rows cannot be referred to")
+    }
+
+    @Test func aTransactionIsOneRevisionOrNothing() throws {
+        let client = try ServerProcess().keptClient()
+        try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#)
+        let before = try client.get("/v1/sessions/s/snapshot").text
+        let failed = try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[{"edits":{"delete":{"id":"1"}}},{"edits":{"delete":{"id":"1"}}}]}"#)
+        #expect(failed.status == 404)
+        #expect(try client.get("/v1/sessions/s/snapshot").text == before)
+        let done = try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[{"delete":{"id":"1"}},{"models":{"b":[{"id":"1","n":1.10}]}},{"headers":{"b":"B"}}]}"#)
+        #expect(done.object["revision"] as? Int == 1)
+        let updates = try client.get("/v1/sessions/s/updates?since=0").object
+        #expect((updates["updates"] as? [Any])?.count == 1)
+        #expect(updates["to"] as? Int == 1)
+    }
+
+    @Test func updatesSinceAPositionOrASnapshotWhereHistoryDoesNotReach() throws {
+        let client = try ServerProcess(["--journal-limit", "3"]).keptClient()
+        let epoch = try #require(try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#).object["epoch"] as? String)
+        for number in 0..<6 { try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"\#(number)"}"#) }
+        let recent = try client.get("/v1/sessions/s/updates?since=4").object
+        #expect((recent["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int } == [5, 6])
+        #expect(try client.get("/v1/sessions/s/updates?since=\(epoch).6").text == #"{"from":6,"to":6,"updates":[]}"#)
+        for position in ["0", "other.5", "7"] {
+            let reset = try client.get("/v1/sessions/s/updates?since=\(position)").object
+            #expect(reset["reset"] as? Bool == true, "\(position)")
+            #expect((reset["snapshot"] as? [String: Any])?["revision"] as? Int == 6)
+        }
+    }
+
+    @Test func aDiffNeedsNoSession() throws {
+        let client = try ServerProcess().keptClient()
+        let old = try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#).text
+        let deleted = try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#)
+        let new = try client.get("/v1/sessions/s/snapshot").text
+        let diff = try client.request("POST", "/v1/diff", #"{"from":\#(old),"to":\#(new)}"#)
+        #expect(diff.status == 200)
+        #expect(deleted.text == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
+    }
+
+    @Test func methodsAndOptionsAreSaid() throws {
+        let client = try ServerProcess().keptClient()
+        let options = try client.request("OPTIONS", "/v1/sessions/x/snapshot")
+        #expect(options.status == 204)
+        #expect(options.header("allow") == "GET, HEAD, OPTIONS")
+        #expect(try client.request("POST", "/v1/sessions/x/snapshot", "{}").header("allow") == "GET, HEAD, OPTIONS")
+        #expect(try client.request("OPTIONS", "*").status == 204)
+        #expect(try client.get("/healthz", headers: ["X-Request-Id": "abc"]).header("x-request-id") == "abc")
+        #expect(try client.get("/healthz").header("x-request-id")?.isEmpty == false)
+    }
+}
+
+extension ServerProcess {
+    /// A client that keeps its server running for as long as it lives itself.
+    func keptClient() throws -> KeptClient { KeptClient(server: self, client: try client()) }
+}
+
+struct KeptClient {
+    let server: ServerProcess
+    let client: HTTPClient
+
+    @discardableResult
+    func request(_ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]) throws -> HTTPClient.Response {
+        try client.request(method, target, body, headers: headers)
+    }
+
+    func get(_ target: String, headers: [String: String] = [:]) throws -> HTTPClient.Response { try client.get(target, headers: headers) }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Synchronization
+import Testing
+
+@Suite(.serialized) struct DurabilityTests {
+    /// Several clients insert under load; the process is killed in the middle; what was acknowledged must be there.
+    @Test func nothingAcknowledgedIsLostWhenTheServerIsKilledUnderLoad() async throws {
+        let directory = try TemporaryDirectory()
+        let database = directory.path("braid.sqlite")
+        let table = #"{"table":"list","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
+        let sessions = (0..<4).map { "s\($0)" }
+        var acknowledged = Dictionary(uniqueKeysWithValues: sessions.map { ($0, 0) })
+        for round in 0..<10 {
+            let server = try ServerProcess(database: database)
+            if round == 0 {
+                let client = try server.client()
+                #expect(try client.request("PUT", "/v1/tables/list", table).status == 201)
+                for id in sessions { #expect(try client.request("POST", "/v1/sessions", #"{"table":"list","id":"\#(id)"}"#).status == 201) }
+            }
+            let counts = Mutex(acknowledged)
+            let port = server.port
+            let group = DispatchGroup()
+            for id in sessions {
+                DispatchQueue.global().async(group: group) {
+                    guard let client = try? HTTPClient(port: port) else { return }
+                    for number in 0... {
+                        let body = #"{"insert":{"section":0,"row":0},"model":{"id":"\#(round)-\#(number)"}}"#
+                        guard let response = try? client.request("POST", "/v1/sessions/\(id)/edits", body), response.status == 200,
+                            let revision = response.object["revision"] as? Int
+                        else { return }
+                        counts.withLock { $0[id] = revision }
+                    }
+                }
+            }
+            try await Task.sleep(for: .milliseconds(150 + round * 40))
+            server.kill()
+            group.wait()
+            acknowledged = counts.withLock { $0 }
+
+            let again = try ServerProcess(database: database)
+            let client = try again.client()
+            for id in sessions {
+                let snapshot = try client.get("/v1/sessions/\(id)/snapshot").object
+                let revision = try #require(snapshot["revision"] as? Int)
+                #expect(revision >= acknowledged[id] ?? 0, "round \(round)")
+                #expect(snapshot["totalRowCount"] as? Int == revision + 1, "one row for each revision")
+                let first = max(0, revision - 900)
+                let updates = try client.get("/v1/sessions/\(id)/updates?since=\(first)").object
+                let journalled = (updates["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int }
+                #expect(journalled == Array(first..<revision).map { $0 + 1 }, "a journal without holes")
+                acknowledged[id] = revision
+            }
+            again.kill()
+        }
+        #expect(acknowledged.values.allSatisfy { $0 > 0 }, "there was load")
+    }
+
+    @Test func aSecondServerOnTheSameDatabaseIsRefused() throws {
+        let directory = try TemporaryDirectory()
+        let database = directory.path("braid.sqlite")
+        let first = try ServerProcess(database: database)
+        do {
+            _ = try ServerProcess(database: database)
+            Issue.record("the second server started")
+        } catch let failure as ServerProcess.StartFailure {
+            #expect(failure.status != 0)
+            #expect(failure.errors.contains(database), "\(failure.errors)")
+        }
+        #expect(try first.client().get("/readyz").status == 200)
+        #expect(first.stop() == 0)
+        #expect(try ServerProcess(database: database).keptClient().get("/readyz").status == 200)
+    }
+
+    @Test func aFileThatIsNoDatabaseIsRefusedAndLeftAsItWas() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("notes.txt")
+        let text = String(repeating: "not a database\n", count: 100)
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(throws: ServerProcess.StartFailure.self) { try ServerProcess(database: path) }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+    }
+
+    @Test func anAddressOtherThanLoopbackNeedsAToken() throws {
+        #expect(throws: ServerProcess.StartFailure.self) { try ServerProcess(["--hostname", "0.0.0.0"]) }
+        let server = try ServerProcess(["--hostname", "0.0.0.0"], environment: ["BRAID_TOKEN": "secret"])
+        let client = try server.client()
+        #expect(try client.get("/v1/tables").status == 401)
+        #expect(try client.get("/v1/tables", headers: ["Authorization": "Bearer wrong!"]).status == 401)
+        #expect(try client.get("/v1/tables", headers: ["Authorization": "Bearer secret"]).status == 200)
+        #expect(try client.get("/healthz").status == 200)
+    }
+
+    @Test func aStopFinishesWhatIsUnderWayAndExitsWithZero() throws {
+        let server = try ServerProcess(AttendeesTests.fixtures)
+        _ = try server.client().get("/healthz")
+        #expect(server.stop() == 0)
+    }
+}

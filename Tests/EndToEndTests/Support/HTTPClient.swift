@@ -1,0 +1,114 @@
+import Foundation
+import Glibc
+
+/// A plain HTTP/1.1 client over one blocking socket: sends exactly the bytes that a test wants sent.
+final class HTTPClient {
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+
+    struct Closed: Error {}
+
+    struct Response {
+        var status: Int
+        var headers: [String: String]
+        var body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+        func header(_ name: String) -> String? { headers[name.lowercased()] }
+        /// The body, for looking into; tests compare exact JSON by `text`.
+        var json: Any { (try? JSONSerialization.jsonObject(with: Data(body), options: [.fragmentsAllowed])) ?? NSNull() }
+        var object: [String: Any] { json as? [String: Any] ?? [:] }
+    }
+
+    init(port: Int, timeout: Int = 20) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+        guard connected == 0 else {
+            close(descriptor)
+            throw Closed()
+        }
+        var time = timeval(tv_sec: timeout, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+        var on: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw Closed() }
+            sent += count
+        }
+    }
+
+    func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    private func fill() throws {
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        let count = piece.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count > 0 else { throw Closed() }
+        buffer += piece[..<count]
+    }
+
+    /// Whether the server has closed the connection, with nothing more to read.
+    var isClosed: Bool {
+        do {
+            if !buffer.isEmpty { return false }
+            try fill()
+            return false
+        } catch { return true }
+    }
+
+    func receive(isHead: Bool = false) throws -> Response {
+        let end = Array("\r\n\r\n".utf8)
+        var headEnd: Int?
+        while headEnd == nil {
+            headEnd = buffer.count < 4 ? nil : (0...(buffer.count - 4)).first { buffer[$0..<$0 + 4].elementsEqual(end) }
+            if headEnd == nil { try fill() }
+        }
+        let head = String(decoding: buffer[..<(headEnd ?? 0)], as: UTF8.self)
+        buffer.removeFirst((headEnd ?? 0) + 4)
+        let lines = head.components(separatedBy: "\r\n")
+        let status = lines[0].split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            headers[parts[0].lowercased()] = parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
+        }
+        if status == 100 { return try receive(isHead: isHead) }
+        var body: [UInt8] = []
+        if !isHead, status != 204, status != 304, let length = headers["content-length"].flatMap({ Int($0) }) {
+            while buffer.count < length { try fill() }
+            body = Array(buffer[..<length])
+            buffer.removeFirst(length)
+        }
+        return Response(status: status, headers: headers, body: body)
+    }
+
+    @discardableResult
+    func request(_ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]) throws -> Response {
+        var text = "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        for (name, value) in headers { text += "\(name): \(value)\r\n" }
+        if let body {
+            if headers["Content-Type"] == nil { text += "Content-Type: application/json\r\n" }
+            text += "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        } else {
+            text += "\r\n"
+        }
+        try send(text)
+        return try receive(isHead: method == "HEAD")
+    }
+
+    func get(_ target: String, headers: [String: String] = [:]) throws -> Response { try request("GET", target, headers: headers) }
+}

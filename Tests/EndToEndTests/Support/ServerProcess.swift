@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+/// The real binary, started on a free port with a database of its own.
+final class ServerProcess {
+    let port: Int
+    private let process: Process
+    private let output: Pipe
+    let errors: URL
+
+    /// The binary that `swift build` put beside the tests.
+    static var binary: URL {
+        if let path = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] { return URL(fileURLWithPath: path) }
+        let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let beside = bundle.appendingPathComponent("braid-server")
+        if FileManager.default.fileExists(atPath: beside.path) { return beside }
+        return Self.package.appendingPathComponent(".build/debug/braid-server")
+    }
+
+    static var package: URL {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    }
+
+    init(database: String = ":memory:", _ options: [String] = [], environment: [String: String] = [:]) throws {
+        process = Process()
+        process.executableURL = Self.binary
+        process.arguments = ["serve", "--port", "0", "--database", database, "--log-level", "warning"] + options
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        output = Pipe()
+        errors = FileManager.default.temporaryDirectory.appendingPathComponent("braid-\(UUID().uuidString).log")
+        _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
+        process.standardOutput = output
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        var line = Data()
+        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
+        let text = String(decoding: line, as: UTF8.self)
+        guard text.hasPrefix("listening on http://"), let port = text.split(separator: ":").last.flatMap({ Int($0) }) else {
+            process.waitUntilExit()
+            throw StartFailure(output: text, errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "", status: process.terminationStatus)
+        }
+        self.port = port
+    }
+
+    struct StartFailure: Error {
+        var output: String
+        var errors: String
+        var status: Int32
+    }
+
+    var isRunning: Bool { process.isRunning }
+    var processIdentifier: Int32 { process.processIdentifier }
+    var log: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
+
+    /// kill -9.
+    func kill() {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// SIGTERM; returns the exit status.
+    @discardableResult
+    func stop() -> Int32 {
+        process.terminate()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    func client() throws -> HTTPClient { try HTTPClient(port: port) }
+
+    deinit {
+        if process.isRunning { kill() }
+        try? FileManager.default.removeItem(at: errors)
+    }
+}
+
+/// A directory that goes away with the test.
+final class TemporaryDirectory {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("braid-\(UUID().uuidString)")
+    init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+    deinit { try? FileManager.default.removeItem(at: url) }
+}
