@@ -25,7 +25,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Golden")]),
+        .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden")]),
         .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"]),
         .testTarget(name: "EndToEndTests", dependencies: ["BraidServer"]),
         .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "CEpoll"]),

@@ -74,12 +74,21 @@ final class Connection {
 
     /// Bytes of head and body, once the head is whole.
     private static func length(_ bytes: ArraySlice<UInt8>) -> Int? {
-        bytes.withUnsafeBytes { raw in
-            guard let end = memmem(raw.baseAddress!, raw.count, "\r\n\r\n", 4) else { return nil }
-            let head = raw.baseAddress!.distance(to: end) + 4
-            guard let field = memmem(raw.baseAddress!, head, "Content-Length: ", 16) else { return head }
-            return head + Int(strtol(field.assumingMemoryBound(to: CChar.self) + 16, nil, 10))
+        let field = Array("\r\nContent-Length: ".utf8)
+        var length = 0
+        var index = bytes.startIndex
+        while index + 3 < bytes.endIndex {
+            guard bytes[index] == 13 else {
+                index += 1
+                continue
+            }
+            if bytes[index + 2] == 13 { return index + 4 + length }
+            if bytes[index...].starts(with: field) {
+                for digit in bytes[(index + field.count)...].prefix(while: { $0 != 13 }) { length = length * 10 + Int(digit) - 48 }
+            }
+            index += 2
         }
+        return nil
     }
 
     func exchange(_ method: String, _ target: String, _ body: String = "") throws -> Int {

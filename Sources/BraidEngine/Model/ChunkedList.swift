@@ -1,8 +1,8 @@
-/// An ordered list in chunks, a value: a copy is O(1), and changing one element of a shared list copies one chunk and
-/// the list of chunks, never the elements of the others. So the table of before an edit and the one after it share
-/// all but a few hundred elements, and the cost of an edit does not grow with the table.
+/// An ordered list as a tree of chunks (a B+ tree), a value: a copy is O(1), and changing one element of a shared list
+/// copies the chunk that holds it and the nodes above, never the rest. So the table before an edit and the one after it
+/// share all but a few hundred elements, and the cost of an edit does not grow with the table.
 ///
-/// Access by index O(log chunks); insert, remove and replace O(chunk + chunks).
+/// Access by index, insert, remove and replace: O(log count).
 public struct ChunkedList<Element: Sendable>: Sendable {
     /// One run of elements; shared between lists by reference, so that equal chunks are recognised at a glance.
     final class Chunk: Sendable {
@@ -10,32 +10,118 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         init(_ elements: ContiguousArray<Element>) { self.elements = elements }
     }
 
-    /// Chunks are split over twice this size and joined with a neighbour under half of it.
-    static var chunkSize: Int { 256 }
+    private final class Inner: Sendable {
+        let children: ContiguousArray<Node>
+        /// `ends[c]` is the number of elements in `children[0...c]`.
+        let ends: ContiguousArray<Int>
 
-    /// None is empty.
-    private(set) var chunks: ContiguousArray<Chunk> = []
-    /// `ends[c]` is the number of elements in `chunks[0...c]`.
-    private var ends: ContiguousArray<Int> = []
+        init(_ children: ContiguousArray<Node>) {
+            self.children = children
+            var total = 0
+            ends = ContiguousArray(children.map { child in
+                total += child.count
+                return total
+            })
+        }
+    }
+
+    /// All leaves have the same depth.
+    private enum Node: Sendable {
+        case leaf(Chunk)
+        case inner(Inner)
+
+        /// Elements below it.
+        var count: Int {
+            switch self {
+            case .leaf(let chunk): chunk.elements.count
+            case .inner(let inner): inner.ends[inner.ends.count - 1]
+            }
+        }
+
+        /// Elements of a leaf, children of an inner node.
+        var width: Int {
+            switch self {
+            case .leaf(let chunk): chunk.elements.count
+            case .inner(let inner): inner.children.count
+            }
+        }
+    }
+
+    /// A node is split over this width, and joined with a neighbour under a quarter of it.
+    private static var widest: Int { 64 }
+
+    /// Nil when empty. No node is empty.
+    private var root: Node?
 
     public init() {}
 
     public init(_ elements: some Sequence<Element>) {
+        var level: ContiguousArray<Node> = []
         var run = ContiguousArray<Element>()
         for element in elements {
-            run.append(element)
-            if run.count == Self.chunkSize {
-                chunks.append(Chunk(run))
-                run.removeAll(keepingCapacity: false)
-                run.reserveCapacity(Self.chunkSize)
+            if run.count == Self.widest * 3 / 4 {
+                level.append(.leaf(Chunk(run)))
+                run = []
             }
+            if run.isEmpty { run.reserveCapacity(Self.widest * 3 / 4) }
+            run.append(element)
         }
-        if !run.isEmpty { chunks.append(Chunk(run)) }
-        recount(from: 0)
+        if !run.isEmpty { level.append(.leaf(Chunk(run))) }
+        while level.count > 1 {
+            level = ContiguousArray(stride(from: 0, to: level.count, by: Self.widest / 2).map { start in
+                .inner(Inner(ContiguousArray(level[start..<Swift.min(start + Self.widest / 2, level.count)])))
+            })
+        }
+        root = level.first
     }
 
-    /// The chunk that holds `index`, and the index within it. `index` must be in bounds.
-    private func locate(_ index: Int) -> (chunk: Int, offset: Int) {
+    public var count: Int { root?.count ?? 0 }
+
+    /// The chunks, in order. O(count / chunk).
+    var chunks: ContiguousArray<Chunk> {
+        var chunks: ContiguousArray<Chunk> = []
+        func collect(_ node: Node) {
+            switch node {
+            case .leaf(let chunk): chunks.append(chunk)
+            case .inner(let inner): for child in inner.children { collect(child) }
+            }
+        }
+        if let root { collect(root) }
+        return chunks
+    }
+
+    /// Calls the body with runs of elements, in order: for loops that must not pay for an index look-up each.
+    public func forEachRun(_ body: (ContiguousArray<Element>) throws -> Void) rethrows {
+        for chunk in chunks { try body(chunk.elements) }
+    }
+
+    public mutating func append(_ element: Element) { insert(element, at: count) }
+
+    /// `index` in 0...count.
+    public mutating func insert(_ element: Element, at index: Int) {
+        precondition(index >= 0 && index <= count, "ChunkedList: index out of bounds")
+        guard let old = root else { return root = .leaf(Chunk([element])) }
+        let nodes = Self.inserting(element, at: index, in: old)
+        root = nodes.count == 1 ? nodes[0] : .inner(Inner(nodes))
+    }
+
+    @discardableResult
+    public mutating func remove(at index: Int) -> Element {
+        precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")
+        let removed = self[index]
+        guard let old = root else { return removed }
+        var node = Self.removing(at: index, from: old)
+        // A root with one child is one level too many.
+        while case .inner(let inner) = node, inner.children.count == 1 { node = inner.children[0] }
+        root = node.width == 0 ? nil : node
+        return removed
+    }
+}
+
+// The tree.
+extension ChunkedList {
+    /// The child that holds `index`, and the index within it; for an index at the very end the last child.
+    private static func locate(_ index: Int, in ends: ContiguousArray<Int>) -> (child: Int, offset: Int) {
         var low = 0, high = ends.count - 1
         while low < high {
             let middle = (low + high) / 2
@@ -44,84 +130,100 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         return (low, index - (low == 0 ? 0 : ends[low - 1]))
     }
 
-    private mutating func recount(from first: Int) {
-        ends.removeLast(ends.count - Swift.min(first, ends.count))
-        var total = ends.last ?? 0
-        for chunk in chunks[ends.count...] {
-            total += chunk.elements.count
-            ends.append(total)
+    /// One node, or two where it had to be split.
+    private static func inserting(_ element: Element, at index: Int, in node: Node) -> ContiguousArray<Node> {
+        switch node {
+        case .leaf(let chunk):
+            var elements = chunk.elements
+            elements.insert(element, at: index)
+            return leaves(elements)
+        case .inner(let inner):
+            let (child, offset) = locate(index, in: inner.ends)
+            var children = inner.children
+            children.replaceSubrange(child...child, with: inserting(element, at: offset, in: children[child]))
+            return inners(children)
         }
     }
 
-    public mutating func append(_ element: Element) { insert(element, at: count) }
-
-    /// `index` in 0...count.
-    public mutating func insert(_ element: Element, at index: Int) {
-        precondition(index >= 0 && index <= count, "ChunkedList: index out of bounds")
-        guard !chunks.isEmpty else {
-            chunks = [Chunk([element])]
-            ends = [1]
-            return
+    private static func removing(at index: Int, from node: Node) -> Node {
+        switch node {
+        case .leaf(let chunk):
+            var elements = chunk.elements
+            elements.remove(at: index)
+            return .leaf(Chunk(elements))
+        case .inner(let inner):
+            let (child, offset) = locate(index, in: inner.ends)
+            var children = inner.children
+            let smaller = removing(at: offset, from: children[child])
+            if smaller.width >= widest / 4 {
+                children[child] = smaller
+            } else if children.count > 1 {
+                let other = child > 0 ? child - 1 : 1
+                let pair = child > 0 ? joined(children[other], smaller) : joined(smaller, children[other])
+                children.replaceSubrange(Swift.min(child, other)...Swift.max(child, other), with: pair)
+            } else {
+                children[child] = smaller
+            }
+            return .inner(Inner(children))
         }
-        let (chunk, offset) = index == count
-            ? (chunks.count - 1, chunks[chunks.count - 1].elements.count) : locate(index)
-        var elements = chunks[chunk].elements
-        elements.insert(element, at: offset)
-        if elements.count > 2 * Self.chunkSize {
-            let half = elements.count / 2
-            chunks[chunk] = Chunk(ContiguousArray(elements[..<half]))
-            chunks.insert(Chunk(ContiguousArray(elements[half...])), at: chunk + 1)
-        } else {
-            chunks[chunk] = Chunk(elements)
-        }
-        recount(from: chunk)
     }
 
-    @discardableResult
-    public mutating func remove(at index: Int) -> Element {
-        precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")
-        let (chunk, offset) = locate(index)
-        var elements = chunks[chunk].elements
-        let removed = elements.remove(at: offset)
-        if elements.isEmpty {
-            chunks.remove(at: chunk)
-            recount(from: chunk)
-        } else if elements.count < Self.chunkSize / 2, chunk + 1 < chunks.count,
-            elements.count + chunks[chunk + 1].elements.count <= Self.chunkSize {
-            elements.append(contentsOf: chunks[chunk + 1].elements)
-            chunks[chunk] = Chunk(elements)
-            chunks.remove(at: chunk + 1)
-            recount(from: chunk)
-        } else {
-            chunks[chunk] = Chunk(elements)
-            recount(from: chunk)
+    /// Two neighbours' content, in one node or in two.
+    private static func joined(_ left: Node, _ right: Node) -> ContiguousArray<Node> {
+        switch (left, right) {
+        case (.leaf(let left), .leaf(let right)): leaves(left.elements + right.elements)
+        case (.inner(let left), .inner(let right)): inners(left.children + right.children)
+        // Neighbours are of one level.
+        default: [left, right]
         }
-        return removed
     }
 
-    /// Calls the body with runs of elements, in order: for loops that must not pay for an index look-up each.
-    public func forEachRun(_ body: (ContiguousArray<Element>) throws -> Void) rethrows {
-        for chunk in chunks { try body(chunk.elements) }
+    private static func leaves(_ elements: ContiguousArray<Element>) -> ContiguousArray<Node> {
+        if elements.count <= widest { return [.leaf(Chunk(elements))] }
+        let half = elements.count / 2
+        return [.leaf(Chunk(ContiguousArray(elements[..<half]))), .leaf(Chunk(ContiguousArray(elements[half...])))]
+    }
+
+    private static func inners(_ children: ContiguousArray<Node>) -> ContiguousArray<Node> {
+        if children.count <= widest { return [.inner(Inner(children))] }
+        let half = children.count / 2
+        return [.inner(Inner(ContiguousArray(children[..<half]))), .inner(Inner(ContiguousArray(children[half...])))]
+    }
+
+    private static func replacing(at index: Int, in node: Node, with element: Element) -> Node {
+        switch node {
+        case .leaf(let chunk):
+            var elements = chunk.elements
+            elements[index] = element
+            return .leaf(Chunk(elements))
+        case .inner(let inner):
+            let (child, offset) = locate(index, in: inner.ends)
+            var children = inner.children
+            children[child] = replacing(at: offset, in: children[child], with: element)
+            return .inner(Inner(children))
+        }
     }
 }
 
 extension ChunkedList: RandomAccessCollection, MutableCollection {
     public var startIndex: Int { 0 }
-    public var endIndex: Int { ends.last ?? 0 }
-    public var count: Int { ends.last ?? 0 }
+    public var endIndex: Int { count }
 
     public subscript(index: Int) -> Element {
         get {
             precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")
-            let (chunk, offset) = locate(index)
-            return chunks[chunk].elements[offset]
+            var index = index
+            var node = root
+            while case .inner(let inner) = node {
+                let (child, offset) = Self.locate(index, in: inner.ends)
+                (node, index) = (inner.children[child], offset)
+            }
+            guard case .leaf(let chunk) = node else { preconditionFailure("ChunkedList: an empty list has no elements") }
+            return chunk.elements[index]
         }
         set {
             precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")
-            let (chunk, offset) = locate(index)
-            var elements = chunks[chunk].elements
-            elements[offset] = newValue
-            chunks[chunk] = Chunk(elements)
+            if let old = root { root = Self.replacing(at: index, in: old, with: newValue) }
         }
     }
 

@@ -1,40 +1,42 @@
-/// A dictionary in shards, a value: changing one entry of a shared index copies one shard of about a hundred entries
-/// and the list of shards, where a plain `Dictionary` would copy every entry.
+/// A dictionary in shards, a value: changing one entry of a shared index copies one shard of about a hundred entries,
+/// where a plain `Dictionary` would copy every entry.
 struct ShardedIndex<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private var shards: [[Key: Value]] = [[:]]
+    /// As many as a power of two.
+    private var shards: ChunkedList<[Key: Value]> = [[:]]
     private(set) var count = 0
-    /// Entries per shard at which the number of shards is doubled twice.
-    private static var fullShard: Int { 256 }
+    /// Entries per shard, on average, at which there are made four times as many shards.
+    private static var fullShard: Int { 128 }
 
     init() {}
 
-    init(minimumCapacity: Int) {
+    init(_ entries: [(key: Key, value: Value)]) {
         var size = 1
-        while size * Self.fullShard / 2 < minimumCapacity { size *= 2 }
-        shards = Array(repeating: [:], count: size)
+        while size * Self.fullShard / 2 < entries.count { size *= 2 }
+        fill(size, entries)
     }
 
-    private func shard(of key: Key) -> Int {
+    private mutating func fill(_ size: Int, _ entries: some Sequence<(key: Key, value: Value)>) {
+        var filled = [[Key: Value]](repeating: [:], count: size)
+        for (key, value) in entries { filled[Self.shard(of: key, size)][key] = value }
+        count = filled.reduce(0) { $0 + $1.count }
+        shards = ChunkedList(filled)
+    }
+
+    private static func shard(of key: Key, _ size: Int) -> Int {
         // The high bits: a shard's own dictionary uses the low ones.
-        Int(truncatingIfNeeded: UInt(bitPattern: key.hashValue) >> 32) & (shards.count - 1)
+        Int(truncatingIfNeeded: UInt(bitPattern: key.hashValue) >> 32) & (size - 1)
     }
 
     subscript(key: Key) -> Value? {
-        get { shards[shard(of: key)][key] }
+        get { shards[Self.shard(of: key, shards.count)][key] }
         set {
-            let shard = shard(of: key)
-            let before = shards[shard].count
-            shards[shard][key] = newValue
-            count += shards[shard].count - before
-            if count > shards.count * Self.fullShard { grow() }
-        }
-    }
-
-    private mutating func grow() {
-        let old = shards
-        shards = Array(repeating: [:], count: old.count * 4)
-        for entries in old {
-            for (key, value) in entries { shards[shard(of: key)][key] = value }
+            let place = Self.shard(of: key, shards.count)
+            var shard = shards[place]
+            let before = shard.count
+            shard[key] = newValue
+            count += shard.count - before
+            shards[place] = shard
+            if count > shards.count * Self.fullShard { fill(shards.count * 4, shards.lazy.flatMap { $0.map { ($0.key, $0.value) } }) }
         }
     }
 }

@@ -13,11 +13,12 @@ public struct StoredSection: Sendable {
     public init(facts: StoredSectionFacts, rows: [StoredRow]) throws(Refusal) {
         self.facts = facts
         self.rows = ChunkedList(rows)
-        ranks = ShardedIndex(minimumCapacity: rows.count)
-        for row in rows {
-            guard let id = row.id else { continue }
-            if ranks[id] != nil { throw .duplicateRow(id, in: facts.id) }
-            ranks[id] = row.rank
+        let identified = rows.compactMap { row in row.id.map { (key: $0, value: row.rank) } }
+        ranks = ShardedIndex(identified)
+        guard ranks.count == identified.count else {
+            var seen: Set<RowID> = []
+            for (id, _) in identified where !seen.insert(id).inserted { throw .duplicateRow(id, in: facts.id) }
+            return
         }
     }
 

@@ -101,7 +101,8 @@ struct TimeOffset {
         while !scanner.isAtEnd {
             guard let count = scanner.digits(1...18) else { return nil }
             scanner.skipWhitespace()
-            guard let name = scanner.letters(), let found = Self.units[unit...].firstIndex(where: { $0.names.contains(name) })
+            guard let name = scanner.letters(),
+                let found = Self.units[unit...].firstIndex(where: { $0.names.contains(name) })
             else { return nil }
             let (moreDays, tooManyDays) = count.multipliedReportingOverflow(by: sign * Self.units[found].days)
             let (moreSeconds, tooManySeconds) = count.multipliedReportingOverflow(by: sign * Self.units[found].seconds)

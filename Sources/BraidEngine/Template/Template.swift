@@ -1,14 +1,16 @@
 /// A JSON-e template (json-e.js.org), checked and compiled when it is made; rendering parses nothing.
 ///
 /// The language is JSON-e's as its reference implementation (the one in Python) has it, but for this:
-/// - Every expression is parsed when the template is made, also in branches that are never rendered, and properties
-///   must match their operator's names in full.
+/// - Every expression is parsed when the template is made, also in branches that are never rendered. Names of properties
+///   must match in full (the reference lets `thenX` pass as `then`), and `a[1 2]` is no index.
 /// - Data is not code: `$find` hands out the element as it is; the reference renders it once more.
 /// - Numbers compare and sort with numbers by value, whole or not; booleans are not numbers (`true == 1` is false).
 /// - Functions are no values: they can be called, tested for truth, compared and given to `typeof`.
-/// - `$match` leaves out absent values. `join` writes scalars as `str` does and takes no arrays or objects.
+/// - `$match` leaves out absent values. `join` writes scalars as `str` does and takes no arrays or objects;
+///   `min` and `max` take a single number.
 /// - Whole numbers beyond 64 bits become doubles once they are computed with; what is not finite is an error.
-///   A number that is only passed on keeps its digits.
+///   A number that is only passed on keeps its digits, also in `$json`; as a text it has the shortest ones.
+/// - `lowercase` knows no final sigma.
 /// - There is no clock: without a reference, `$fromNow` goes by the context's `now`, which may have no fraction.
 public struct Template: Sendable {
     private let node: TemplateNode

@@ -39,8 +39,8 @@ public struct TemplateBudget: Sendable {
     /// For an operation that builds an array or object of so many members.
     mutating func spend(building values: Int) throws(TemplateError) {
         try spend(reading: values)
-        // A count beyond the limit must not overflow the multiplication.
-        try spend(output: values > remainingOutput ? values : values * Self.bytesPerValue)
+        let (bytes, overflow) = values.multipliedReportingOverflow(by: Self.bytesPerValue)
+        try spend(output: overflow ? .max : bytes)
     }
 
     /// What is left becomes nothing, so that a budget which is shared stays exceeded.
@@ -53,10 +53,10 @@ public struct TemplateBudget: Sendable {
 extension TemplateBudget {
     /// Walks a value that was built out of others, before it is named or handed out. Values are shared, so
     /// `[a, a]` of `[a, a]` costs nothing to build, but doubles with each turn when somebody reads it: its size is
-    /// checked here, as is its depth. O(size), never beyond the budget.
-    mutating func admit(_ value: JSONValue, depth: Int = 0, counting: Bool) throws(TemplateError) {
+    /// checked here, as is its depth. Only results are counted as output. O(size), never beyond the budget.
+    mutating func admit(_ value: JSONValue, counting: Bool) throws(TemplateError) {
         var bytes = 0, values = 0
-        try measure(value, depth, &bytes, &values)
+        try measure(value, 0, &bytes, &values)
         try spend(reading: values)
         if counting { try spend(output: bytes) }
     }

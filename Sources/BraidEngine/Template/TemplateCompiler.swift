@@ -103,13 +103,14 @@ private struct OperatorCompiler {
             try allow(["in"])
             guard case .object = operand else { throw fails("$let value must be an object") }
             guard object["in"] != nil else { throw fails("$let operator requires an `in` clause") }
-            return .let_(try template(name), in: try template("in"))
+            return .binding(try template(name), in: try template("in"))
         case "$map":
             let each = try clause("each", names: 1...2)
             return .map(try template(name), each: each, try template(each.key))
         case "$find":
             let each = try clause("each", names: 1...2)
-            return .find(try template(name), each: each, try expression(each.key, or: "each can evaluate string expressions only"))
+            let condition = try expression(each.key, or: "each can evaluate string expressions only")
+            return .find(try template(name), each: each, condition)
         case "$reduce":
             let each = try clause("each", names: 2...3, beside: ["initial"])
             guard let initial = object["initial"] else { throw fails("$reduce must have exactly three properties") }
@@ -117,7 +118,8 @@ private struct OperatorCompiler {
         case "$sort":
             guard object.count > 1 else { return .sort(try template(name), by: nil) }
             let by = try clause("by", names: 1...1)
-            return .sort(try template(name), by: (by.names[0], try expression(by.key, or: "by must be given a string expression")))
+            let key = try expression(by.key, or: "by must be given a string expression")
+            return .sort(try template(name), by: (by.names[0], key))
         case "$match":
             try allow([])
             // In the order of the conditions' text, whatever the order of the members.
@@ -198,10 +200,10 @@ private struct OperatorCompiler {
     private func switchNode() throws(TemplateError) -> TemplateNode {
         let cases = try cases(except: "$default")
         guard case .object(let object) = operand, let value = object["$default"] else {
-            return .switch_(cases, default: nil)
+            return .choice(cases, default: nil)
         }
         do {
-            return .switch_(cases, default: try TemplateCompiler.compile(value, at: "$default", depth + 1))
+            return .choice(cases, default: try TemplateCompiler.compile(value, at: "$default", depth + 1))
         } catch { throw error.inside(name) }
     }
 }

@@ -10,12 +10,12 @@ indirect enum TemplateNode: Sendable {
     case json(TemplateNode)
     case list(ListOperator, TemplateNode)
     case fromNow(TemplateNode, from: TemplateNode?)
-    case let_(TemplateNode, in: TemplateNode)
+    case binding(TemplateNode, in: TemplateNode)
     case map(TemplateNode, each: EachClause, TemplateNode)
     case reduce(TemplateNode, initial: JSONValue, each: EachClause, TemplateNode)
     case find(TemplateNode, each: EachClause, ExpressionNode)
     case match([TemplateCase])
-    case switch_([TemplateCase], default: TemplateNode?)
+    case choice([TemplateCase], default: TemplateNode?)
     case sort(TemplateNode, by: (name: String, key: ExpressionNode)?)
 }
 
@@ -108,8 +108,9 @@ extension TemplateNode {
         switch self {
         case .condition(_, let then, let otherwise): (then?.mayBeAbsent ?? true) || (otherwise?.mayBeAbsent ?? true)
         case .find: true
-        case .switch_(let cases, let otherwise): (otherwise?.mayBeAbsent ?? true) || cases.contains { $0.value.mayBeAbsent }
-        case .let_(_, let body): body.mayBeAbsent
+        case .choice(let cases, let otherwise): 
+            (otherwise?.mayBeAbsent ?? true) || cases.contains { $0.value.mayBeAbsent }
+        case .binding(_, let body): body.mayBeAbsent
         default: false
         }
     }
@@ -144,7 +145,7 @@ extension TemplateNode {
         case .json(let node), .list(_, let node): return node.freeNames
         case .fromNow(let node, let from):
             names = node.freeNames.union(from?.freeNames ?? ["now"])
-        case .let_(let values, let body):
+        case .binding(let values, let body):
             names = values.freeNames.union(body.freeNames.subtracting(values.surelyPresentNames))
         case .map(let value, let each, let body):
             names = value.freeNames.union(body.freeNames.subtracting(each.names))
@@ -153,12 +154,12 @@ extension TemplateNode {
         case .find(let value, let each, let condition):
             condition.collectNames(into: &names)
             names = value.freeNames.union(names.subtracting(each.names))
-        case .match(let cases), .switch_(let cases, _):
+        case .match(let cases), .choice(let cases, _):
             for branch in cases {
                 branch.condition.collectNames(into: &names)
                 names.formUnion(branch.value.freeNames)
             }
-            if case .switch_(_, let otherwise?) = self { names.formUnion(otherwise.freeNames) }
+            if case .choice(_, let otherwise?) = self { names.formUnion(otherwise.freeNames) }
         case .sort(let value, let by):
             by?.key.collectNames(into: &names)
             names = value.freeNames.union(names.subtracting(by.map { [$0.name] } ?? []))

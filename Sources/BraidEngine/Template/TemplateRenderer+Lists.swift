@@ -170,7 +170,9 @@ extension TemplateEvaluator {
         }
         guard numbers.isEmpty || strings.isEmpty else { throw .template(mismatch) }
         try budget.spend(building: elements.count)
-        try budget.spend(scanning: strings.reduce(0) { $0 + $1.key.utf8.count } * (strings.count.bitWidth - strings.count.leadingZeroBitCount))
+        // Each key is compared about log n times.
+        let comparisons = strings.count.bitWidth - strings.count.leadingZeroBitCount
+        try budget.spend(scanning: strings.reduce(0) { $0 + $1.key.utf8.count } * comparisons)
         numbers.sort { $0.key < $1.key || ($0.key == $1.key && $0.position < $1.position) }
         strings.sort { $0.key.precedes($1.key) || ($0.key.hasSameBytes(as: $1.key) && $0.position < $1.position) }
         return .array((numbers.map(\.position) + strings.map(\.position)).map { elements[$0] })

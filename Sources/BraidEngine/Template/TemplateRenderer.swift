@@ -16,12 +16,12 @@ extension TemplateEvaluator {
         case .json(let value): return try renderJSON(value)
         case .list(let list, let value): return try apply(list, value)
         case .fromNow(let offset, let from): return try renderFromNow(offset, from)
-        case .let_(let values, let body): return try renderLet(values, body)
+        case .binding(let values, let body): return try renderLet(values, body)
         case .map(let value, let each, let body): return try map(value, each, body)
         case .reduce(let value, let initial, let each, let body): return try reduce(value, initial, each, body)
         case .find(let value, let each, let condition): return try find(value, each, condition)
         case .match(let cases): return .array(try matches(cases, atMost: nil).values)
-        case .switch_(let cases, let otherwise): return try renderSwitch(cases, otherwise)
+        case .choice(let cases, let otherwise): return try renderSwitch(cases, otherwise)
         case .sort(let value, let by): return try sort(value, by)
         }
     }
@@ -87,7 +87,9 @@ extension TemplateEvaluator {
         return .string(text)
     }
 
-    private mutating func renderFromNow(_ offset: TemplateNode, _ from: TemplateNode?) throws(TemplateError) -> JSONValue {
+    private mutating func renderFromNow(
+        _ offset: TemplateNode, _ from: TemplateNode?
+    ) throws(TemplateError) -> JSONValue {
         let text = try render(offset, at: "$fromNow")
         var reference: JSONValue?
         if let from {
@@ -127,7 +129,10 @@ extension TemplateEvaluator {
 
     // MARK: $match and $switch
 
-    private mutating func matches(_ cases: [TemplateCase], atMost limit: Int?) throws(TemplateError) -> (found: Int, values: [JSONValue]) {
+    /// How many conditions are true, and the values of those that are not absent.
+    private mutating func matches(
+        _ cases: [TemplateCase], atMost limit: Int?
+    ) throws(TemplateError) -> (found: Int, values: [JSONValue]) {
         let name = limit == nil ? "$match" : "$switch"
         var found = 0
         var values: [JSONValue] = []
