@@ -49,13 +49,20 @@ struct RowMatching {
     private func oldRow(_ path: IndexPath) -> Row { old[path.section].rows[path.row] }
     private func newRow(_ path: IndexPath) -> Row { new[path.section].rows[path.row] }
 
-    /// Braid's tiers: without identity, rows come and go at the end by count, and anything else reloads the section.
+    /// Braid's tiers: without identity, rows come and go at the end by count, and the section is reloaded if a row may
+    /// show something else.
     private mutating func matchWithoutIDs(_ pair: SectionPair) {
         let before = old[pair.old], after = new[pair.new]
         let common = min(before.rows.count, after.rows.count)
-        guard before.isDiffable == after.isDiffable,
-            zip(before.rows.prefix(common), after.rows.prefix(common)).allSatisfy({ $0.isSame(as: $1) })
-        else { return reloads.append(pair) }
+        let firstChange = changes.count
+        for (row, (mine, others)) in zip(before.rows.prefix(common), after.rows.prefix(common)).enumerated() {
+            guard before.isDiffable == after.isDiffable, others.updatesManually || mine.looksSame(as: others) else {
+                changes.removeLast(changes.count - firstChange)
+                return reloads.append(pair)
+            }
+            note(pair, row, row, mine, others)
+        }
+        guard before.isDiffable == after.isDiffable else { return reloads.append(pair) }
         for row in common..<before.rows.count { deletes.append(IndexPath(section: pair.old, row: row)) }
         for row in common..<after.rows.count { inserts.append(IndexPath(section: pair.new, row: row)) }
     }
@@ -106,8 +113,30 @@ struct RowMatching {
 
     /// Looks only at the rows that were touched. O(k log k) for k of them.
     private mutating func match(_ pair: SectionPair, _ edits: TouchedRows.Edits) throws(Refusal) {
-        let before = old[pair.old].rows
-        // Between the touched rows lie runs that nobody touched.
+        let before = old[pair.old].rows, after = new[pair.new].rows
+        var edits = edits
+        var runs = Self.runs(between: edits, of: before.count)
+        // What was put in a row's place may be another row: that one went, and this one came.
+        var others: [(old: Int, new: Int)] = []
+        var next = 0
+        for row in edits.replaced {
+            while next < runs.count, runs[next].new + runs[next].count <= row { next += 1 }
+            guard next < runs.count, runs[next].new <= row else { continue }
+            let oldRow = runs[next].old + row - runs[next].new
+            if before[oldRow].id != after[row].id { others.append((oldRow, row)) }
+        }
+        if !others.isEmpty {
+            let changed = Set(others.map(\.new))
+            edits.replaced.removeAll { changed.contains($0) }
+            edits.removed = (edits.removed + others.map(\.old)).sorted()
+            edits.inserted = (edits.inserted + others.map(\.new)).sorted()
+            runs = Self.runs(between: edits, of: before.count)
+        }
+        try match(pair, edits.removed, edits.inserted, runs: runs, replaced: edits.replaced)
+    }
+
+    /// The runs that lie between the rows that went and came.
+    private static func runs(between edits: TouchedRows.Edits, of oldCount: Int) -> [Run] {
         var runs: [Run] = []
         var oldIndex = 0, newIndex = 0, removed = 0, inserted = 0
         while true {
@@ -118,16 +147,15 @@ struct RowMatching {
                 newIndex += 1
                 inserted += 1
             } else {
-                let untilRemoved = (removed < edits.removed.count ? edits.removed[removed] : before.count) - oldIndex
+                let untilRemoved = (removed < edits.removed.count ? edits.removed[removed] : oldCount) - oldIndex
                 let untilInserted = inserted < edits.inserted.count ? edits.inserted[inserted] - newIndex : Int.max
                 let count = min(untilRemoved, untilInserted)
-                guard count > 0 else { break }
+                guard count > 0 else { return runs }
                 runs.append(Run(old: oldIndex, new: newIndex, count: count))
                 oldIndex += count
                 newIndex += count
             }
         }
-        try match(pair, edits.removed, edits.inserted, runs: runs, replaced: edits.replaced)
     }
 
     /// Matches the named rows of the pair by id; `runs` lie between them, in order.

@@ -2,7 +2,7 @@
 /// made without diffing what was not touched.
 ///
 /// Indices count in the section's rows at the time of the call. Each call is O(touched rows of the section); a section
-/// with too many is given up and diffed whole.
+/// with too many is given up and diffed whole. It is trusted: an edit that is not noted is not in the update.
 public struct TouchedRows: Sendable {
     /// One section's net edits. Rows not named here stand in the same order before and after.
     struct Edits: Sendable {

@@ -1,0 +1,171 @@
+import Testing
+@testable import BraidEngine
+
+/// Random tables and random edits; the number of runs can be raised by `BRAID_DIFF_RUNS`.
+@Suite struct DiffRandomTests {
+    @Test(arguments: 0..<4) func pairsOfTables(seed: Int) throws {
+        var random = SplitMix(seed: UInt64(seed))
+        for _ in 0..<DiffRuns.count / 8 {
+            let old = random.snapshot(), new = random.snapshot()
+            try check(old, new)
+        }
+    }
+
+    @Test(arguments: 0..<4) func sequencesOfEdits(seed: Int) throws {
+        var random = SplitMix(seed: UInt64(100 + seed))
+        for _ in 0..<DiffRuns.count / 8 {
+            var table = EditedTable(&random)
+            let old = table.snapshot
+            for _ in 0..<random.below(10) { table.edit(&random) }
+            try check(old, table.snapshot, touched: table.touched)
+        }
+    }
+
+    /// Longer lists, many edits: what several chunks are for. Too long for the reference.
+    @Test func manyEdits() throws {
+        var random = SplitMix(seed: 7)
+        for _ in 0..<max(4, DiffRuns.count / 500) {
+            var table = EditedTable(&random, rows: 700)
+            let old = table.snapshot
+            for _ in 0..<random.below(300) { table.edit(&random) }
+            let full = try BatchUpdate(from: old, to: table.snapshot)
+            let cheap = try BatchUpdate(from: old, to: table.snapshot, touched: table.touched)
+            try check(full, old, table.snapshot)
+            try check(cheap, old, table.snapshot)
+            #expect(cheap.rowOperationCount == full.rowOperationCount)
+            #expect(cheap.stages.count == full.stages.count)
+        }
+    }
+}
+
+/// Sections, some of them hidden, under random commands that are noted as the engine notes them.
+struct EditedTable {
+    var sections: [Section]
+    var displayed: [Int]
+    var touched = TouchedRows()
+    var nextID = 0
+
+    init(_ random: inout SplitMix, rows: Int = 6) {
+        sections = []
+        for name in ["A", "B", "C", "D"] {
+            var section = Section.make(name + (name == "D" ? "~:" : ":"))
+            for _ in 0..<random.below(rows + 1) { section.rows.append(Self.row(&nextID, isDiffable: section.isDiffable, &random)) }
+            sections.append(section)
+        }
+        displayed = random.arrangement(of: 4)
+    }
+
+    private static func row(_ nextID: inout Int, isDiffable: Bool, _ random: inout SplitMix) -> Row {
+        nextID += 1
+        return Row(parts: RowParts(
+            id: isDiffable ? RowID("r\(nextID)") : nil, cell: "C", model: .number(random.below(3)), viewModel: nil))
+    }
+
+    var snapshot: Snapshot { Snapshot(sections: displayed.map { sections[$0] }) }
+
+    mutating func edit(_ random: inout SplitMix) {
+        let place = random.below(4), count = sections[place].rows.count
+        let id = sections[place].id
+        switch random.below(12) {
+        case 0, 1:
+            let index = random.below(count + 1)
+            let row = Self.row(&nextID, isDiffable: sections[place].isDiffable, &random)
+            sections[place].rows.insert(row, at: index)
+            touched.insert(in: id, at: index)
+        case 2, 3:
+            guard count > 0 else { return }
+            let index = random.below(count)
+            sections[place].rows.remove(at: index)
+            touched.remove(in: id, at: index)
+        case 4, 5, 6:
+            guard count > 0 else { return }
+            let index = random.below(count)
+            let old = sections[place].rows[index]
+            var rowID = old.id
+            if random.below(5) == 0, rowID != nil {
+                nextID += 1
+                rowID = RowID("r\(nextID)")
+            }
+            sections[place].rows[index] = Row(parts: RowParts(
+                id: rowID, cell: "C", model: .number(random.below(4)), viewModel: nil,
+                movable: random.below(4) == 0, updatesManually: random.below(5) == 0))
+            touched.replace(in: id, at: index)
+        case 7, 8, 9:
+            guard count > 0 else { return }
+            let index = random.below(count), to = random.below(3) == 0 ? random.below(4) : place
+            guard sections[to].isDiffable == sections[place].isDiffable else { return }
+            let row = sections[place].rows.remove(at: index)
+            touched.remove(in: id, at: index)
+            let target = random.below(sections[to].rows.count + 1)
+            sections[to].rows.insert(row, at: target)
+            touched.insert(in: sections[to].id, at: target)
+        case 10:
+            if random.below(3) == 0 {
+                displayed = random.arrangement(of: 4)
+            } else {
+                sections[place].header = .number(random.below(3))
+            }
+        default:
+            guard random.below(4) == 0 else { return }
+            sections[place].rows = ChunkedList(sections[place].rows.filter { _ in random.below(3) > 0 }.reversed())
+            touched.wholeSection(id)
+        }
+    }
+}
+
+enum DiffRuns {
+    static let count: Int = {
+        guard let text = environment("BRAID_DIFF_RUNS"), let count = Int(text) else { return 20_000 }
+        return count
+    }()
+}
+
+/// Steele, Lea and Flood's SplitMix64: the same numbers for the same seed, everywhere.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+
+    /// Some of the numbers below `count`, in any order.
+    mutating func arrangement(of count: Int) -> [Int] {
+        if below(2) == 0 { return Array(0..<count) }
+        let kept = (0..<count).filter { _ in below(5) > 0 }
+        return below(2) == 0 ? kept : kept.shuffled(using: &self)
+    }
+
+    /// Up to four sections of up to five rows out of ten ids; an id may stand in several sections.
+    mutating func snapshot() -> Snapshot {
+        var sections: [Section] = []
+        let sharesIDs = below(2) == 0
+        var free = Array("abcdefghij").shuffled(using: &self)
+        for place in arrangement(of: 4) {
+            let isDiffable = below(8) > 0
+            let ids: ArraySlice<Character>
+            if sharesIDs {
+                ids = Array("abcdefghij").shuffled(using: &self).prefix(below(6))
+            } else {
+                ids = free.prefix(below(4))
+                free.removeFirst(ids.count)
+            }
+            let rows = ids.map { id in
+                let name = isDiffable ? String(id) : "-"
+                let mark = ["", "", "", "1", "2", "/h", "1!", "1/h"][below(8)]
+                return Row.make(name + mark)
+            }
+            var section = Section(id: SectionID("S\(place)"), isDiffable: isDiffable, rows: ChunkedList(rows))
+            if below(4) == 0 { section.header = .number(below(2)) }
+            if below(6) == 0 { section.movesTo = .string("anySection") }
+            sections.append(section)
+        }
+        return Snapshot(sections: sections, state: below(4) == 0 ? .number(below(2)) : .emptyObject, empty: below(4) == 0 ? .string("none") : nil)
+    }
+}

@@ -1,0 +1,9 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
