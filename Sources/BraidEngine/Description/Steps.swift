@@ -96,7 +96,7 @@ struct StepRunner {
             let place = try locate(target, names, editor)
             let old = editor.table[place.section]?.rows[place.row].model ?? .null
             let patch = try value(merge, names, "merge")
-            try replace(place, with: JSONText(old.value().merging(patch: patch)), on: &editor)
+            try replace(place, with: bounded(JSONText(old.value().merging(patch: patch))), on: &editor)
         case .replace(let target, let model):
             try replace(try locate(target, names, editor), with: try json(model, names, "model"), on: &editor)
         case .move(let id, let section, let row):
@@ -112,10 +112,10 @@ struct StepRunner {
                 guard case .array(let elements) = list else { throw fault("setModels must give an array of models for \"\(section)\"") }
                 let id = SectionID(section)
                 if context.binder.declaredSections == nil { editor.ensureSection(id) }
-                try editor.setModels(try elements.map { try context.binder.identified(JSONText($0), in: id) }, in: id)
+                try editor.setModels(try elements.map { try context.binder.identified(bounded(JSONText($0)), in: id) }, in: id)
             }
         case .setState(let patch):
-            editor.setState(JSONText(editor.table.state.value().merging(patch: try value(patch, names, "setState"))))
+            editor.setState(try bounded(JSONText(editor.table.state.value().merging(patch: try value(patch, names, "setState")))))
         case .setHeaders(let titles):
             for (section, title) in try members(titles, names, "setHeaders") {
                 try editor.setHeader(try Command.title(JSONText(title), at: JSONPointer.root.appending(section)), of: SectionID(section))
@@ -176,7 +176,13 @@ extension StepRunner {
     }
 
     private func json(_ template: Template, _ names: TemplateContext, _ what: String) throws -> JSONText {
-        JSONText(try value(template, names, what))
+        try bounded(JSONText(try value(template, names, what)))
+    }
+
+    /// What handlers make out of what handlers made could nest deeper and deeper; what a client sends cannot.
+    private func bounded(_ json: JSONText) throws -> JSONText {
+        guard json.depth <= 128 else { throw fault("it made JSON that nests deeper than 128 levels") }
+        return json
     }
 
     private func sectionID(_ template: Template, _ names: TemplateContext) throws -> SectionID {

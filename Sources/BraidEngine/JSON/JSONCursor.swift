@@ -46,8 +46,8 @@ struct JSONCursor {
                 continue
             }
             at += 1
-            // The four brackets differ in these bits only.
-            if byte | 0x26 == 0x7F, byte & 0x58 == 0x58 {
+            // The four brackets differ in these bits only; no other byte outside strings has the rest of them.
+            if byte | 0x26 == 0x7F {
                 if byte == .openBrace || byte == .openBracket {
                     depth += 1
                 } else if byte == .closeBrace || byte == .closeBracket {

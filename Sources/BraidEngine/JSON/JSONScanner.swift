@@ -88,7 +88,7 @@ struct JSONScanner {
             case 0x66: try literal("false")
             case 0x6E: try literal("null")
             case .closeBracket where frame.commas > 0 && !frame.isObject:
-                throw JSONFault(at, .expected("a value, since a comma precedes,"))
+                throw JSONFault(at, .expected("the value after the comma"))
             default: throw JSONFault(at, .expected("a value"))
             }
             // A value has ended.
@@ -100,7 +100,7 @@ struct JSONScanner {
                     at += 1
                     frame.commas &+= 1
                     skipSpace()
-                    if frame.isObject { try name("a member name in double quotes, since a comma precedes,") }
+                    if frame.isObject { try name("the member name after the comma, in double quotes,") }
                     break
                 }
                 if frame.isObject {
@@ -247,16 +247,13 @@ struct JSONScanner {
             let unit = try hexadecimal()
             if unit & 0xFC00 == 0xDC00 { throw JSONFault(start, .wrong("a low surrogate must follow a high one")) }
             guard unit & 0xFC00 == 0xD800 else { return }
-            let second = at
-            guard peek == .backslash else { throw JSONFault(start, .wrong("a high surrogate must be followed by a low one")) }
+            let alone = JSONFault(start, .wrong("a high surrogate must be followed by a low one"))
+            guard peek == .backslash else { throw alone }
             at += 1
-            guard peek == 0x75, try hexadecimal() & 0xFC00 == 0xDC00 else {
-                at = second
-                throw JSONFault(start, .wrong("a high surrogate must be followed by a low one"))
-            }
+            guard peek == 0x75, try hexadecimal() & 0xFC00 == 0xDC00 else { throw alone }
         default:
             if at == input.count { throw JSONFault(at, .endsInString) }
-            throw JSONFault(at, .expected("one of `\"\\/bfnrtu`, after a backslash,"))
+            throw JSONFault(at, .expected("one of `\"\\/bfnrtu`"))
         }
     }
 

@@ -21,7 +21,7 @@ extension JSONText {
 
 /// Builds the tree of a text that is known to be valid. Values that have ended wait on one stack until the array or
 /// object around them ends and takes all of its own at once.
-private struct JSONTreeBuilder {
+private struct JSONTreeBuilder: ~Copyable {
     private struct Frame {
         /// Where its values start on the stack.
         var values: Int
@@ -30,8 +30,8 @@ private struct JSONTreeBuilder {
     }
 
     private var cursor: JSONCursor
-    private var values: [JSONValue] = []
-    private var names: [String] = []
+    private var values = MoveStack<JSONValue>()
+    private var names = MoveStack<String>()
     private var frames: [Frame] = []
 
     init(_ bytes: UnsafeRawBufferPointer) { cursor = JSONCursor(bytes) }
@@ -41,7 +41,7 @@ private struct JSONTreeBuilder {
             switch cursor.peek {
             case .quote:
                 let string = cursor.string()
-                if cursor.peek == .colon { names.append(string) } else { values.append(.string(string)) }
+                if cursor.peek == .colon { names.push(string) } else { values.push(.string(string)) }
             case .openBrace:
                 frames.append(Frame(values: values.count, names: names.count))
                 cursor.at += 1
@@ -54,40 +54,83 @@ private struct JSONTreeBuilder {
                 cursor.at += 1
             case .comma, .colon: cursor.at += 1
             case UInt8(ascii: "n"):
-                values.append(.null)
+                values.push(.null)
                 cursor.at += 4
             case UInt8(ascii: "t"):
-                values.append(.bool(true))
+                values.push(.bool(true))
                 cursor.at += 4
             case UInt8(ascii: "f"):
-                values.append(.bool(false))
+                values.push(.bool(false))
                 cursor.at += 5
             default:
                 let start = cursor.at
                 cursor.skipScalar()
-                values.append(.number(JSONNumber(validLexeme: String(decoding: cursor.input[part: start..<cursor.at], as: UTF8.self))))
+                values.push(.number(JSONNumber(validLexeme: String(decoding: cursor.input[part: start..<cursor.at], as: UTF8.self))))
                 // A byte that starts no value would be a bug of ours: let it not stop the walk.
                 if cursor.at == start { cursor.at += 1 }
             }
         }
-        return values.last ?? .null
+        return values.count > 0 ? values.pop() : .null
     }
 
     @inline(__always)
     private mutating func close(_ frame: Frame) {
-        let value: JSONValue
+        let count = values.count - frame.values
         if frame.names < 0 {
-            value = .array(Array(values[frame.values...]))
+            let elements = [JSONValue](unsafeUninitializedCapacity: count) { output, initialized in
+                if count > 0 { output.baseAddress!.moveInitialize(from: values.taking(count), count: count) }
+                initialized = count
+            }
+            values.push(.array(elements))
         } else {
-            let count = values.count - frame.values
-            var members: [(name: String, value: JSONValue)] = []
-            members.reserveCapacity(count)
-            for index in 0..<count { members.append((names[frame.names + index], values[frame.values + index])) }
-            names.removeLast(count)
-            value = .object(JSONObject(unique: members))
+            let members = [(name: String, value: JSONValue)](unsafeUninitializedCapacity: count) { output, initialized in
+                let names = names.taking(count), values = values.taking(count)
+                for index in 0..<count {
+                    output.initializeElement(at: index, to: ((names + index).move(), (values + index).move()))
+                }
+                initialized = count
+            }
+            values.push(.object(JSONObject(unique: members)))
         }
-        values.removeLast(values.count - frame.values)
-        values.append(value)
+    }
+}
+
+/// A stack whose values are moved out, not copied.
+private struct MoveStack<Element>: ~Copyable {
+    private var storage = UnsafeMutablePointer<Element>.allocate(capacity: 64)
+    private var capacity = 64
+    private(set) var count = 0
+
+    @inline(__always)
+    mutating func push(_ element: consuming Element) {
+        if count == capacity { grow() }
+        (storage + count).initialize(to: element)
+        count += 1
+    }
+
+    @inline(__always)
+    mutating func pop() -> Element { taking(1).move() }
+
+    /// Takes the uppermost `number` values off; the caller must move them out before the next push.
+    @inline(__always)
+    mutating func taking(_ number: Int) -> UnsafeMutablePointer<Element> {
+        precondition(number >= 0 && number <= count)
+        count -= number
+        return storage + count
+    }
+
+    @inline(never)
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<Element>.allocate(capacity: 2 * capacity)
+        larger.moveInitialize(from: storage, count: count)
+        storage.deallocate()
+        storage = larger
+        capacity *= 2
+    }
+
+    deinit {
+        storage.deinitialize(count: count)
+        storage.deallocate()
     }
 }
 
@@ -103,10 +146,10 @@ extension JSONValue {
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 
-extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
-    ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+// No `nil` literal: in `condition ? nil : value` it would mean `.null` where absence was meant.
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    public init(nilLiteral: ()) { self = .null }
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     public init(integerLiteral value: Int) { self = .number(JSONNumber(value)) }
     public init(floatLiteral value: Double) { self = JSONNumber(value).map(JSONValue.number) ?? .null }

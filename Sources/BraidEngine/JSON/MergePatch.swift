@@ -5,7 +5,7 @@ extension JSONValue {
         guard case .object(let patch) = patch else { return patch }
         var target = objectValue ?? JSONObject()
         for (name, value) in patch.members {
-            target[name] = value == .null ? nil : (target[name] ?? .null).merging(patch: value)
+            target[name] = value.isNull ? nil : (target[name] ?? .null).merging(patch: value)
         }
         return .object(target)
     }

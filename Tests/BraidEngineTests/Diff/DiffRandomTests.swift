@@ -4,7 +4,7 @@ import Testing
 /// Random tables and random edits; the number of runs can be raised by `BRAID_DIFF_RUNS`.
 @Suite struct DiffRandomTests {
     @Test(arguments: 0..<4) func pairsOfTables(seed: Int) throws {
-        var random = SplitMix(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<DiffRuns.count / 8 {
             let old = random.snapshot(), new = random.snapshot()
             try check(old, new)
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4) func sequencesOfEdits(seed: Int) throws {
-        var random = SplitMix(seed: UInt64(100 + seed))
+        var random = SeededGenerator(seed: UInt64(100 + seed))
         for _ in 0..<DiffRuns.count / 8 {
             var table = EditedTable(&random)
             let old = table.snapshot
@@ -23,7 +23,7 @@ import Testing
 
     /// Longer lists, many edits: what several chunks are for. Too long for the reference.
     @Test func manyEdits() throws {
-        var random = SplitMix(seed: 7)
+        var random = SeededGenerator(seed: 7)
         for _ in 0..<max(4, DiffRuns.count / 500) {
             var table = EditedTable(&random, rows: 700)
             let old = table.snapshot
@@ -45,7 +45,7 @@ struct EditedTable {
     var touched = TouchedRows()
     var nextID = 0
 
-    init(_ random: inout SplitMix, rows: Int = 6) {
+    init(_ random: inout SeededGenerator, rows: Int = 6) {
         sections = []
         for name in ["A", "B", "C", "D"] {
             var section = Section.make(name + (name == "D" ? "~:" : ":"))
@@ -55,7 +55,7 @@ struct EditedTable {
         displayed = random.arrangement(of: 4)
     }
 
-    private static func row(_ nextID: inout Int, isDiffable: Bool, _ random: inout SplitMix) -> Row {
+    private static func row(_ nextID: inout Int, isDiffable: Bool, _ random: inout SeededGenerator) -> Row {
         nextID += 1
         return Row(parts: RowParts(
             id: isDiffable ? RowID("r\(nextID)") : nil, cell: "C", model: .number(random.below(3)), viewModel: nil))
@@ -63,7 +63,7 @@ struct EditedTable {
 
     var snapshot: Snapshot { Snapshot(sections: displayed.map { sections[$0] }) }
 
-    mutating func edit(_ random: inout SplitMix) {
+    mutating func edit(_ random: inout SeededGenerator) {
         let place = random.below(4), count = sections[place].rows.count
         let id = sections[place].id
         switch random.below(12) {
@@ -120,19 +120,7 @@ enum DiffRuns {
     }()
 }
 
-/// Steele, Lea and Flood's SplitMix64: the same numbers for the same seed, everywhere.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
+extension SeededGenerator {
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
     /// Some of the numbers below `count`, in any order.

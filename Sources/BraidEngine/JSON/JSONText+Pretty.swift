@@ -1,0 +1,42 @@
+extension JSONText {
+    /// Indented by two spaces, for people; ends without a line feed. Empty arrays and objects stay on their line.
+    public func pretty() -> [UInt8] {
+        var output: [UInt8] = []
+        withBytes { bytes in
+            output.reserveCapacity(2 * bytes.count)
+            var cursor = JSONCursor(bytes), depth = 0
+            func breakLine() {
+                output.append(0x0A)
+                output.append(contentsOf: repeatElement(0x20, count: 2 * depth))
+            }
+            while cursor.at < bytes.count {
+                let start = cursor.at, byte = bytes[start]
+                cursor.at += 1
+                switch byte {
+                case .openBrace, .openBracket:
+                    output.append(byte)
+                    if cursor.peek == .closeBrace || cursor.peek == .closeBracket {
+                        output.append(cursor.peek)
+                        cursor.at += 1
+                    } else {
+                        depth += 1
+                        breakLine()
+                    }
+                case .closeBrace, .closeBracket:
+                    depth -= 1
+                    breakLine()
+                    output.append(byte)
+                case .comma:
+                    output.append(byte)
+                    breakLine()
+                case .colon: output.append(contentsOf: [byte, 0x20])
+                default:
+                    cursor.at = start
+                    if byte == .quote { _ = cursor.skipString() } else { cursor.skipScalar() }
+                    output.append(contentsOf: bytes[part: start..<cursor.at])
+                }
+            }
+        }
+        return output
+    }
+}
