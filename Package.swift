@@ -16,7 +16,10 @@ let package = Package(
         .target(name: "BraidEngine"),
         .target(
             name: "BraidStore",
-            dependencies: ["BraidEngine", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "BraidEngine",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
         .target(name: "CEpoll"),
         .executableTarget(
             name: "BraidServer",
@@ -26,7 +29,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden")]),
-        .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"]),
+        .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"], exclude: ["Schemas"]),
         .testTarget(name: "EndToEndTests", dependencies: ["BraidServer"]),
         .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "CEpoll"]),
     ],

@@ -44,7 +44,8 @@ extension StoreError: CustomStringConvertible {
         case .locked(let path, let holder):
             "The database \(path) is in use by another Braid Server\(holder.map { " (process \($0))" } ?? ""). "
                 + "Stop that one first, or give this one a database of its own."
-        case .readOnly(let path): "The database \(path) cannot be written: check the permissions of the file and of its directory."
+        case .readOnly(let path):
+            "The database \(path) cannot be written: check the permissions of the file and of its directory."
         case .notADatabase(let path): "The file \(path) is not an SQLite database."
         case .wrongApplication(let path): "The database \(path) belongs to another application; it was left as it is."
         case .newerVersion(let found, let known):

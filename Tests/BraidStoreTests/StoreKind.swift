@@ -31,7 +31,6 @@ enum TestDirectory {
 
 extension JSONText: ExpressibleByStringInterpolation {
     public init(stringLiteral text: String) { try! self.init(parsing: Array(text.utf8)) }
-    var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 extension StoredRow {

@@ -4,6 +4,7 @@ let wanted = Set(CommandLine.arguments.dropFirst())
 func isWanted(_ name: String) -> Bool { wanted.isEmpty || wanted.contains(name) }
 
 print("\(ProcessInfo.processInfo.activeProcessorCount) cores, \(ProcessInfo.processInfo.operatingSystemVersionString)")
+if isWanted("json") { try jsonBenchmark() }
 if isWanted("engine") { try engineBenchmark() }
 if isWanted("http") { try httpBenchmark() }
 if isWanted("commands") { try commandBenchmark() }

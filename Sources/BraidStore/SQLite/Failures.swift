@@ -5,6 +5,8 @@ import Foundation
 /// A flush failed: whether the transaction is on disk is not known, and will not be.
 struct LostWrite: Error {
     let detail: String
+
+    init(_ error: DatabaseError) { detail = error.detail }
 }
 
 extension StoreError {
@@ -14,14 +16,15 @@ extension StoreError {
         case let error as StoreError: self = error
         case let error as LostWrite: self = .io(error.detail)
         case let error as DatabaseError:
-            let detail = "\(error.message ?? "no message") (SQLite \(error.extendedResultCode.rawValue))"
             switch error.resultCode {
             case .SQLITE_FULL: self = .full
+            // The file that SQLite keeps in shared memory could not be made longer.
+            case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE: self = .full
             case .SQLITE_READONLY: self = .readOnly(path: path)
             case .SQLITE_BUSY, .SQLITE_LOCKED: self = .busy(path: path)
             case .SQLITE_NOTADB: self = .notADatabase(path: path)
-            case .SQLITE_CORRUPT: self = .corrupt(detail)
-            default: self = .io(detail)
+            case .SQLITE_CORRUPT: self = .corrupt(error.detail)
+            default: self = .io(error.detail)
             }
         default: self = .io("\(error)")
         }
@@ -29,6 +32,9 @@ extension StoreError {
 }
 
 extension DatabaseError {
+    /// Without the statement: it says nothing to who runs the server.
+    var detail: String { "\(message ?? "no message") (SQLite \(extendedResultCode.rawValue))" }
+
     /// The fault of one request, which leaves the others of its group alone; any other befalls them all.
     var isOfOneRequest: Bool {
         switch resultCode {
@@ -46,7 +52,7 @@ extension Database {
     /// SQLite calls a disk full only for ENOSPC; a used-up quota or a file at its largest size is no different.
     func isOutOfRoom(_ error: any Error) -> Bool {
         guard let error = error as? DatabaseError else { return false }
-        if error.resultCode == .SQLITE_FULL { return true }
+        if StoreError(error, path: "") == .full { return true }
         guard error.resultCode == .SQLITE_IOERR else { return false }
         return [EDQUOT, EFBIG].contains(sqlite3_system_errno(sqliteConnection))
     }

@@ -8,6 +8,14 @@ struct Opening {
     let path: String
     let options: SQLiteStoreOptions
 
+    /// A link is followed first, as SQLite does: the lock and the log are where the file is, by whatever name it came.
+    init(path: String, options: SQLiteStoreOptions) {
+        let real = realpath(path, nil)
+        defer { free(real) }
+        self.path = real.map { String(cString: $0) } ?? path
+        self.options = options
+    }
+
     /// A database in memory: one connection reads and writes.
     static func inMemory() throws -> DatabaseQueue {
         var configuration = Configuration()
@@ -17,10 +25,24 @@ struct Opening {
         return queue
     }
 
+    var reserve: ReserveFile? {
+        options.reserveBytes > 0 ? ReserveFile(path: path + "-reserve", size: options.reserveBytes) : nil
+    }
+
     func file() throws -> (database: DatabasePool, lock: ProcessLock) {
         let lock = try ProcessLock(database: path)
         // From here to the opening no connection of this process is open: the file can be looked at by other means.
         try checkFile(knowsDatabase: lock.knowsDatabase)
+        do {
+            return (try open(lock), lock)
+        } catch where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
+            // Opening writes a little. With the reserve given back, what is there can be read, and deleted.
+            reserve?.release()
+            return (try open(lock), lock)
+        }
+    }
+
+    private func open(_ lock: ProcessLock) throws -> DatabasePool {
         let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.writeWithoutTransaction { db in
             try configureWriter(db)
@@ -29,7 +51,7 @@ struct Opening {
             try checkLength(db)
         }
         lock.rememberDatabase()
-        return (pool, lock)
+        return pool
     }
 
     /// Without these, SQLite would make a new database of what is the rest of an old one.
@@ -65,7 +87,7 @@ struct Opening {
         return configuration
     }
 
-    private static func recognise(_ db: Database, path: String) throws {
+    static func recognise(_ db: Database, path: String) throws {
         let id = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
@@ -81,6 +103,8 @@ struct Opening {
         let synchronous = options.synchronous == .full ? 2 : 1
         try db.execute(sql: "PRAGMA synchronous = \(synchronous)")
         try db.execute(sql: "PRAGMA temp_store = MEMORY")
+        // 16 MiB: the last leaves of a few hundred busy sessions, which 2 MiB would read again for each commit.
+        try db.execute(sql: "PRAGMA cache_size = -16384")
         // After a large write the log gives back what it has beyond this.
         try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
         guard try pragma("synchronous", db) == synchronous, try pragma("mmap_size", db) == 0,

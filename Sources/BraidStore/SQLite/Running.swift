@@ -70,10 +70,11 @@ struct Columns {
 
     func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Checked once more on its way in: what the disk returns may not be what was written.
+    /// Checked once more on its way in: what the disk returns may not be what was written. Any depth that the engine
+    /// reads: an update is deeper than the models in it.
     func json(_ column: CInt) throws -> JSONText {
         do {
-            return try JSONText(parsing: [UInt8](bytes(column)))
+            return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
         } catch {
             throw StoreError.corrupt("a stored text is not JSON: \(error)")
         }

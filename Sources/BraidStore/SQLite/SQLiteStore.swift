@@ -17,18 +17,21 @@ public final class SQLiteStore: SessionStore {
     /// Throws a `StoreError` that says why a database cannot be opened. A file that is not one of Braid Server's is
     /// not changed.
     public init(path: String, options: SQLiteStoreOptions = SQLiteStoreOptions()) throws {
-        self.path = path
+        let opening = Opening(path: path, options: options)
+        self.path = opening.path
         self.options = options
         do {
             let lock: ProcessLock?
             if path == ":memory:" {
                 (database, lock) = (try Opening.inMemory(), nil)
             } else {
-                (database, lock) = try Opening(path: path, options: options).file()
+                (database, lock) = try opening.file()
             }
-            writer = Writer(database: database, path: path, lock: lock, options: options)
+            writer = Writer(
+                database: database, path: opening.path, lock: lock, reserve: lock == nil ? nil : opening.reserve,
+                options: options)
         } catch {
-            throw StoreError(error, path: path)
+            throw StoreError(error, path: opening.path)
         }
     }
 

@@ -27,8 +27,8 @@ public struct SQLiteStoreOptions: Sendable {
     /// The exit status of a process that ended because a flush had failed (EX_IOERR).
     public static let lostWriteExitStatus: CInt = 74
 
-    /// For tests: called between the last write and COMMIT.
-    var beforeCommit: (@Sendable () throws -> Void)?
+    /// For tests: the SQLite code with which the next COMMIT fails; nil: it goes ahead.
+    var simulatedFailure: (@Sendable () -> CInt?)?
 
     public init(
         synchronous: Synchronous = .full, journalLimit: Int = 1000, readers: Int = 4, checkpointPages: Int = 4000,

@@ -14,13 +14,22 @@ enum Schema {
     /// Makes the schema in an empty database, or leads an older one to it.
     static func prepare(_ db: Database, found: Int) throws {
         try db.inTransaction(.immediate) {
-            if found == 0 {
-                try db.execute(sql: text)
-            } else {
-                for step in steps[(found - 1)...] { try db.execute(sql: step) }
-                try db.execute(sql: "PRAGMA user_version = \(version)")
-            }
+            if found == 0 { try db.execute(sql: text) } else { try upgrade(db, from: found) }
             return .commit
+        }
+    }
+
+    private static func upgrade(_ db: Database, from version: Int) throws {
+        for step in steps[(version - 1)...] { try db.execute(sql: step) }
+        try db.execute(sql: "PRAGMA user_version = \(Self.version)")
+    }
+
+    /// For tests: a database in memory with a schema of before, led to the present one.
+    static func upgraded<Value>(_ sql: String, from version: Int, read: (Database) throws -> Value) throws -> Value {
+        try DatabaseQueue().writeWithoutTransaction { db in
+            try db.execute(sql: sql)
+            try upgrade(db, from: version)
+            return try read(db)
         }
     }
 

@@ -30,17 +30,20 @@ final class Writer: @unchecked Sendable {
     private let options: SQLiteStoreOptions
     private var lock: ProcessLock?
     private var disk: DiskRoom
-    private let log = LogLength()
+    let log = LogLength()
     /// Set once a flush has failed: nothing more is written.
     private var lostWrite: LostWrite?
     let counters = StoreCounters()
 
-    init(database: any DatabaseWriter, path: String, lock: ProcessLock?, options: SQLiteStoreOptions) {
+    /// Without a lock and a reserve: a database in memory.
+    init(
+        database: any DatabaseWriter, path: String, lock: ProcessLock?, reserve: ReserveFile?, options: SQLiteStoreOptions
+    ) {
         self.database = database
         self.path = path
         self.lock = lock
         self.options = options
-        disk = DiskRoom(reserve: lock == nil || options.reserveBytes == 0 ? nil : ReserveFile(path: path + "-reserve", size: options.reserveBytes))
+        disk = DiskRoom(reserve: reserve)
         if lock != nil { database.writeWithoutTransaction { log.follow($0) } }
         let thread = Thread { [self] in run() }
         thread.name = "store-writer"
@@ -86,6 +89,9 @@ final class Writer: @unchecked Sendable {
             if isStopping { condition.signal() }
         }
     }
+
+    /// How many writes wait for the next group.
+    var queued: Int { condition.withLock { waiting.count } }
 
     /// Lets the thread finish what waits, and end.
     func stop() {
@@ -185,8 +191,8 @@ extension Writer {
                     tell.append { request.fail(refusal) }
                 }
             }
-            try options.beforeCommit?()
             isCommitting = true
+            if let code = options.simulatedFailure?() { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
             try db.commit()
             return tell
         } catch {
@@ -194,11 +200,9 @@ extension Writer {
             try? db.rollback()
             if isOutOfRoom { throw StoreError.full }
             guard let error = error as? DatabaseError else { throw error }
-            // "The connection shows a rollback, but the row is back after recovery": whether the log's last page
-            // reached the disk cannot be known.
-            if error.isFailedFlush || (isCommitting && error.resultCode == .SQLITE_IOERR) {
-                throw LostWrite(detail: "\(error.message ?? "I/O error") (SQLite \(error.extendedResultCode.rawValue))")
-            }
+            // The connection shows a rollback, and yet the change can be back after the next start: whether the log's
+            // last page reached the disk is not known.
+            if error.isFailedFlush || (isCommitting && error.resultCode == .SQLITE_IOERR) { throw LostWrite(error) }
             throw error
         }
     }
@@ -228,7 +232,7 @@ extension Writer {
         do {
             try database.writeWithoutTransaction { _ = try $0.checkpoint(mode) }
         } catch let error as DatabaseError where error.isFailedFlush {
-            lose(LostWrite(detail: "\(error.message ?? "fsync") (SQLite \(error.extendedResultCode.rawValue))"), [])
+            lose(LostWrite(error), [])
         } catch {
             // A reader in the way, or no room: the log stays as it is, and so do the changes in it.
         }

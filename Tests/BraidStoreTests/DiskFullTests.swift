@@ -1,0 +1,119 @@
+import BraidEngine
+import Foundation
+import Testing
+
+@testable import BraidStore
+
+@Suite struct DiskFullTests {
+    private func large(_ n: Int) -> JSONText { "\"\(String(repeating: "x", count: n))\"" }
+
+    /// A database that may not grow is as good as a disk that is full.
+    @Test(arguments: StoreKind.forTests)
+    func readsGoOnAndWritesComeBack(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make(rows: [(1, .make(1))]))
+        try await store.writer.write { try $0.query("PRAGMA max_page_count = 40") { _ in } }
+        await #expect(throws: StoreError.full) {
+            try await store.commit(.make(number, to: 1) { [value = large(400_000)] in $0.writtenRows = [(1, .make(2, value))] })
+        }
+        #expect(try await store.session("s")?.sections[0].rows.count == 1)
+        #expect(try await store.sessionFacts("s")?.revision == 0)
+        try await eventually { try await store.commit(.make(number, to: 1) { $0.writtenRows = [(1, .make(2))] }) }
+        try await store.check()
+        #expect(try await store.session("s")?.sections[0].rows.count == 2)
+        await store.close()
+    }
+
+    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func onAFullDiskDeletingMakesRoom() async throws {
+        let disk = try SmallDisk(megabytes: 12)
+        let path = disk.path + "/braid.sqlite"
+        let store = try SQLiteStore(path: path)
+        let number = try await store.createSession(.make())
+        _ = try await store.createSession(.make("large", rows: (1...10).map { (1, .make($0, large(100_000))) }))
+        #expect(access(path + "-reserve", F_OK) == 0)
+        disk.fill()
+        var revision = 0
+        await #expect(throws: StoreError.full) {
+            while revision < 1000 {
+                try await store.commit(.make(number, to: revision + 1, rows: revision + 1) { [value = large(50_000), revision] in
+                    $0.writtenRows = [(1, .make(revision + 1, value))]
+                })
+                revision += 1
+            }
+        }
+        // The reserve was given back; until it can be made again, only what makes room is let through to it.
+        #expect(access(path + "-reserve", F_OK) != 0)
+        await #expect(throws: StoreError.full) { try await store.check() }
+        #expect(try await store.session("s")?.sections[0].rows.count == revision)
+        #expect(try await store.deleteSession("large"))
+        // Somebody makes room.
+        disk.clear()
+        try await eventually { try await store.check() }
+        #expect(access(path + "-reserve", F_OK) == 0)
+        try await store.commit(.make(number, to: revision + 1) { [revision] in $0.writtenRows = [(1, .make(revision + 1))] })
+        await store.close()
+        let again = try SQLiteStore(path: path)
+        #expect(try await again.session("s")?.sections[0].rows.count == revision + 1)
+        #expect(try await again.sessionFacts("large") == nil)
+        await again.close()
+    }
+
+    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func aFullDiskDoesNotKeepAStoreFromOpening() async throws {
+        let disk = try SmallDisk(megabytes: 8)
+        let path = disk.path + "/braid.sqlite"
+        let store = try SQLiteStore(path: path)
+        let number = try await store.createSession(.make(rows: [(1, .make(1))]))
+        _ = try await store.createSession(.make("other"))
+        await store.close()
+        disk.fill(all: true)
+        let again = try SQLiteStore(path: path)
+        #expect(try await again.session("s")?.sections[0].rows.count == 1)
+        await #expect(throws: StoreError.full) { try await again.commit(.make(number, to: 1)) }
+        #expect(try await again.deleteSession("other"))
+        disk.clear()
+        try await eventually { try await again.commit(.make(number, to: 1)) }
+        await again.close()
+    }
+
+    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func aFullDiskIsNamedAtTheStart() throws {
+        let disk = try SmallDisk(megabytes: 1)
+        disk.fill(all: true)
+        #expect(throws: StoreError.full) { try SQLiteStore(path: disk.path + "/braid.sqlite") }
+    }
+
+    /// The room is looked for once a second.
+    private func eventually(_ body: () async throws -> Void) async throws {
+        for _ in 0..<30 {
+            if (try? await body()) != nil { return }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        try await body()
+    }
+}
+
+/// A small file system of its own.
+final class SmallDisk {
+    static let isAvailable = (try? SmallDisk(megabytes: 1)) != nil
+    let path = TestDirectory.make()
+
+    init(megabytes: Int) throws {
+        guard mount("none", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else { throw POSIXError(.EPERM) }
+    }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    /// Leaves 200 kB.
+    func fill(all: Bool = false) {
+        let file = open(path + "/filler", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        let block = [UInt8](repeating: 0, count: 4096)
+        var size = 0
+        while write(file, block, block.count) == block.count { size += block.count }
+        if !all { ftruncate(file, off_t(size - 200_000)) }
+        close(file)
+    }
+
+    func clear() { unlink(path + "/filler") }
+}

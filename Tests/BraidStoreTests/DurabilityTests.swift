@@ -1,0 +1,158 @@
+import BraidEngine
+import Foundation
+import Testing
+
+@testable import BraidStore
+
+@Suite struct DurabilityTests {
+    /// A process that commits on eight sessions, writes down what was acknowledged, and is killed at a moment of
+    /// chance: all that it wrote down is there, each session whole and at one revision.
+    @Test func whatWasAcknowledgedOutlivesAKill() async throws {
+        let directory = TestDirectory.make()
+        for round in 1...6 {
+            await #expect(processExitsWith: .signal(SIGKILL)) { [directory = directory as String, round = round as Int] in
+                let store = try SQLiteStore(path: directory + "/braid.sqlite")
+                let log = open(directory + "/acknowledged", O_WRONLY | O_CREAT | O_APPEND, 0o644)
+                Thread.detachNewThread {
+                    usleep(useconds_t(.random(in: 20_000...150_000) + round))
+                    kill(getpid(), SIGKILL)
+                }
+                await withTaskGroup { group in
+                    for session in 0..<8 {
+                        group.addTask { await Self.commitForEver(on: store, session: session, acknowledging: log) }
+                    }
+                }
+            }
+            try await check(directory, rounds: round)
+        }
+    }
+
+    /// Revision n inserts row n and, for every third, removes row n - 1.
+    private static func commitForEver(on store: SQLiteStore, session: Int, acknowledging log: CInt) async {
+        do {
+            var facts = try await store.sessionFacts("s\(session)")
+            if facts == nil {
+                _ = try await store.createSession(.make("s\(session)"))
+                facts = try await store.sessionFacts("s\(session)")
+            }
+            guard let facts else { exit(1) }
+            var revision = facts.revision
+            while true {
+                revision += 1
+                try await store.commit(.make(facts.number, to: revision, rows: revision) {
+                    $0.writtenRows = [(1, .make(revision))]
+                    if revision % 3 == 0 { $0.removedRows = [revision - 1] }
+                })
+                let line = "s\(session) \(revision)\n"
+                guard write(log, line, line.utf8.count) == line.utf8.count else { exit(1) }
+            }
+        } catch {
+            exit(1)
+        }
+    }
+
+    private func check(_ directory: String, rounds: Int) async throws {
+        let text = (try? String(contentsOfFile: directory + "/acknowledged", encoding: .utf8)) ?? ""
+        var acknowledged: [String: Int] = [:]
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            acknowledged[String(words[0])] = Int(words[1])!
+        }
+        let store = try SQLiteStore(path: directory + "/braid.sqlite")
+        for (id, revision) in acknowledged {
+            let session = try #require(try await store.session(id))
+            let stored = session.facts.revision
+            // Each round may have ended between a commit and its being written down.
+            #expect(stored >= revision && stored <= revision + rounds)
+            let expected = stored == 0 ? [] : (1...stored).filter { $0 % 3 != 2 || $0 == stored }
+            #expect(session.sections[0].rows.map(\.key) == expected)
+            #expect(try await store.journal(of: session.facts.number, after: 0, limit: .max).map(\.revision)
+                == Array(max(1, stored - 999)...max(1, stored)).filter { $0 <= stored })
+        }
+        await store.close()
+    }
+
+    /// A log whose last page is cut off, as after a power loss in the middle of a flush: the revision that was being
+    /// written is gone as a whole, the others are there.
+    @Test func aTornLogEndsAtTheLastWholeRevision() async throws {
+        let path = TestDirectory.make() + "/braid.sqlite"
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let store = try SQLiteStore(path: path)
+            let number = try await store.createSession(.make())
+            for revision in 1...10 {
+                try await store.commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(revision))] })
+            }
+            kill(getpid(), SIGKILL)
+        }
+        let log = try #require(FileManager.default.contents(atPath: path + "-wal"))
+        #expect(truncate(path + "-wal", log.count - 100) == 0)
+        let store = try SQLiteStore(path: path)
+        let session = try #require(try await store.session("s"))
+        #expect(session.facts.revision == 9)
+        #expect(session.sections[0].rows.map(\.key) == Array(1...9))
+        #expect(try await store.journal(of: session.facts.number, after: 0, limit: 20).count == 9)
+        try await store.commit(.make(session.facts.number, to: 10))
+        await store.close()
+    }
+
+    // MARK: A failed flush
+
+    private static let ioErrorFsync: CInt = 10 | 4 << 8
+
+    @Test func aFailedFlushEndsTheProcessLoudly() async throws {
+        let path = TestDirectory.make() + "/braid.sqlite"
+        let result = await #expect(
+            processExitsWith: .exitCode(SQLiteStoreOptions.lostWriteExitStatus), observing: [\.standardErrorContent]
+        ) { [path = path as String] in
+            var options = SQLiteStoreOptions()
+            options.simulatedFailure = { 10 | 4 << 8 }
+            let store = try SQLiteStore(path: path, options: options)
+            _ = try await store.createSession(.make())
+        }
+        let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(said.contains("is not known") && said.contains(path))
+        // The next start finds a whole database.
+        let store = try SQLiteStore(path: path)
+        try await store.check()
+        await store.close()
+    }
+
+    @Test func afterAFailedFlushNothingIsWritten() async throws {
+        let said = Flag()
+        let fails = Flag()
+        var options = SQLiteStoreOptions(onLostWrite: { _ in said.isSet = true })
+        options.simulatedFailure = { fails.isSet ? Self.ioErrorFsync : nil }
+        let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite", options: options)
+        let number = try await store.createSession(.make())
+        fails.isSet = true
+        await #expect(throws: StoreError.self) { try await store.commit(.make(number, to: 1)) }
+        #expect(said.isSet)
+        fails.isSet = false
+        await #expect(throws: StoreError.self) { try await store.commit(.make(number, to: 1)) }
+        await #expect(throws: StoreError.self) { try await store.check() }
+        await store.close()
+    }
+
+    /// An error that came before COMMIT is known to have changed nothing: the group fails, and the store goes on.
+    @Test func anotherErrorFailsTheGroupAlone() async throws {
+        let fails = Flag()
+        var options = SQLiteStoreOptions(onLostWrite: { _ in Issue.record("this is not a lost write") })
+        options.simulatedFailure = { fails.isSet ? 7 : nil }  // SQLITE_NOMEM
+        let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite", options: options)
+        let number = try await store.createSession(.make())
+        fails.isSet = true
+        await #expect(throws: StoreError.self) { try await store.commit(.make(number, to: 1)) }
+        fails.isSet = false
+        try await store.commit(.make(number, to: 1))
+        await store.close()
+    }
+}
+
+final class Flag: @unchecked Sendable {
+    private let lock = NSLock()
+    private var value = false
+    var isSet: Bool {
+        get { lock.withLock { value } }
+        set { lock.withLock { value = newValue } }
+    }
+}

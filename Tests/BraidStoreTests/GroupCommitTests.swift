@@ -1,0 +1,132 @@
+import BraidEngine
+import Foundation
+import Testing
+
+@testable import BraidStore
+
+@Suite struct GroupCommitTests {
+    /// Keeps the writer busy until the gate is opened.
+    private func hold(_ store: SQLiteStore) async -> (gate: DispatchSemaphore, end: Task<Void, any Error>) {
+        let gate = DispatchSemaphore(value: 0)
+        let isHeld = Flag()
+        let end = Task {
+            try await store.writer.write { _ in
+                isHeld.isSet = true
+                gate.wait()
+            }
+        }
+        while !isHeld.isSet { await Task.yield() }
+        return (gate, end)
+    }
+
+    /// Keeps the writer busy with a first transaction until `count` writes wait for the second.
+    private func gather(
+        _ count: Int, in store: SQLiteStore, _ write: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        let (gate, end) = await hold(store)
+        try await withThrowingTaskGroup { group in
+            for index in 0..<count { group.addTask { try await write(index) } }
+            group.addTask {
+                while store.writer.queued < count { try await Task.sleep(for: .milliseconds(1)) }
+                gate.signal()
+            }
+            try await group.waitForAll()
+        }
+        try await end.value
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func whatWaitsTogetherIsOneTransaction(kind: StoreKind) async throws {
+        let store = try kind.open()
+        var numbers: [Int] = []
+        for index in 0..<50 { numbers.append(try await store.createSession(.make("s\(index)"))) }
+        let before = store.statistics
+        try await gather(52, in: store) { [numbers] (index: Int) async throws -> Void in
+            switch index {
+            case 50: #expect(try await store.createSession(.make("new")) > 0)
+            case 51: #expect(try await store.putTable("t", description: "1", at: 1).isNew)
+            default: await #expect(throws: Never.self) { try await store.commit(.make(numbers[index], to: 1)) }
+            }
+        }
+        let after = store.statistics
+        #expect(after.writes - before.writes == 53)
+        #expect(after.transactions - before.transactions == 2)
+        #expect(after.largestGroup == 52)
+        #expect(try await store.sessions(after: nil, limit: 100).filter { $0.revision == 1 }.count == 50)
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
+    func aConflictInAGroupFailsAlone(kind: StoreKind) async throws {
+        let store = try kind.open()
+        var numbers: [Int] = []
+        for index in 0..<20 { numbers.append(try await store.createSession(.make("s\(index)"))) }
+        try await gather(20, in: store) { [numbers] (index: Int) async throws -> Void in
+            let commit = SessionCommit.make(numbers[index], to: index == 7 ? 5 : 1) { $0.writtenRows = [(1, .make(1))] }
+            if index == 7 {
+                await #expect(throws: StoreError.revisionConflict) { try await store.commit(commit) }
+            } else {
+                await #expect(throws: Never.self) { try await store.commit(commit) }
+            }
+        }
+        for index in 0..<20 {
+            let stored = try await store.session("s\(index)")
+            #expect(stored?.facts.revision == (index == 7 ? 0 : 1))
+            #expect(stored?.sections[0].rows.count == (index == 7 ? 0 : 1))
+        }
+        await store.close()
+    }
+
+    /// A fault that SQLite finds, after the request has written: its writes are taken back, the others' are not lost.
+    @Test(arguments: StoreKind.forTests)
+    func aFaultyWriteInAGroupFailsAlone(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make())
+        try await gather(2, in: store) { index in
+            if index == 0 {
+                await #expect(throws: StoreError.self) {
+                    try await store.writer.write { db in
+                        try db.run("UPDATE session SET revision = 99")
+                        try db.run("INSERT INTO session (id) VALUES (NULL)")
+                    }
+                }
+            } else {
+                await #expect(throws: Never.self) { try await store.commit(.make(number, to: 1)) }
+            }
+        }
+        #expect(try await store.sessionFacts("s")?.revision == 1)
+        await store.close()
+    }
+
+    @Test func aReadDoesNotWaitForAWrite() async throws {
+        let store = try StoreKind.file.open()
+        let number = try await store.createSession(.make())
+        let (gate, end) = await hold(store)
+        async let commit: Void = store.commit(.make(number, to: 1))
+        while store.writer.queued == 0 { await Task.yield() }
+        #expect(try await store.session("s")?.facts.revision == 0)
+        gate.signal()
+        try await commit
+        try await end.value
+        #expect(try await store.session("s")?.facts.revision == 1)
+        await store.close()
+    }
+
+    @Test func closingFinishesWhatWaits() async throws {
+        let path = TestDirectory.make() + "/braid.sqlite"
+        let store = try SQLiteStore(path: path)
+        let number = try await store.createSession(.make())
+        let (gate, end) = await hold(store)
+        async let commit: Void = store.commit(.make(number, to: 1))
+        while store.writer.queued == 0 { await Task.yield() }
+        store.writer.stop()
+        await #expect(throws: StoreError.closed) { try await store.commit(.make(number, to: 2)) }
+        gate.signal()
+        await store.close()
+        try await commit
+        try await end.value
+        let again = try SQLiteStore(path: path)
+        #expect(try await again.sessionFacts("s")?.revision == 1)
+        await again.close()
+    }
+}

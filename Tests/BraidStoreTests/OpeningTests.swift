@@ -1,0 +1,161 @@
+import BraidEngine
+import Foundation
+import Testing
+
+@testable import BraidStore
+
+@Suite struct OpeningTests {
+    private let path = TestDirectory.make() + "/braid.sqlite"
+
+    private func make(_ change: String...) async throws {
+        let store = try SQLiteStore(path: path)
+        _ = try await store.createSession(.make(rows: (1...500).map { (1, .make($0, id: "row \($0)")) }))
+        for sql in change { try await store.writer.write { try $0.query(sql) { _ in } } }
+        await store.close()
+    }
+
+    private func contents(_ path: String) -> Data? { FileManager.default.contents(atPath: path) }
+
+    @Test func everythingIsThereAfterwards() async throws {
+        try await make()
+        #expect(contents(path + "-wal") == nil)  // copied into the database
+        let store = try SQLiteStore(path: path)
+        #expect(try await store.session("s")?.sections[0].rows.count == 500)
+        await store.close()
+    }
+
+    @Test(arguments: [(SQLiteStoreOptions.Synchronous.full, 2), (.normal, 1)])
+    func theSettingsAreInForce(synchronous: SQLiteStoreOptions.Synchronous, value: Int) async throws {
+        let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: synchronous))
+        let expectations = [
+            ("synchronous", "\(value)"), ("journal_mode", "wal"), ("mmap_size", "0"), ("application_id", "\(0x42726169)"),
+        ]
+        for (name, expected) in expectations {
+            #expect(try await store.writer.write { try $0.first("PRAGMA \(name)") { $0.text(0) } } == expected, "\(name)")
+        }
+        await store.close()
+    }
+
+    @Test func aLinkLeadsToTheSameLock() async throws {
+        try await make()
+        let link = path + "-link"
+        #expect(symlink(path, link) == 0)
+        let store = try SQLiteStore(path: link)
+        #expect(throws: StoreError.locked(path: path, holder: "\(getpid())")) { try SQLiteStore(path: path) }
+        await store.close()
+    }
+
+    // MARK: Two at once
+
+    @Test func aSecondStoreOnTheSameFileIsRefused() async throws {
+        let store = try SQLiteStore(path: path)
+        #expect(throws: StoreError.locked(path: path, holder: "\(getpid())")) { try SQLiteStore(path: path) }
+        await #expect(processExitsWith: .exitCode(3), observing: [\.standardErrorContent]) { [path = path as String] in
+            do {
+                _ = try SQLiteStore(path: path)
+            } catch {
+                FileHandle.standardError.write(Data("\(error)".utf8))
+                guard case StoreError.locked = error else { exit(1) }
+                exit(3)
+            }
+        }
+        _ = try await store.createSession(.make())
+        await store.close()
+        await #expect(processExitsWith: .success) { [path = path as String] in _ = try SQLiteStore(path: path) }
+    }
+
+    // MARK: Files of others
+
+    @Test(arguments: ["PRAGMA application_id = 5", "PRAGMA application_id = 0"])
+    func aDatabaseOfAnotherApplicationIsLeftAsItIs(change: String) async throws {
+        try await make(change)
+        // Not in WAL mode, as most are (fileformat2, 1.3.3): opening must not put it there.
+        var before = try #require(contents(path))
+        before[18...19] = Data([1, 1])
+        try before.write(to: URL(fileURLWithPath: path))
+        #expect(throws: StoreError.wrongApplication(path: path)) { try SQLiteStore(path: path) }
+        #expect(contents(path) == before)
+    }
+
+    @Test func aNewerDatabaseIsRefused() async throws {
+        try await make("PRAGMA user_version = 99")
+        #expect(throws: StoreError.newerVersion(found: 99, known: Schema.version)) { try SQLiteStore(path: path) }
+    }
+
+    @Test func aFileThatIsNoDatabaseIsLeftAsItIs() throws {
+        let text = Data(String(repeating: "no database at all\n", count: 1000).utf8)
+        try text.write(to: URL(fileURLWithPath: path))
+        #expect(throws: StoreError.notADatabase(path: path)) { try SQLiteStore(path: path) }
+        #expect(contents(path) == text)
+    }
+
+    @Test func aDirectoryThatIsNotThereIsNamed() {
+        let path = path + "/no/braid.sqlite"
+        #expect { try SQLiteStore(path: path) } throws: { "\($0)".contains(path) }
+        #expect(throws: StoreError.self) { try SQLiteStore(path: TestDirectory.make()) }
+    }
+
+    // MARK: Damage
+
+    @Test func anEmptiedDatabaseIsNotTakenForANewOne() async throws {
+        try await make()
+        #expect(truncate(path, 0) == 0)
+        #expect { try SQLiteStore(path: path) } throws: { if case StoreError.corrupt = $0 { true } else { false } }
+        #expect(contents(path)?.isEmpty == true)
+    }
+
+    @Test func anEmptyFileThatNeverWasADatabaseBecomesOne() async throws {
+        try Data().write(to: URL(fileURLWithPath: path))
+        let store = try SQLiteStore(path: path)
+        _ = try await store.createSession(.make())
+        await store.close()
+    }
+
+    @Test func aLogWithoutItsDatabaseIsKept() throws {
+        try Data("what is left".utf8).write(to: URL(fileURLWithPath: path + "-wal"))
+        #expect { try SQLiteStore(path: path) } throws: { if case StoreError.corrupt = $0 { true } else { false } }
+        #expect(contents(path + "-wal")?.isEmpty == false)
+    }
+
+    @Test(arguments: [4096, 8192, 20_000])
+    func aTornDatabaseIsRefused(length: Int) async throws {
+        try await make()
+        #expect(truncate(path, length) == 0)
+        #expect { try SQLiteStore(path: path) } throws: { if case StoreError.corrupt = $0 { true } else { false } }
+    }
+
+    @Test func aDamagedPageIsAnErrorOfWhatStandsOnItAlone() async throws {
+        try await make()
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        let bytes = try #require(contents(path))
+        let place = try #require(bytes.range(of: Data("row 250".utf8))).lowerBound / 4096 * 4096
+        try file.seek(toOffset: UInt64(place))
+        file.write(Data(repeating: 0xEE, count: 4096))
+        try file.close()
+        let store = try SQLiteStore(path: path)
+        await #expect { try await store.session("s") } throws: { if case StoreError.corrupt = $0 { true } else { false } }
+        #expect(try await store.sessionFacts("s")?.revision == 0)
+        _ = try await store.createSession(.make("other"))
+        await store.close()
+    }
+
+    // MARK: Permissions
+
+    /// Neither the database, nor the directory, nor both may be written: said at the start, not at the first command.
+    @Test(arguments: [(0o444, 0o777), (0o444, 0o555), (0o644, 0o555)])
+    func whatCannotBeWrittenIsRefused(file: Int, directory: Int) async throws {
+        try await make()
+        chmod(path, mode_t(file))
+        if directory == 0o555 { unlink(path + "-lock") } else { chmod(path + "-lock", 0o666) }
+        chmod((path as NSString).deletingLastPathComponent, mode_t(directory))
+        await #expect(processExitsWith: .exitCode(3)) { [path = path as String] in
+            if geteuid() == 0 { precondition(setgid(65534) == 0 && setuid(65534) == 0) }  // nobody
+            do {
+                _ = try SQLiteStore(path: path)
+            } catch {
+                exit(error as? StoreError == .readOnly(path: path) ? 3 : 1)
+            }
+        }
+        chmod((path as NSString).deletingLastPathComponent, 0o755)
+    }
+}

@@ -1,0 +1,114 @@
+import BraidEngine
+import BraidStore
+import Testing
+
+/// Random changes on random sessions: what is loaded is what an array of sessions in memory has become.
+@Suite struct StorePropertyTests {
+    @Test(arguments: StoreKind.forTests, 1...6)
+    func loadingGivesWhatWasCommitted(kind: StoreKind, seed: Int) async throws {
+        var random = SplitMix(seed: UInt64(seed))
+        let path = TestDirectory.make() + "/braid.sqlite"
+        var store = try SQLiteStore(path: kind == .file ? path : ":memory:", options: SQLiteStoreOptions(journalLimit: 7))
+        var oracle: [String: StoredSession] = [:]
+        for step in 1...150 {
+            let id = "s\(Int.random(in: 0..<4, using: &random))"
+            if var session = oracle[id] {
+                if Int.random(in: 0..<25, using: &random) == 0 {
+                    #expect(try await store.deleteSession(id))
+                    oracle[id] = nil
+                } else {
+                    let change = randomChange(of: &session, using: &random)
+                    session.facts.revision += 1
+                    session.facts.updated = step
+                    session.facts.totalRowCount = session.sections.map(\.rows.count).reduce(0, +)
+                    try await store.commit(SessionCommit(
+                        session: session.facts.number, from: session.facts.revision - 1, to: session.facts.revision, at: step,
+                        change: change, nextKey: session.nextKey, totalRowCount: session.facts.totalRowCount,
+                        command: "\(step)", update: "[\(step)]"))
+                    oracle[id] = session
+                }
+            } else {
+                let new = NewSession.make(id, state: "\(step)", rows: (1...3).map { (1, .make($0, id: "r\($0)")) })
+                let number = try await store.createSession(new)
+                oracle[id] = StoredSession(
+                    facts: SessionFacts(
+                        id: id, number: number, table: nil, epoch: new.epoch, revision: 0, created: 1000, updated: 1000,
+                        totalRowCount: 3),
+                    tableVersion: nil, description: new.description, opening: new.opening, state: new.state,
+                    displayedSections: nil, nextKey: new.nextKey, sections: [(new.sections[0], new.rows.map(\.row))])
+            }
+            if kind == .file, step % 50 == 0 {
+                await store.close()
+                store = try SQLiteStore(path: path, options: SQLiteStoreOptions(journalLimit: 7))
+            }
+        }
+        for number in 0..<4 {
+            #expect(dump(try await store.session("s\(number)")) == dump(oracle["s\(number)"]))
+            guard let facts = oracle["s\(number)"]?.facts else { continue }
+            #expect(try await store.journal(of: facts.number, after: 0, limit: 100).map(\.revision)
+                == (0..<min(7, facts.revision)).map { facts.revision - $0 }.reversed())
+        }
+        await store.close()
+    }
+
+    /// Changes the session as the engine might, and returns what a store has to write.
+    private func randomChange(of session: inout StoredSession, using random: inout SplitMix) -> TableChange {
+        var change = TableChange()
+        func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+        for _ in 0...pick(3) {
+            let section = session.sections.isEmpty ? nil : pick(session.sections.count)
+            switch (pick(7), section) {
+            case (0...2, let section?):
+                let id = pick(2) == 0 ? nil : "r\(session.nextKey)"
+                let row = StoredRow.make(session.nextKey, rank: pick(1 << 40) - 1 << 39, id: id, "[\(pick(100))]")
+                session.nextKey += 1
+                session.sections[section].rows.append(row)
+                change.writtenRows.append((session.sections[section].facts.number, row))
+            case (3, let section?) where !session.sections[section].rows.isEmpty:
+                let row = session.sections[section].rows.remove(at: pick(session.sections[section].rows.count))
+                change.removedRows.append(row.key)
+                change.writtenRows.removeAll { $0.row.key == row.key }
+                change.placedRows.removeAll { $0.key == row.key }
+            case (4, let section?) where !session.sections[section].rows.isEmpty:
+                var row = session.sections[section].rows.remove(at: pick(session.sections[section].rows.count))
+                guard !change.writtenRows.contains(where: { $0.row.key == row.key }) else {
+                    session.sections[section].rows.append(row)
+                    break
+                }
+                let target = pick(session.sections.count)
+                row.rank = pick(1 << 40) - 1 << 39
+                session.sections[target].rows.append(row)
+                change.placedRows.removeAll { $0.key == row.key }
+                change.placedRows.append((session.sections[target].facts.number, row.key, row.rank))
+            case (5, _):
+                let number = (session.sections.map(\.facts.number).max() ?? 0) + 1
+                let facts = StoredSectionFacts(
+                    number: number, id: SectionID("id\(number)"), ordinal: number * 2, header: pick(2) == 0 ? nil : "null")
+                session.sections.append((facts, []))
+                change.writtenSections.append(facts)
+            case (6, let section?) where session.sections[section].rows.isEmpty && change.writtenSections.isEmpty:
+                change.removedSections.append(session.sections.remove(at: section).facts.number)
+            default:
+                session.state = "{\"n\":\(pick(100))}"
+                change.state = session.state
+            }
+        }
+        for index in session.sections.indices { session.sections[index].rows.sort { $0.rank < $1.rank } }
+        session.sections.sort { $0.facts.ordinal < $1.facts.ordinal }
+        return change
+    }
+}
+
+/// A generator whose numbers are the same in every run.
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
