@@ -28,7 +28,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden")]),
+        .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
         .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"], exclude: ["Schemas"]),
         .testTarget(name: "EndToEndTests", dependencies: ["BraidServer"]),
         .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "CEpoll"]),

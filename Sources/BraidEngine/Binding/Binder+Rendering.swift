@@ -18,69 +18,105 @@ extension Binder {
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [SectionID], _ evaluation: Evaluation
     ) throws -> Snapshot {
-        var changed: Reads = .now
-        if let previous {
-            if previous.stateChanged { changed.insert(.state) }
-            if !previous.touchedSections.isEmpty { changed.insert(.models) }
-        }
-        var inputs: [Int: SectionInput] = [:]
-        func input(_ position: Int) throws -> SectionInput {
-            if let input = inputs[position] { return input }
-            let input = try titles(of: table.sections[position], evaluation)
-            inputs[position] = input
-            return input
-        }
-
-        let positions = try display.displayedPositions(in: table, evaluation, input: input)
-        var oldPlaces: [SectionID: Int] = [:]
-        for (place, section) in (previous?.snapshot.sections ?? []).enumerated() { oldPlaces[section.id] = place }
-        let policies = MoveTargets(binder: self, evaluation: evaluation, displayed: try positions.map(input))
-
-        var sections: [Section] = []
-        sections.reserveCapacity(positions.count)
-        for position in positions {
-            let stored = table.sections[position]
-            let binding = try requiredBinding(of: stored.id)
-            let input = try input(position)
-            let rows: ChunkedList<Row>
-            if let previous, let place = oldPlaces[stored.id], let oldStored = previous.table[stored.id],
-                binding.rowReads.isDisjoint(with: changed.union(previous.touchedSections.contains(stored.id) ? [.row, .count] : [])) {
-                rows = try self.rows(
-                    of: stored, binding, after: oldStored, shown: previous.snapshot.sections[place].rows,
-                    touched: previous.touched, evaluation)
-            } else {
-                rows = try self.rows(of: stored, binding, evaluation)
-                remade.append(stored.id)
-            }
-            sections.append(Section(
-                id: stored.id,
-                header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight, evaluation),
-                footer: try titled(input.footer, input, binding.footerHeight, binding.estimatedFooterHeight, evaluation),
-                movesTo: try policies.targets(of: binding), isDiffable: binding.modelType.id != nil, rows: rows))
-        }
-        var snapshot = Snapshot(revision: revision, sections: sections, state: table.state)
-        if snapshot.totalRowCount == 0 { snapshot.empty = empty }
+        var making = SnapshotMaking(binder: self, table: table, previous: previous, evaluation: evaluation)
+        let snapshot = try making.snapshot(revision: revision)
+        remade += making.remade
         return snapshot
     }
 }
 
-// Titles.
-extension Binder {
-    /// A section's facts: the title that was set, else the one that is bound.
-    func titles(of section: StoredSection, _ evaluation: Evaluation) throws -> SectionInput {
-        var input = SectionInput(id: section.id, rowCount: section.rows.count, header: .null, footer: .null)
-        guard let binding = binding(of: section.id) else { return input }
-        let header = try section.facts.header ?? binding.header?.value(for: input, evaluation) ?? .null
-        let footer = try section.facts.footer ?? binding.footer?.value(for: input, evaluation) ?? .null
-        input.header = header
-        input.footer = footer
+/// One snapshot in the making: each section's rows and titles are made at most once, and only if something asks.
+private struct SnapshotMaking {
+    let binder: Binder
+    let table: TableModel
+    let previous: Binder.Previous?
+    let evaluation: Evaluation
+    private(set) var remade: [SectionID] = []
+    /// What changed for every section.
+    private let changed: Reads
+    private var oldPlaces: [SectionID: Int] = [:]
+    private var inputs: [Int: SectionInput] = [:]
+    private var rows: [Int: ChunkedList<Row>] = [:]
+
+    init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
+        self.binder = binder
+        self.table = table
+        self.previous = previous
+        self.evaluation = evaluation
+        var changed: Reads = .now
+        if let previous {
+            if previous.stateChanged { changed.insert(.state) }
+            if !previous.touchedSections.isEmpty { changed.insert(.models) }
+            for (place, section) in previous.snapshot.sections.enumerated() { oldPlaces[section.id] = place }
+        }
+        self.changed = changed
+    }
+
+    mutating func snapshot(revision: Int) throws -> Snapshot {
+        let positions = try binder.display.displayedPositions(in: table, evaluation) { try input($0) }
+        var displayed: [SectionInput] = []
+        for position in positions { displayed.append(try input(position)) }
+        let targets = MoveTargets(evaluation: evaluation, displayed: displayed)
+        var sections: [Section] = []
+        sections.reserveCapacity(positions.count)
+        for (position, input) in zip(positions, displayed) {
+            let binding = try binder.requiredBinding(of: input.id)
+            sections.append(Section(
+                id: input.id,
+                header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight),
+                footer: try titled(input.footer, input, binding.footerHeight, binding.estimatedFooterHeight),
+                movesTo: try targets.targets(of: binding), isDiffable: binding.isIdentifiable,
+                rows: try rows(at: position, binding)))
+        }
+        var snapshot = Snapshot(revision: revision, sections: sections, state: table.state)
+        if snapshot.totalRowCount == 0 { snapshot.empty = binder.empty }
+        let onStage = Set(positions)
+        for (position, rows) in rows where !onStage.contains(position) { snapshot.offstage[table.sections[position].id] = rows }
+        return snapshot
+    }
+
+    /// A section's facts: its rows are made only where they cannot be counted otherwise.
+    private mutating func input(_ position: Int) throws -> SectionInput {
+        if let input = inputs[position] { return input }
+        let stored = table.sections[position]
+        var count = stored.rows.count
+        if let binding = binder.binding(of: stored.id) {
+            if case .stored = binding.cells.source {} else { count = try rows(at: position, binding).count }
+        }
+        let input = try binder.titles(of: stored, rowCount: count, evaluation)
+        inputs[position] = input
         return input
+    }
+
+    private mutating func rows(at position: Int, _ binding: SectionBinding) throws -> ChunkedList<Row> {
+        if let rows = rows[position] { return rows }
+        let made = try makeRows(of: table.sections[position], binding)
+        rows[position] = made
+        return made
+    }
+
+    private mutating func makeRows(of stored: StoredSection, _ binding: SectionBinding) throws -> ChunkedList<Row> {
+        let isTouched = previous?.touchedSections.contains(stored.id) ?? true
+        let old = previous.flatMap { previous in
+            oldPlaces[stored.id].map { previous.snapshot.sections[$0].rows } ?? previous.snapshot.offstage[stored.id]
+        }
+        let isUpToDate = binding.rowReads.isDisjoint(with: changed.union(isTouched ? [.row, .count] : []))
+        let maker = RowMaker(binding: binding, section: stored.id, count: stored.rows.count, cells: binder.cells, evaluation: evaluation)
+        switch binding.cells.source {
+        case .stored:
+            if let previous, let old, isUpToDate, let oldStored = previous.table[stored.id] {
+                return try maker.rows(of: stored, after: oldStored, shown: old, touched: previous.touched)
+            }
+        default:
+            if let old, isUpToDate, !isTouched || !binding.cells.source.isStored { return old }
+        }
+        remade.append(stored.id)
+        return try maker.rows(of: stored)
     }
 
     /// A title as the snapshot has it: `{"title": …}` or the view, with its heights.
     private func titled(
-        _ title: JSONText, _ input: SectionInput, _ height: Computed<SectionInput>?, _ estimated: Computed<SectionInput>?,
-        _ evaluation: Evaluation
+        _ title: JSONText, _ input: SectionInput, _ height: Computed<SectionInput>?, _ estimated: Computed<SectionInput>?
     ) throws -> JSONText {
         if title.isNull { return .null }
         let height = try height?.value(for: input, evaluation), estimated = try estimated?.value(for: input, evaluation)
@@ -108,20 +144,27 @@ extension Binder {
     }
 }
 
-/// Where rows may move to, found once for each policy of a snapshot.
-private final class MoveTargets {
-    private let binder: Binder
-    private let evaluation: Evaluation
-    private let displayed: [SectionInput]
-
-    init(binder: Binder, evaluation: Evaluation, displayed: [SectionInput]) {
-        self.binder = binder
-        self.evaluation = evaluation
-        self.displayed = displayed
+extension Binder {
+    /// A section's facts: the title that was set, else the one that is bound. `rowCount` counts displayed rows.
+    func titles(of section: StoredSection, rowCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
+        var input = SectionInput(id: section.id, rowCount: rowCount, header: .null, footer: .null)
+        guard let binding = binding(of: section.id) else { return input }
+        let header = try section.facts.header ?? binding.header?.value(for: input, evaluation) ?? .null
+        let footer = try section.facts.footer ?? binding.footer?.value(for: input, evaluation) ?? .null
+        input.header = header
+        input.footer = footer
+        return input
     }
+}
+
+/// Where rows may move to, found once for each policy of a snapshot.
+private struct MoveTargets {
+    let evaluation: Evaluation
+    let displayed: [SectionInput]
 
     /// `"anySection"`, a list of section ids, or nil where rows may not move.
     func targets(of binding: SectionBinding) throws -> JSONText? {
+        guard binding.allowsMoving else { return nil }
         switch binding.moving {
         case nil: return nil
         case .anySection: return .string("anySection")
@@ -129,105 +172,5 @@ private final class MoveTargets {
         case .passing(let passes):
             return JSONText(ids: try displayed.filter { try passes($0, evaluation) }.map(\.id))
         }
-    }
-}
-
-// Rows.
-extension Binder {
-    /// All of a section's rows, made anew.
-    private func rows(of stored: StoredSection, _ binding: SectionBinding, _ evaluation: Evaluation) throws -> ChunkedList<Row> {
-        var renderer = RowRenderer(binding: binding, section: stored.id, count: stored.rows.count, evaluation: evaluation)
-        var rows: [Row] = []
-        rows.reserveCapacity(stored.rows.count)
-        for (index, row) in stored.rows.enumerated() { rows.append(try renderer.row(for: row, at: index)) }
-        return ChunkedList(rows)
-    }
-
-    /// The section's rows, where `shown` is how they were before the edits in `touched`.
-    private func rows(
-        of stored: StoredSection, _ binding: SectionBinding, after old: StoredSection, shown: ChunkedList<Row>,
-        touched: TouchedRows, _ evaluation: Evaluation
-    ) throws -> ChunkedList<Row> {
-        var renderer = RowRenderer(binding: binding, section: stored.id, count: stored.rows.count, evaluation: evaluation)
-        switch touched.rows(in: stored.id) {
-        case .untouched: return shown
-        case .edits(let edits):
-            var rows = shown
-            for index in edits.removed.reversed() { rows.remove(at: index) }
-            for index in edits.inserted { rows.insert(try renderer.row(for: stored.rows[index], at: index), at: index) }
-            for index in edits.replaced { rows[index] = try renderer.row(for: stored.rows[index], at: index) }
-            return rows
-        case .whole:
-            // Rows whose model stayed are shown as they were.
-            var places: [Int: Int] = [:]
-            places.reserveCapacity(old.rows.count)
-            for (index, row) in old.rows.enumerated() { places[row.key] = index }
-            let oldRows = Array(old.rows), oldShown = Array(shown)
-            var rows: [Row] = []
-            rows.reserveCapacity(stored.rows.count)
-            for (index, row) in stored.rows.enumerated() {
-                if let place = places[row.key], oldRows[place].model == row.model {
-                    rows.append(oldShown[place])
-                } else {
-                    rows.append(try renderer.row(for: row, at: index))
-                }
-            }
-            return ChunkedList(rows)
-        }
-    }
-}
-
-/// Makes the rows of one section; what is the same for all of them is worked out once.
-private struct RowRenderer {
-    let binding: SectionBinding
-    let section: SectionID
-    let count: Int
-    let evaluation: Evaluation
-    private let constantCell: String?
-
-    init(binding: SectionBinding, section: SectionID, count: Int, evaluation: Evaluation) {
-        self.binding = binding
-        self.section = section
-        self.count = count
-        self.evaluation = evaluation
-        constantCell = binding.cells.cell.constant?.stringValue
-    }
-
-    mutating func row(for stored: StoredRow, at index: Int) throws -> Row {
-        let input = RowInput(section: section, row: index, count: count, model: stored.model)
-        let cell = try constantCell ?? binding.cells.cell.value(for: input, evaluation)?.stringValue
-        guard let cell else {
-            throw Refusal(.templateFailed, "The cell provider of the section \"\(section)\" must give the name of a cell, a string, for row \(index).")
-        }
-        let shownStored = binding.cells.showsModel ? stored.model : nil
-        let viewModel = try binding.cells.showsModel ? binding.cells.viewModel?.value(for: input, evaluation) : stored.model
-        return Row(parts: RowParts(
-            id: stored.id, cell: cell, model: shownStored, viewModel: viewModel,
-            editing: try binding.editingStyle(for: input, evaluation).nameWhenAllowed,
-            movable: try binding.isMovable(input, evaluation),
-            height: try binding.cellHeight?.value(for: input, evaluation),
-            estimatedHeight: try binding.estimatedCellHeight?.value(for: input, evaluation),
-            updatesManually: binding.updatesManually))
-    }
-}
-
-extension EditingStyle {
-    /// As a row's member `editing` has it: absent for none.
-    var nameWhenAllowed: String? { self == .none ? nil : rawValue }
-}
-
-extension SectionBinding {
-    func editingStyle(for input: RowInput, _ evaluation: Evaluation) throws -> EditingStyle {
-        guard let editing, let value = try editing.value(for: input, evaluation) else { return .none }
-        guard let name = value.stringValue, let style = EditingStyle(rawValue: name) else {
-            throw Refusal(.templateFailed, "`editing` of the section \"\(input.section)\" gave \(value.text) for row \(input.row): it must give \"delete\", \"insert\" or \"none\".")
-        }
-        return style
-    }
-
-    func isMovable(_ input: RowInput, _ evaluation: Evaluation) throws -> Bool {
-        guard allowsMoving else { return false }
-        guard let movable else { return true }
-        return try movable.value(for: input, evaluation)?.boolValue ?? false
     }
 }

@@ -6,15 +6,18 @@ public struct Binder: Sendable {
     public let display: SectionDisplay
     /// Stands in the snapshot as `empty` while there are no rows.
     let empty: JSONText?
+    /// The declared cells, by name.
+    let cells: [String: CellDeclaration]
     private let bindings: [Binding]
     private let named: [SectionID: SectionBinding]
     /// The binding of all sections that no binding names; nil when it depends on the section.
     private let other: SectionBinding?
 
-    init(sections: [SectionID]?, display: SectionDisplay, empty: JSONText?, bindings: [Binding]) {
+    init(sections: [SectionID]?, display: SectionDisplay, empty: JSONText?, cells: [String: CellDeclaration], bindings: [Binding]) {
         declaredSections = sections
         self.display = display
         self.empty = empty
+        self.cells = cells
         self.bindings = bindings
         var names = Set(sections ?? [])
         for binding in bindings {
@@ -38,6 +41,17 @@ public struct Binder: Sendable {
             throw Refusal(.sectionNotFound, "No binding binds the cells of a section \"\(section)\".")
         }
         return binding
+    }
+
+    /// Throws `eventUndeclared`, `eventInvalid`.
+    func checkEvent(_ event: String, of cell: String, _ parameters: JSONText) throws(Refusal) {
+        guard let schema = cells[cell]?.events[event] else {
+            throw Refusal(.eventUndeclared, "The cell \"\(cell)\" declares no event \"\(event)\".")
+        }
+        let mismatches = schema.mismatches(of: parameters.value())
+        guard mismatches.isEmpty else {
+            throw Refusal(.eventInvalid, "The parameters of the event \"\(event)\" are not what the cell \"\(cell)\" declares.", faults: mismatches.map(\.fault))
+        }
     }
 
     /// A model as it is stored in a section, with its identity.

@@ -14,20 +14,30 @@ public enum EditingStyle: String, Sendable {
     case none, delete, insert
 }
 
-/// A model type: where a model's identity stands.
-public struct ModelType: Sendable, Equatable {
+/// A model type: where a model's identity stands, and what its models look like.
+public struct ModelType: Sendable {
     /// Nil for the type of a binding that names none.
     public var name: String?
     /// Where the id stands in a model; nil: models of this type are not identifiable.
     public var id: JSONPointer?
+    /// Nil: any JSON will do.
+    public var schema: Schema?
 
-    public init(name: String? = nil, id: JSONPointer?) {
+    public init(name: String? = nil, id: JSONPointer?, schema: Schema? = nil) {
         self.name = name
         self.id = id
+        self.schema = schema
     }
 
-    /// The model's identity: a string, or an integer turned into a string. Nil for a type without identity.
+    /// Checks a model of this type and gives its identity: a string, or an integer turned into a string. Nil for a
+    /// type without identity. Throws `modelInvalid`.
     func identify(_ model: JSONText) throws(Refusal) -> RowID? {
+        if let schema {
+            let mismatches = schema.mismatches(of: model.value())
+            if !mismatches.isEmpty {
+                throw Refusal(.modelInvalid, "A model is not of the type \"\(name ?? "")\".", faults: mismatches.map(\.fault))
+            }
+        }
         guard let id else { return nil }
         let type = name.map { "of the type \"\($0)\" " } ?? ""
         guard let value = model[id] else {
@@ -41,6 +51,16 @@ public struct ModelType: Sendable, Equatable {
     }
 }
 
+extension Schema.Mismatch {
+    var fault: Refusal.Fault { .init(pointer: instancePath, detail: detail) }
+}
+
+/// What a cell declares: the events it can emit, with the form of their parameters, and the form of its view model.
+struct CellDeclaration: Sendable {
+    var events: [String: Schema] = [:]
+    var viewModel: Schema?
+}
+
 /// Which sections rows may move to (Braid's `allowMoving`).
 enum MovePolicy: Sendable {
     case anySection
@@ -48,20 +68,23 @@ enum MovePolicy: Sendable {
     case passing(@Sendable (SectionInput, Evaluation) throws -> Bool)
 }
 
-/// What a handler is called for.
+/// Why rows come or go.
 public enum HandlerReason: Sendable {
     case editing
     case movedTo(section: SectionID, row: Int)
     case movedFrom(section: SectionID, row: Int)
 }
 
-/// What a handler of rows is given. `row` is nil when the row is no longer in the table.
+/// What a handler of a row is given.
 struct HandlerCall {
     var section: SectionID
-    /// The index at which the row was, or is.
+    /// The index at which the row was, or is, among the section's stored rows; of a derived row among those displayed.
     var row: Int
     var model: JSONText
-    var reason: HandlerReason
+    /// For `onDelete` and `onInsert`.
+    var reason: HandlerReason?
+    /// A cell event's parameters, for `onEvent`.
+    var event: JSONText?
     /// The row itself, by key, while it is in the table.
     var key: Int?
     var id: RowID?
@@ -75,8 +98,38 @@ struct HandlerContext: Sendable {
     let now: String
 }
 
+/// Where a section's rows come from.
+enum RowSource: Sendable {
+    /// One for each stored model.
+    case stored
+    /// One for each stored model for which the expression holds.
+    case shown(Computed<RowInput>)
+    /// One for each model that a template makes of the state and of the stored models. Renders an array.
+    case derived(Computed<SectionInput>)
+    /// So many, without models. Renders an integer.
+    case counted(Computed<SectionInput>)
+
+    var reads: Reads {
+        switch self {
+        case .stored: []
+        case .shown(let shown): shown.reads
+        case .derived(let models): models.reads
+        case .counted(let count): count.reads
+        }
+    }
+
+    /// Whether rows stand for stored models, which can be edited and moved.
+    var isStored: Bool {
+        switch self {
+        case .stored, .shown: true
+        case .derived, .counted: false
+        }
+    }
+}
+
 /// Which cell shows a row, and what the cell is given.
 struct CellBinding: Sendable {
+    var source = RowSource.stored
     /// Renders the cell's name, a JSON string.
     var cell: Computed<RowInput>
     /// Nil: the row stands with its model alone.
@@ -111,6 +164,11 @@ struct Binding: Sendable {
     var movable: Computed<RowInput>?
     var onDelete: Handler?
     var onInsert: Handler?
+    var onTap: Handler?
+    /// By cell and event.
+    var onEvent: [String: [String: Handler]] = [:]
+    var onPrefetch: Handler?
+    var prefetchDistance: Int?
     var updatesManually: Bool?
 
     init(scope: Scope) { self.scope = scope }

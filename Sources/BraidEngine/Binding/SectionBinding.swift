@@ -20,6 +20,12 @@ struct SectionBinding: Sendable {
     let movable: Computed<RowInput>?
     let onDelete: Handler?
     let onInsert: Handler?
+    /// The section's own, and those of any section: all of them are called.
+    let onTap: [Handler]
+    private let onEvent: [[String: [String: Handler]]]
+    let onPrefetch: Handler?
+    /// How near to the section's end a displayed row makes `onPrefetch` run.
+    let prefetchDistance: Int?
     let updatesManually: Bool
     /// What any part of a row depends on beside its model.
     let rowReads: Reads
@@ -52,9 +58,14 @@ struct SectionBinding: Sendable {
         movable = first(\.movable)
         onDelete = first(\.onDelete)
         onInsert = first(\.onInsert)
+        let ownTap = byPrecedence.first { $0.scope != .anySection && $0.onTap != nil }?.onTap
+        onTap = [ownTap].compactMap { $0 } + byPrecedence.filter { $0.scope == .anySection }.reversed().compactMap(\.onTap)
+        onEvent = byPrecedence.map(\.onEvent)
+        onPrefetch = first(\.onPrefetch)
+        prefetchDistance = first(\.prefetchDistance)
         updatesManually = first(\.updatesManually) ?? false
         rowReads = [cells.cell, cells.viewModel, cellHeight, estimatedCellHeight, editing, movable]
-            .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
+            .reduce(into: cells.source.reads) { $0.formUnion($1?.reads ?? []) }
         titleReads = [header, footer, headerHeight, estimatedHeaderHeight, footerHeight, estimatedFooterHeight]
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
@@ -76,5 +87,17 @@ struct SectionBinding: Sendable {
     }
 
     /// Whether the section's rows may be moved at all.
-    var allowsMoving: Bool { moving != nil }
+    var allowsMoving: Bool { moving != nil && cells.source.isStored }
+
+    /// The handler of a cell's event, that of the more specific binding.
+    func handler(of event: String, from cell: String) -> Handler? {
+        for handlers in onEvent { if let handler = handlers[cell]?[event] { return handler } }
+        return nil
+    }
+
+    /// Whether rows have ids.
+    var isIdentifiable: Bool {
+        if case .counted = cells.source { return false }
+        return modelType.id != nil
+    }
 }

@@ -10,7 +10,7 @@ struct DescriptionCompiler {
     /// The sections of the table: nil while they are dynamic.
     private var sections: [SectionID]?
     private var modelTypes: [String: ModelType] = [:]
-    private var cells: Set<String> = []
+    private var cells: [String: CellDeclaration] = [:]
     private var cellsForModelTypes: [String: String] = [:]
     private var models: [(section: SectionID, models: [JSONText])] = []
     /// Where each section's cells were bound, for the message about a second binding.
@@ -67,7 +67,9 @@ struct DescriptionCompiler {
         checkAssumedTypes(object["bindings"], bindings, &reader)
         return Compiled(
             name: name,
-            binder: Binder(sections: sections, display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) }, bindings: bindings),
+            binder: Binder(
+                sections: sections, display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
+                cells: cells, bindings: bindings),
             state: object["state"] == nil ? .emptyObject : reader.slice(root.appending("state")),
             models: inDeclaredOrder(models))
     }
@@ -100,16 +102,16 @@ extension DescriptionCompiler {
         for (name, type) in reader.map(value, at: root, what: "`modelTypes`") {
             let pointer = root.appending(name)
             guard let object = reader.object(type, at: pointer, members: ["id", "schema"], what: "a model type") else { continue }
-            if object["schema"] != nil { reader.notSupported("schema", at: pointer) }
+            let schema = object["schema"].flatMap { reader.schema($0, at: pointer.appending("schema")) }
             switch object["id"] {
-            case nil: modelTypes[name] = ModelType(name: name, id: JSONPointer("/id"))
-            case .null?: modelTypes[name] = ModelType(name: name, id: nil)
+            case nil: modelTypes[name] = ModelType(name: name, id: JSONPointer("/id"), schema: schema)
+            case .null?: modelTypes[name] = ModelType(name: name, id: nil, schema: schema)
             case .string(let text)?:
                 guard let id = JSONPointer(text) else {
                     reader.fault(pointer.appending("id"), "\"\(text)\" is no JSON Pointer; one begins with \"/\", such as \"/id\"")
                     continue
                 }
-                modelTypes[name] = ModelType(name: name, id: id)
+                modelTypes[name] = ModelType(name: name, id: id, schema: schema)
             default: reader.fault(pointer.appending("id"), "`id` must be a JSON Pointer, such as \"/id\", or null for models without identity")
             }
         }
@@ -118,14 +120,18 @@ extension DescriptionCompiler {
     private mutating func readCells(_ value: JSONValue?, _ reader: inout DescriptionReader) {
         let root = JSONPointer.root.appending("cells")
         for (name, cell) in reader.map(value, at: root, what: "`cells`") {
-            cells.insert(name)
-            guard let object = reader.object(cell, at: root.appending(name), members: ["events", "viewModel"], what: "a cell") else { continue }
-            for member in ["events", "viewModel"] where object[member] != nil { reader.notSupported(member, at: root.appending(name)) }
+            cells[name] = CellDeclaration()
+            let pointer = root.appending(name)
+            guard let object = reader.object(cell, at: pointer, members: ["events", "viewModel"], what: "a cell") else { continue }
+            for (event, parameters) in reader.map(object["events"], at: pointer.appending("events"), what: "`events`") {
+                cells[name]?.events[event] = reader.schema(parameters, at: pointer.appending("events").appending(event))
+            }
+            cells[name]?.viewModel = object["viewModel"].flatMap { reader.schema($0, at: pointer.appending("viewModel")) }
         }
     }
 
     private func requireCell(_ name: String, at pointer: JSONPointer, _ reader: inout DescriptionReader) {
-        if !cells.contains(name) { reader.fault(pointer, "the cell \"\(name)\" is not declared; add it to `cells`") }
+        if cells[name] == nil { reader.fault(pointer, "the cell \"\(name)\" is not declared; add it to `cells`") }
     }
 
     private mutating func readDisplay(_ value: JSONValue?, _ reader: inout DescriptionReader) -> SectionDisplay {
@@ -173,11 +179,9 @@ extension DescriptionCompiler {
         "assumingModelType", "header", "headers", "footer", "footers", "dimensions", "editing", "insert", "moving", "updates",
         "prefetch", "onDelete", "onInsert", "onTap", "onEvent", "onPrefetch",
     ]
-    private static let laterMembers = ["modelsFrom", "numberOfCells", "shown", "prefetch", "onTap", "onEvent", "onPrefetch"]
 
     private mutating func binding(_ value: JSONValue, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Binding? {
         guard let object = reader.object(value, at: pointer, members: Self.members, what: "a binding") else { return nil }
-        for member in Self.laterMembers where object[member] != nil { reader.notSupported(member, at: pointer) }
         guard let scope = scope(object["on"], at: pointer, &reader) else { return nil }
         var binding = Binding(scope: scope)
         binding.pointer = pointer
@@ -193,6 +197,9 @@ extension DescriptionCompiler {
         bindMoving(object["moving"], &binding, &reader)
         if let steps = object["onDelete"] { binding.onDelete = reader.handler(steps, at: pointer.appending("onDelete")) }
         if let steps = object["onInsert"] { binding.onInsert = reader.handler(steps, at: pointer.appending("onInsert")) }
+        if let steps = object["onTap"] { binding.onTap = reader.handler(steps, at: pointer.appending("onTap")) }
+        bindEvents(object["onEvent"], &binding, &reader)
+        bindPrefetch(object, &binding, &reader)
         switch object["updates"] {
         case nil: break
         case .string("byReloading")?: binding.updatesManually = false
@@ -200,7 +207,7 @@ extension DescriptionCompiler {
         default: reader.fault(pointer.appending("updates"), "`updates` must be \"byReloading\" or \"manually\"")
         }
         if scope == .anySection {
-            for member in ["cell", "cellProvider", "models", "viewModels", "header", "headers", "footer", "footers", "editing", "moving"] where object[member] != nil {
+            for member in ["cell", "cellProvider", "models", "viewModels", "modelsFrom", "numberOfCells", "shown", "header", "headers", "footer", "footers", "editing", "moving"] where object[member] != nil {
                 reader.fault(pointer.appending(member), "a binding of \"anySection\" binds no cells, headers, footers, editing or moving")
             }
         }
@@ -282,7 +289,72 @@ extension DescriptionCompiler {
         if let viewModel = object["viewModel"], let template = reader.template(viewModel, at: pointer.appending("viewModel")) {
             cells.viewModel = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
         }
+        if let source = object["modelsFrom"], let template = reader.template(source, at: pointer.appending("modelsFrom")) {
+            cells.source = .derived(Computed(rendering: template) { $1.context(forTitleOf: $0, reading: $2) })
+        }
+        if let number = object["numberOfCells"] { cells.source = numberOfCells(number, at: pointer.appending("numberOfCells"), &reader) }
+        if object["shown"] != nil, let expression = reader.expression(object["shown"], at: pointer.appending("shown"), what: "`shown`") {
+            if cells.source.isStored {
+                let reads = Reads(names: expression.freeNames)
+                cells.source = .shown(Computed(reads: reads) { input, evaluation in
+                    JSONText(.bool(try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy))
+                })
+            } else {
+                reader.fault(pointer.appending("shown"), "`shown` hides stored rows; derived ones are left out by what they derive from")
+            }
+        }
+        if !cells.source.isStored {
+            for member in ["editing", "moving", "insert"] where object[member] != nil {
+                reader.fault(pointer.appending(member), "derived rows cannot be edited or moved; change what they derive from in a handler")
+            }
+        }
         binding.cells = cells
+    }
+
+    private func numberOfCells(_ value: JSONValue, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> RowSource {
+        if case .string = value {
+            guard let expression = reader.expression(value, at: pointer, what: "`numberOfCells`") else { return .stored }
+            let reads = Reads(names: expression.freeNames)
+            return .counted(Computed(reads: reads) { input, evaluation in
+                JSONText(try expression.evaluated(evaluation.context(forTitleOf: input, reading: reads)))
+            })
+        }
+        guard let count = value.intValue, count >= 0 else {
+            reader.fault(pointer, "`numberOfCells` must be an integer from 0, or an expression over the state that gives one")
+            return .stored
+        }
+        return .counted(Computed(constant: .number(count)))
+    }
+
+    private func bindEvents(_ value: JSONValue?, _ binding: inout Binding, _ reader: inout DescriptionReader) {
+        let root = binding.pointer.appending("onEvent")
+        for (cell, events) in reader.map(value, at: root, what: "`onEvent`") {
+            let pointer = root.appending(cell)
+            requireCell(cell, at: pointer, &reader)
+            for (event, steps) in reader.map(events, at: pointer, what: "the events of a cell") {
+                let place = pointer.appending(event)
+                if let declaration = cells[cell], declaration.events[event] == nil {
+                    let declared = declaration.events.keys.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+                    reader.fault(place, "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")")
+                }
+                binding.onEvent[cell, default: [:]][event] = reader.handler(steps, at: place)
+            }
+        }
+    }
+
+    private func bindPrefetch(_ object: JSONObject, _ binding: inout Binding, _ reader: inout DescriptionReader) {
+        let pointer = binding.pointer
+        if let steps = object["onPrefetch"] { binding.onPrefetch = reader.handler(steps, at: pointer.appending("onPrefetch")) }
+        guard let value = object["prefetch"] else {
+            if object["onPrefetch"] != nil { reader.fault(pointer.appending("onPrefetch"), "`onPrefetch` needs `prefetch`: {\"cellsFromEnd\": n}") }
+            return
+        }
+        let place = pointer.appending("prefetch")
+        guard let prefetch = reader.object(value, at: place, members: ["cellsFromEnd"], what: "`prefetch`") else { return }
+        guard let distance = prefetch["cellsFromEnd"]?.intValue, distance >= 0 else {
+            return reader.fault(prefetch["cellsFromEnd"] == nil ? place : place.appending("cellsFromEnd"), "`cellsFromEnd` must be an integer from 0")
+        }
+        binding.prefetchDistance = distance
     }
 
     /// A section's cells can be bound once.

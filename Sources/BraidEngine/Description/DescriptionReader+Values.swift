@@ -1,7 +1,10 @@
 // The values that a description's members share: titles, dimensions, handlers.
 extension DescriptionReader {
-    mutating func notSupported(_ member: String, at pointer: JSONPointer) {
-        fault(pointer.appending(member), "`\(member)` is not supported by this version")
+    /// A JSON Type Definition (RFC 8927).
+    mutating func schema(_ value: JSONValue, at pointer: JSONPointer) -> Schema? {
+        let (schema, faults) = Schema.compile(value)
+        for found in faults { fault(pointer.appending(found.pointer), found.message) }
+        return schema
     }
 
     /// A title: a template that gives a string or null, or `{"view": name, "viewModel": template}`.

@@ -58,7 +58,8 @@ struct StepRunner {
         context["section"] = .string(call.section.text)
         context["row"] = .number(JSONNumber(call.row))
         context["count"] = .number(JSONNumber(editor.table[call.section]?.rows.count ?? 0))
-        context["reason"] = call.reason.json
+        if let reason = call.reason { context["reason"] = reason.json }
+        if let event = call.event { context["event"] = event.value() }
         return context
     }
 
@@ -67,7 +68,7 @@ struct StepRunner {
         guard let key = call.key else { return nil }
         // It stands in the handler's section, or in the one it was moved to.
         var places = [(call.section, call.row)]
-        if case .movedTo(let section, let row) = call.reason { places.append((section, row)) }
+        if case .movedTo(let section, let row)? = call.reason { places.append((section, row)) }
         for (section, hint) in places {
             guard let stored = editor.table[section] else { continue }
             if hint < stored.rows.count, stored.rows[hint].key == key { return (section, hint, stored.rows[hint].model) }

@@ -43,6 +43,8 @@ private struct CommandInProgress {
     /// The table and the snapshot after the last command of the transaction.
     var shownTable: TableModel
     var shown: Snapshot
+    /// A revision is made even if nothing changed.
+    var isRevision = false
 
     init(binder: Binder, table: TableModel, shown: Snapshot, now: String) {
         self.binder = binder
@@ -68,6 +70,9 @@ private struct CommandInProgress {
         case .setFooters(let titles): for (section, title) in titles { try editor.setFooter(title, of: known(section)) }
         case .setDisplayedSections(let ids): ignored = try setDisplayedSections(ids)
         case .patchState(let patch): editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))
+        case .tap(let row): try tap(row)
+        case .event(let row, let event, let parameters): try emit(row, event, parameters)
+        case .displayedRows(let rows): try noteDisplayed(rows)
         case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
         }
         try show()
@@ -89,77 +94,86 @@ private struct CommandInProgress {
 
     func outcome(ignored: String?) throws -> Outcome {
         let change = editor.change
-        if change.isEmpty {
+        if change.isEmpty, !isRevision {
             let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
             return Outcome(
                 kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before, change: change, update: update)
         }
+        var after = shown
+        after.revision = before.revision + 1
         return Outcome(
-            kind: .applied, table: editor.table, snapshot: shown, change: change,
-            update: try BatchUpdate(from: before, to: shown, touched: editor.allTouched))
+            kind: .applied, table: editor.table, snapshot: after, change: change,
+            update: try BatchUpdate(from: before, to: after, touched: editor.allTouched))
     }
 }
 
 // Editing and moving.
 extension CommandInProgress {
     private mutating func delete(_ reference: RowReference) throws {
-        let (section, row) = try resolve(reference)
-        let binding = try binder.requiredBinding(of: section.id)
-        try require(.delete, binding, section, row)
-        let count = section.rows.count
-        let removed = try editor.remove(at: row, in: section.id)
-        try call(binding.onDelete, HandlerCall(section: section.id, row: row, model: removed.model, reason: .editing))
-        try checkCount(of: section.id, is: count - 1, after: "onDelete")
+        let place = try resolve(reference)
+        let binding = try binder.requiredBinding(of: place.section.id)
+        let (stored, index) = try requireEditing(.delete, binding, place)
+        let removed = try editor.remove(at: index, in: stored.id)
+        try call(binding.onDelete, HandlerCall(section: stored.id, row: index, model: removed.model, reason: .editing))
+        try checkCount(of: stored.id, is: stored.rows.count - 1, after: "onDelete")
     }
 
     private mutating func insert(_ reference: RowReference, _ given: JSONText?) throws {
-        let (section, row) = try resolve(reference, orEnd: true)
-        let binding = try binder.requiredBinding(of: section.id)
-        try require(.insert, binding, section, row)
-        let template = try binding.insertTemplate?(section.id, evaluation)
+        let place = try resolve(reference, orEnd: true)
+        let binding = try binder.requiredBinding(of: place.section.id)
+        let (stored, index) = try requireEditing(.insert, binding, place)
+        let template = try binding.insertTemplate?(stored.id, evaluation)
         let model: JSONText
         switch (template, given) {
         case (let template?, let given?): model = JSONText(template.value().merging(patch: given.value()))
         case (let only?, nil), (nil, let only?): model = only
         case (nil, nil):
-            throw Refusal(.modelRequired, "An insert into the section \"\(section.id)\" needs a `model`: its binding has no `insert.template`.")
+            throw Refusal(.modelRequired, "An insert into the section \"\(stored.id)\" needs a `model`: its binding has no `insert.template`.")
         }
-        let identified = try binder.identified(model, in: section.id)
-        let count = section.rows.count
+        let identified = try binder.identified(model, in: stored.id)
         let key = editor.table.nextKey
-        try editor.insert(identified.model, id: identified.id, in: section.id, at: row)
-        try call(binding.onInsert, HandlerCall(section: section.id, row: row, model: model, reason: .editing, key: key, id: identified.id))
-        try checkCount(of: section.id, is: count + 1, after: "onInsert")
+        try editor.insert(identified.model, id: identified.id, in: stored.id, at: index)
+        try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: model, reason: .editing, key: key, id: identified.id))
+        try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
     }
 
     private mutating func move(_ reference: RowReference, _ target: SectionReference, _ targetRow: Int) throws {
-        let (source, row) = try resolve(reference)
+        let place = try resolve(reference), source = place.section
         let destination = try shown.section(target)
         let from = try binder.requiredBinding(of: source.id), to = try binder.requiredBinding(of: destination.id)
-        try requireMove(from, source, row, to: destination)
+        let index = try requireMove(from, place, to: destination, bound: to)
         let isWithin = source.id == destination.id
-        guard targetRow <= destination.rows.count - (isWithin ? 1 : 0) else {
-            throw Refusal(.rowNotFound, "A row cannot be moved to row \(targetRow) of the section \"\(destination.id)\": it may go to 0...\(destination.rows.count - (isWithin ? 1 : 0)), counted after it has been taken out.")
+        let last = destination.rows.count - (isWithin ? 1 : 0)
+        guard targetRow <= last else {
+            throw Refusal(.rowNotFound, "A row cannot be moved to row \(targetRow) of the section \"\(destination.id)\": it may go to 0...\(last), counted after it has been taken out.")
         }
         guard from.modelType.name == to.modelType.name else {
             throw Refusal(.modelTypeMismatch, "Rows of \"\(source.id)\" are of the model type \(from.modelType.nameForMessages), those of \"\(destination.id)\" of \(to.modelType.nameForMessages): they cannot be moved into each other.")
         }
-        if isWithin, row == targetRow { return }
+        if isWithin, place.row == targetRow { return }
 
-        let sourceCount = source.rows.count, destinationCount = destination.rows.count
-        guard let moved = editor.table[source.id]?.rows[row] else { throw Refusal.noRow(row, in: source.id, of: sourceCount) }
-        _ = try editor.move(at: row, in: source.id, to: (destination.id, targetRow))
+        // In the stored rows, some of which may not be shown: behind all of them, or where the row stands that the
+        // moved one is to stand before.
+        guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else { throw Refusal.noSection(destination.id) }
+        var targetIndex = before.rows.count - (isWithin ? 1 : 0)
+        if targetRow < last {
+            let follower = isWithin && targetRow >= place.row ? targetRow + 1 : targetRow
+            targetIndex = storedIndex(of: follower, in: destination, to) ?? targetIndex
+            if isWithin, targetIndex > index { targetIndex -= 1 }
+        }
+        let sourceCount = editor.table[source.id]?.rows.count ?? 0
+        _ = try editor.move(at: index, in: source.id, to: (destination.id, targetIndex))
         try call(from.onDelete, HandlerCall(
-            section: source.id, row: row, model: moved.model,
-            reason: .movedTo(section: destination.id, row: targetRow), key: moved.key, id: moved.id))
+            section: source.id, row: index, model: moved.model,
+            reason: .movedTo(section: destination.id, row: targetIndex), key: moved.key, id: moved.id))
         try call(to.onInsert, HandlerCall(
-            section: destination.id, row: targetRow, model: moved.model,
-            reason: .movedFrom(section: source.id, row: row), key: moved.key, id: moved.id))
+            section: destination.id, row: targetIndex, model: moved.model,
+            reason: .movedFrom(section: source.id, row: index), key: moved.key, id: moved.id))
         if isWithin {
             try checkCount(of: source.id, is: sourceCount, after: "onDelete and onInsert")
         } else {
             try checkCount(of: source.id, is: sourceCount - 1, after: "onDelete")
-            try checkCount(of: destination.id, is: destinationCount + 1, after: "onInsert")
+            try checkCount(of: destination.id, is: before.rows.count + 1, after: "onInsert")
         }
     }
 
@@ -176,28 +190,37 @@ extension CommandInProgress {
         }
     }
 
-    private func require(_ style: EditingStyle, _ binding: SectionBinding, _ section: Section, _ row: Int) throws {
+    /// The stored section and the index in it at which the edit is to be made.
+    private func requireEditing(_ style: EditingStyle, _ binding: SectionBinding, _ place: Place) throws -> (stored: StoredSection, index: Int) {
+        guard binding.cells.source.isStored, let stored = editor.table[place.section.id] else {
+            throw Refusal(.editingNotAllowed, "The rows of the section \"\(place.section.id)\" are derived: they cannot be edited, only what they derive from.")
+        }
+        let index = storedIndex(of: place.row, in: place.section, binding) ?? stored.rows.count
         let allowed: EditingStyle
-        if let stored = editor.table[section.id], row < stored.rows.count {
-            let input = RowInput(section: section.id, row: row, count: stored.rows.count, model: stored.rows[row].model)
+        if index < stored.rows.count {
+            let input = RowInput(section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
             allowed = try binding.editingStyle(for: input, evaluation)
         } else {
             // At the section's end there is no row that a template could be asked about.
             allowed = binding.editing?.constant?.stringValue.flatMap(EditingStyle.init) ?? .none
         }
         guard allowed == style else {
-            throw Refusal(.editingNotAllowed, "Row \(row) of the section \"\(section.id)\" does not allow \(style.rawValue); its editing style is \(allowed.rawValue).")
+            throw Refusal(.editingNotAllowed, "Row \(place.row) of the section \"\(stored.id)\" does not allow \(style.rawValue); its editing style is \(allowed.rawValue).")
         }
+        return (stored, index)
     }
 
-    private func requireMove(_ binding: SectionBinding, _ source: Section, _ row: Int, to destination: Section) throws {
-        let evaluation = evaluation
-        guard let policy = binding.moving, let stored = editor.table[source.id], row < stored.rows.count else {
+    /// The index of the row among its section's stored rows.
+    private func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding) throws -> Int {
+        let source = place.section, evaluation = evaluation
+        guard let policy = binding.moving, binding.allowsMoving, let stored = editor.table[source.id],
+            let index = storedIndex(of: place.row, in: source, binding)
+        else {
             throw Refusal(.moveNotAllowed, "Rows of the section \"\(source.id)\" cannot be moved.")
         }
-        let input = RowInput(section: source.id, row: row, count: stored.rows.count, model: stored.rows[row].model)
+        let input = RowInput(section: source.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
         guard try binding.isMovable(input, evaluation) else {
-            throw Refusal(.moveNotAllowed, "Row \(row) of the section \"\(source.id)\" cannot be moved.")
+            throw Refusal(.moveNotAllowed, "Row \(place.row) of the section \"\(source.id)\" cannot be moved.")
         }
         let isAllowed: Bool
         switch policy {
@@ -205,37 +228,118 @@ extension CommandInProgress {
         case .sections(let ids): isAllowed = ids.contains(destination.id)
         case .passing(let passes):
             guard let target = editor.table[destination.id] else { throw Refusal.noSection(destination.id) }
-            isAllowed = try passes(try binder.titles(of: target, evaluation), evaluation)
+            isAllowed = try passes(try binder.titles(of: target, rowCount: destination.rows.count, evaluation), evaluation)
         }
-        guard isAllowed else {
+        guard isAllowed, target.cells.source.isStored else {
             throw Refusal(.moveNotAllowed, "Rows of the section \"\(source.id)\" cannot be moved to the section \"\(destination.id)\".")
         }
+        return index
+    }
+}
+
+// Taps, cell events, prefetching.
+extension CommandInProgress {
+    private mutating func tap(_ reference: RowReference) throws {
+        let place = try resolve(reference)
+        let binding = try binder.requiredBinding(of: place.section.id)
+        let call = handlerCall(for: place, binding)
+        for handler in binding.onTap { try self.call(handler, call) }
+    }
+
+    /// A cell event is a revision even if no row changes: a controller must not miss it.
+    private mutating func emit(_ reference: RowReference, _ event: String, _ parameters: JSONText) throws {
+        let place = try resolve(reference)
+        let binding = try binder.requiredBinding(of: place.section.id)
+        let cell = place.section.rows[place.row].json["cell"]?.stringValue ?? ""
+        try binder.checkEvent(event, of: cell, parameters)
+        isRevision = true
+        guard let handler = binding.handler(of: event, from: cell) else { return }
+        var call = handlerCall(for: place, binding)
+        call.event = parameters
+        try self.call(handler, call)
+    }
+
+    /// Rows that a client has on its screen: near a section's end they make `onPrefetch` run, once for each growth.
+    private mutating func noteDisplayed(_ references: [RowReference]) throws {
+        var nearest: [(place: Place, binding: SectionBinding)] = []
+        for reference in references {
+            let place = try resolve(reference)
+            let binding = try binder.requiredBinding(of: place.section.id)
+            guard let distance = binding.prefetchDistance, place.section.rows.count - 1 - place.row <= distance else { continue }
+            if !nearest.contains(where: { $0.place.section.id == place.section.id }) { nearest.append((place, binding)) }
+        }
+        for (place, binding) in nearest {
+            let count = place.section.rows.count
+            if let before = editor.table[place.section.id]?.facts.prefetched, count <= before { continue }
+            try editor.setPrefetched(count, of: place.section.id)
+            try call(binding.onPrefetch, handlerCall(for: place, binding))
+        }
+    }
+
+    private func handlerCall(for place: Place, _ binding: SectionBinding) -> HandlerCall {
+        let row = place.section.rows[place.row]
+        guard let index = storedIndex(of: place.row, in: place.section, binding), let stored = editor.table[place.section.id]?.rows[index] else {
+            return HandlerCall(section: place.section.id, row: place.row, model: row.model ?? row.json["viewModel"] ?? .null)
+        }
+        return HandlerCall(section: place.section.id, row: index, model: stored.model, key: stored.key, id: stored.id)
     }
 }
 
 // References.
 extension CommandInProgress {
+    /// A displayed row. `row` counts among the displayed rows.
+    private struct Place {
+        var section: Section
+        var row: Int
+    }
+
     /// The displayed row that is meant. `orEnd`: the place behind a section's last row will do.
-    private func resolve(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> (section: Section, row: Int) {
+    private func resolve(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> Place {
         switch reference {
         case .at(let section, let row):
             let section = try shown.section(section)
             guard row < section.rows.count || (orEnd && row == section.rows.count) else {
                 throw .noRow(row, in: section.id, of: section.rows.count)
             }
-            return (section, row)
+            return Place(section: section, row: row)
         case .id(let id, let section):
             let candidates = try section.map { section throws(Refusal) in [try shown.section(section)] } ?? shown.sections
-            var found: (section: Section, row: Int)?
+            var found: Place?
             for section in candidates {
-                guard let row = editor.table[section.id]?.index(of: id) else { continue }
+                guard let row = displayedIndex(of: id, in: section) else { continue }
                 if let found {
                     throw Refusal(.ambiguousRow, "The sections \"\(found.section.id)\" and \"\(section.id)\" both have a row with the id \"\(id)\": name the section as well.")
                 }
-                found = (section, row)
+                found = Place(section: section, row: row)
             }
             guard let found else { throw Refusal(.rowNotFound, "No displayed row has the id \"\(id)\".") }
             return found
+        }
+    }
+
+    /// O(log rows) where every stored row is shown, else O(rows).
+    private func displayedIndex(of id: RowID, in section: Section) -> Int? {
+        if case .stored? = binder.binding(of: section.id)?.cells.source { return editor.table[section.id]?.index(of: id) }
+        return section.rows.firstIndex { $0.id == id }
+    }
+
+    /// Where a displayed row stands among the stored rows; nil behind the last one, and for derived rows.
+    private func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) -> Int? {
+        guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
+        switch binding.cells.source {
+        case .stored: return row
+        case .derived, .counted: return nil
+        case .shown(let shown):
+            if let id = section.rows[row].id { return stored.index(of: id) }
+            // Without identity, by counting those that are shown.
+            var left = row
+            for (index, candidate) in stored.rows.enumerated() {
+                let input = RowInput(section: section.id, row: index, count: stored.rows.count, model: candidate.model)
+                guard (try? shown.value(for: input, evaluation)?.boolValue) == true else { continue }
+                if left == 0 { return index }
+                left -= 1
+            }
+            return nil
         }
     }
 }

@@ -25,6 +25,11 @@ public indirect enum Command: Sendable {
     case setDisplayedSections([SectionID])
     /// RFC 7396.
     case patchState(JSONText)
+    case tap(RowReference)
+    /// A custom cell event: its name and its parameters.
+    case event(RowReference, name: String, parameters: JSONText)
+    /// Rows that a client has on its screen.
+    case displayedRows([RowReference])
     /// One after the other, as one revision with one update.
     case transaction([Command])
 }
@@ -35,13 +40,13 @@ extension Command {
     /// The command that a resource's body asks for. Throws `badRequest` with the pointer of what is wrong.
     ///
     /// `resource` is the last segment of the path: `edits`, `moves`, `models`, `headers`, `footers`,
-    /// `displayed-sections`, `state`, `transactions`.
+    /// `displayed-sections`, `state`, `taps`, `events`, `displayed-rows`, `transactions`.
     public init(resource: String, body: JSONText, partial: Bool = false) throws(Refusal) {
         try self.init(resource: resource, body: body, partial: partial, at: .root)
     }
 
     /// Names of the resources that take commands.
-    public static let resources = ["edits", "moves", "models", "headers", "footers", "displayed-sections", "state", "transactions"]
+    public static let resources = ["edits", "moves", "models", "headers", "footers", "displayed-sections", "state", "taps", "events", "displayed-rows", "transactions"]
 
     private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {
         switch resource {
@@ -83,6 +88,22 @@ extension Command {
         case "state":
             guard body.kind == .object else { throw Refusal.bad(pointer, "a merge patch on the state must be an object") }
             self = .patchState(body)
+        case "taps":
+            let object = try BodyReader(body, at: pointer, members: ["at"])
+            self = .tap(try RowReference(try object.required("at"), at: pointer.appending("at")))
+        case "events":
+            let object = try BodyReader(body, at: pointer, members: ["at", "event"])
+            let at = try RowReference(try object.required("at"), at: pointer.appending("at"))
+            guard let event = try object.required("event").members(), event.count == 1 else {
+                throw object.fault("event", "must be an object with one member: the event's name, with its parameters")
+            }
+            self = .event(at, name: event[0].name, parameters: event[0].value)
+        case "displayed-rows":
+            let object = try BodyReader(body, at: pointer, members: ["rows"])
+            guard let elements = try object.required("rows").elements() else { throw object.fault("rows", "must be an array of row references") }
+            var rows: [RowReference] = []
+            for (index, element) in elements.enumerated() { rows.append(try RowReference(element, at: pointer.appending("rows").appending(index))) }
+            self = .displayedRows(rows)
         case "transactions":
             let object = try BodyReader(body, at: pointer, members: ["commands"])
             guard let elements = try object.required("commands").elements() else {

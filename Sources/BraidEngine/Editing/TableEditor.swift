@@ -208,6 +208,8 @@ extension TableEditor {
             }
             result.append(row)
         }
+        // A section that is filled anew and has grown smaller can grow again.
+        if let prefetched = table.sections[position].facts.prefetched, result.count < prefetched { try setPrefetched(nil, of: section) }
         table.sections[position] = try StoredSection(facts: table.sections[position].facts, rows: Array(result))
         note(section) { $0.wholeSection(section) }
     }
@@ -271,6 +273,13 @@ extension TableEditor {
         table.sections[position].facts.footer = title
         changedFacts.insert(id)
         step.sections.insert(id)
+    }
+
+    mutating func setPrefetched(_ count: Int?, of id: SectionID) throws(Refusal) {
+        let position = try position(of: id)
+        guard table.sections[position].facts.prefetched != count else { return }
+        table.sections[position].facts.prefetched = count
+        changedFacts.insert(id)
     }
 
     mutating func setDisplayedSections(_ ids: [SectionID]) {

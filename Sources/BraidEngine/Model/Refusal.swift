@@ -9,6 +9,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case duplicateRowID = "duplicate-row-id"
         case editingNotAllowed = "editing-not-allowed"
         case handlerContract = "handler-contract"
+        case eventUndeclared = "event-undeclared"
+        case eventInvalid = "event-invalid"
         case modelInvalid = "model-invalid"
         case modelRequired = "model-required"
         case modelTypeMismatch = "model-type-mismatch"

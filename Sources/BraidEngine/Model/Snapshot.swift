@@ -31,6 +31,8 @@ public struct Snapshot: Sendable {
     public var state: JSONText
     /// What stands in the place of the rows while there are none; nil while there are, or when none is described.
     public var empty: JSONText?
+    /// Rows of sections that are not displayed, but whose rows had to be made to know that.
+    var offstage: [SectionID: ChunkedList<Row>] = [:]
 
     public init(revision: Int = 0, sections: [Section] = [], state: JSONText = .emptyObject, empty: JSONText? = nil) {
         self.revision = revision

@@ -26,13 +26,18 @@ public struct StoredSectionFacts: Sendable, Equatable {
     /// The title or view that was set in place of the description's; nil: none was set. JSON null: set to none.
     public var header: JSONText?
     public var footer: JSONText?
+    /// How many rows there were when `onPrefetch` was last called; nil: not since the section was filled.
+    public var prefetched: Int?
 
-    public init(number: Int, id: SectionID, ordinal: Int, header: JSONText? = nil, footer: JSONText? = nil) {
+    public init(
+        number: Int, id: SectionID, ordinal: Int, header: JSONText? = nil, footer: JSONText? = nil, prefetched: Int? = nil
+    ) {
         self.number = number
         self.id = id
         self.ordinal = ordinal
         self.header = header
         self.footer = footer
+        self.prefetched = prefetched
     }
 }
 

@@ -12,6 +12,8 @@ enum Problem: String, CaseIterable, Sendable {
     case duplicateRowID = "duplicate-row-id"
     case editingNotAllowed = "editing-not-allowed"
     case etagMismatch = "etag-mismatch"
+    case eventInvalid = "event-invalid"
+    case eventUndeclared = "event-undeclared"
     case expectationFailed = "expectation-failed"
     case forbidden
     case handlerContract = "handler-contract"
@@ -58,6 +60,8 @@ enum Problem: String, CaseIterable, Sendable {
         case .duplicateRowID: (422, "Duplicate row id", "The ids of a section's models must be unique.")
         case .editingNotAllowed: (403, "Editing not allowed", "The table's description does not allow this edit of this row; see the row's `editing` in the snapshot.")
         case .etagMismatch: (412, "The session has moved on", "The session is at another revision than the one in If-Match.")
+        case .eventInvalid: (422, "Invalid event", "The event's parameters are not what its cell declares; `errors` points at what is wrong.")
+        case .eventUndeclared: (422, "Event not declared", "The row's cell declares no event of this name; see `cells` in the table description.")
         case .expectationFailed: (417, "Expectation failed", "The only expectation known is 100-continue.")
         case .forbidden: (403, "Forbidden", "The token's role does not allow this.")
         case .handlerContract: (409, "A handler broke its contract", "After its handlers ran, a command must have changed the section's row count by exactly one. The command was undone.")
@@ -113,6 +117,8 @@ struct ProblemError: Error, Sendable {
         case .descriptionInvalid: .descriptionInvalid
         case .duplicateRowID: .duplicateRowID
         case .editingNotAllowed: .editingNotAllowed
+        case .eventInvalid: .eventInvalid
+        case .eventUndeclared: .eventUndeclared
         case .handlerContract: .handlerContract
         case .modelInvalid: .modelInvalid
         case .modelRequired: .modelRequired

@@ -20,6 +20,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
     return [
         route("POST", "edits"), route("POST", "moves"), route("PUT", "models", query: ["partial"]), route("PUT", "headers"),
         route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"), route("POST", "transactions"),
+        route("POST", "taps"), route("POST", "events"), route("POST", "displayed-rows"),
     ]
 }
 

@@ -2,18 +2,15 @@ import BraidEngine
 import BraidStore
 
 /// What needs no session.
-func statelessRoutes() -> [Route] {
+func statelessRoutes(source: Source) -> [Route] {
     [
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
             let body = try context.json()
             let form = try CommandForm(context)
             return .later {
-                guard let members = body.members() else { throw Refusal(.badRequest, "The body must be an object: {\"from\": snapshot, \"to\": snapshot}.") }
-                for (name, _) in members where name != "from" && name != "to" {
-                    throw Refusal(.badRequest, "The body has `from` and `to`, not `\(name)`.", faults: [.init(pointer: JSONPointer.root.appending(name), detail: "there is no such member")])
-                }
+                let object = try body.object(of: ["from", "to"])
                 func snapshot(_ name: String) throws -> Snapshot {
-                    guard let text = body[name] else {
+                    guard let text = object[name] else {
                         throw Refusal(.badRequest, "The body's member `\(name)`, a snapshot, is missing.", faults: [.init(pointer: .root, detail: "`\(name)` is missing")])
                     }
                     return try Snapshot(json: text, at: JSONPointer.root.appending(name))
@@ -24,7 +21,53 @@ func statelessRoutes() -> [Route] {
                     body: .bytes((form.isSequential ? update.sequentialJSON : update.json).bytes))
             }
         },
+        Route("POST", "/v1/render", takesBody: true) { context in
+            let body = try context.json()
+            let now = timestamp(source.now())
+            return .later {
+                let object = try body.object(of: ["template", "context"])
+                guard let source = object["template"] else {
+                    throw Refusal(.badRequest, "The body's member `template` is missing.", faults: [.init(pointer: .root, detail: "`template` is missing")])
+                }
+                guard case .object(let names) = object["context"]?.value() ?? .object(JSONObject()) else {
+                    throw Refusal(.badRequest, "The body's member `context` must be an object.", faults: [.init(pointer: JSONPointer.root.appending("context"), detail: "must be an object")])
+                }
+                do throws(TemplateError) {
+                    let template = try Template(source.value())
+                    var budget = TemplateBudget()
+                    let result = try template.render(TemplateContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
+                    return .json { writer in
+                        writer.beginObject()
+                        // An absent value leaves no result.
+                        if let result {
+                            writer.name("result")
+                            writer.value(result)
+                        }
+                        writer.endObject()
+                    }
+                } catch {
+                    let pointer = error.pointer.reduce(JSONPointer.root.appending("template")) { $0.appending($1) }
+                    throw ProblemError(.templateFailed, "The template failed: \(error.message).", faults: [.init(pointer: pointer, detail: error.message)])
+                }
+            }
+        },
     ]
+}
+
+extension JSONText {
+    /// A body's members; others than these are refused.
+    func object(of names: [String]) throws -> [String: JSONText] {
+        let known = names.map { "`\($0)`" }.joined(separator: ", ")
+        guard let members = members() else { throw Refusal(.badRequest, "The body must be an object of \(known).") }
+        var object: [String: JSONText] = [:]
+        for (name, value) in members {
+            guard names.contains(name) else {
+                throw Refusal(.badRequest, "The body has \(known), not `\(name)`.", faults: [.init(pointer: JSONPointer.root.appending(name), detail: "there is no such member")])
+            }
+            object[name] = value
+        }
+        return object
+    }
 }
 
 /// Liveness, readiness, and the explanations of problems.

@@ -85,8 +85,8 @@ extension Database {
 
     private func write(_ section: StoredSectionFacts, of session: Int) throws {
         try run(
-            "INSERT OR REPLACE INTO section (key, ordinal, id, header, footer) VALUES (?, ?, ?, ?, ?)",
-            Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer)
+            "INSERT OR REPLACE INTO section (key, ordinal, id, header, footer, prefetched) VALUES (?, ?, ?, ?, ?, ?)",
+            Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer, section.prefetched)
     }
 
     /// Removes the oldest records, up to a revision and a few at a time: enough to hold the limit, and to come down

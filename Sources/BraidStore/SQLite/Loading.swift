@@ -29,12 +29,12 @@ extension Database {
         let keys = Key.all(of: session)
         var facts: [StoredSectionFacts] = []
         try query(
-            "SELECT key, id, ordinal, header, footer FROM section WHERE key BETWEEN ? AND ? ORDER BY ordinal",
+            "SELECT key, id, ordinal, header, footer, prefetched FROM section WHERE key BETWEEN ? AND ? ORDER BY ordinal",
             keys.lowerBound, keys.upperBound
         ) {
             facts.append(StoredSectionFacts(
                 number: Key.number(in: $0.int(0)), id: SectionID($0.text(1)), ordinal: $0.int(2),
-                header: try $0.optionalJSON(3), footer: try $0.optionalJSON(4)))
+                header: try $0.optionalJSON(3), footer: try $0.optionalJSON(4), prefetched: $0.optionalInt(5)))
         }
         // Read in the order of the keys, which is that of the pages, and sorted here: an index would be a second tree
         // to write, and a sort in SQL would carry the bodies along.

@@ -91,7 +91,8 @@ CREATE TABLE section (
     ordinal INTEGER NOT NULL,
     id TEXT NOT NULL,
     header TEXT, -- SQL null: none was set; JSON null: set to none
-    footer TEXT
+    footer TEXT,
+    prefetched INTEGER -- the section's rows when the description's onPrefetch was last called
 ) STRICT;
 
 -- key: session << 32 | the row's key. Sorted by (ordinal of the section, rank) when a session is loaded: an index on

@@ -117,6 +117,11 @@ enum RandomTable {
         let moving = [#""anySection""#, #"["a","b"]"#, #"{"passing":"section.rowCount < 3"}"#].randomElement(using: &random) ?? ""
         let editing = [#""delete""#, #""insert""#, #"{"$if":"model.v < 5","then":"delete","else":"insert"}"#].randomElement(using: &random) ?? ""
         let updates = ["byReloading", "manually"].randomElement(using: &random) ?? ""
+        let shown = ["", "", #""shown":"model.v != 2","#, #""shown":"state.mood != '1' || row != 0","#].randomElement(using: &random) ?? ""
+        let derived = isDynamic ? "" : [
+            "", #",{"on":{"section":"d"},"cell":"C","modelsFrom":{"$map":{"$eval":"models.a"},"each(m)":{"id":"d${m.id}","v":{"$eval":"m.v"}}}}"#,
+            #",{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.b)"}"#,
+        ].randomElement(using: &random) ?? ""
         let scope = isDynamic ? #""allSections""# : #"{"sections":["a","b","c"]}"#
         let header = isDynamic ? #""header":"${section}","# : #""headers":{"a":"A","b":{"$if":"count > 1","then":"many"}},"#
         var models: [String] = []
@@ -125,11 +130,11 @@ enum RandomTable {
             models.append("\"\(section)\":[\(ids.map { #"{"id":"\#(section)\#($0)","v":\#(Int.random(in: 0..<10, using: &random))}"# }.joined(separator: ","))]")
         }
         let text = """
-            {"table":"t","sections":\(isDynamic ? "\"dynamic\"" : #"["a","b","c"]"#),"cells":{"C":{}},"state":{"mood":"glad"},"empty":"nothing",
+            {"table":"t","sections":\(isDynamic ? "\"dynamic\"" : derived.isEmpty ? #"["a","b","c"]"# : #"["a","d","b","c"]"#),"cells":{"C":{}},"state":{"mood":"glad"},"empty":"nothing",
              "sectionDisplay":{"behavior":"\(behavior)"\(order)},
-             "bindings":[{"on":\(scope),"cell":"C",\(viewModel)\(header)\(handler)
+             "bindings":[{"on":\(scope),"cell":"C",\(viewModel)\(shown)\(header)\(handler)
                 "models":{\(models.joined(separator: ","))},"dimensions":{"cellHeight":44},"editing":\(editing),"updates":"\(updates)",
-                "insert":{"template":{"v":1}},"moving":{"to":\(moving),"movable":"model.v != 3"}}]}
+                "insert":{"template":{"v":1}},"moving":{"to":\(moving),"movable":"model.v != 3"}}\(derived)]}
             """
         return try JSONText(parsing: Array(text.utf8))
     }

@@ -1,0 +1,155 @@
+/// Makes the rows of one section; what is the same for all of them is worked out once.
+struct RowMaker {
+    private let binding: SectionBinding
+    private let section: SectionID
+    /// Of stored rows.
+    private let count: Int
+    private let evaluation: Evaluation
+    private let cells: [String: CellDeclaration]
+    /// The cell of every row, if it is the same for all, with what it declares.
+    private let constant: (name: String, declaration: CellDeclaration)?
+
+    init(binding: SectionBinding, section: SectionID, count: Int, cells: [String: CellDeclaration], evaluation: Evaluation) {
+        self.binding = binding
+        self.section = section
+        self.count = count
+        self.evaluation = evaluation
+        self.cells = cells
+        constant = binding.cells.cell.constant?.stringValue.flatMap { name in cells[name].map { (name, $0) } }
+    }
+
+    /// All rows, made anew.
+    func rows(of stored: StoredSection) throws -> ChunkedList<Row> {
+        var rows: [Row] = []
+        switch binding.cells.source {
+        case .stored:
+            rows.reserveCapacity(stored.rows.count)
+            for (index, row) in stored.rows.enumerated() { rows.append(try self.row(id: row.id, model: row.model, at: index, of: count)) }
+        case .shown(let shown):
+            for (index, row) in stored.rows.enumerated() {
+                let input = RowInput(section: section, row: index, count: count, model: row.model)
+                if try shown.value(for: input, evaluation)?.boolValue ?? false {
+                    rows.append(try self.row(id: row.id, model: row.model, at: index, of: count))
+                }
+            }
+        case .derived(let template):
+            let models = try models(from: template)
+            var seen: Set<RowID> = []
+            for (index, model) in models.enumerated() {
+                let id = try binding.modelType.identify(model)
+                if let id, !seen.insert(id).inserted {
+                    throw Refusal(.duplicateRowID, "`modelsFrom` gave two models with the id \"\(id)\" for the section \"\(section)\".")
+                }
+                rows.append(try row(id: id, model: model, at: index, of: models.count))
+            }
+        case .counted(let template):
+            let value = try template.value(for: input, evaluation)
+            guard let count = value?.intValue, (0...Self.mostCountedRows).contains(count) else {
+                throw Refusal(.templateFailed, "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows).")
+            }
+            for index in 0..<count { rows.append(try row(id: nil, model: .null, at: index, of: count)) }
+        }
+        return ChunkedList(rows)
+    }
+
+    /// A number is quickly written, and its rows are not.
+    private static let mostCountedRows = 100_000
+
+    /// The rows of a section that shows every stored model; `shown` is how they were before the edits in `touched`.
+    func rows(
+        of stored: StoredSection, after old: StoredSection, shown: ChunkedList<Row>, touched: TouchedRows
+    ) throws -> ChunkedList<Row> {
+        switch touched.rows(in: section) {
+        case .untouched: return shown
+        case .edits(let edits):
+            var rows = shown
+            for index in edits.removed.reversed() { rows.remove(at: index) }
+            for index in edits.inserted { rows.insert(try row(for: stored.rows[index], at: index), at: index) }
+            for index in edits.replaced { rows[index] = try row(for: stored.rows[index], at: index) }
+            return rows
+        case .whole:
+            // Rows whose model stayed are shown as they were.
+            var places: [Int: Int] = [:]
+            places.reserveCapacity(old.rows.count)
+            for (index, row) in old.rows.enumerated() { places[row.key] = index }
+            let oldRows = Array(old.rows), oldShown = Array(shown)
+            var rows: [Row] = []
+            rows.reserveCapacity(stored.rows.count)
+            for (index, row) in stored.rows.enumerated() {
+                if let place = places[row.key], oldRows[place].model == row.model {
+                    rows.append(oldShown[place])
+                } else {
+                    rows.append(try self.row(for: row, at: index))
+                }
+            }
+            return ChunkedList(rows)
+        }
+    }
+
+    private var input: SectionInput { SectionInput(id: section, rowCount: count, header: .null, footer: .null) }
+
+    /// An array for this section, or an object of arrays by section id.
+    private func models(from template: Computed<SectionInput>) throws -> [JSONText] {
+        let value = try template.value(for: input, evaluation) ?? .null
+        if let models = value.elements() { return models }
+        if value.kind == .object {
+            guard let models = value[section.text] else { return [] }
+            if let models = models.elements() { return models }
+        }
+        throw Refusal(.templateFailed, "`modelsFrom` of the section \"\(section)\" must give an array of models, or an object from section ids to arrays.")
+    }
+
+    private func row(for stored: StoredRow, at index: Int) throws -> Row {
+        try row(id: stored.id, model: stored.model, at: index, of: count)
+    }
+
+    private func row(id: RowID?, model: JSONText, at index: Int, of count: Int) throws -> Row {
+        let input = RowInput(section: section, row: index, count: count, model: model)
+        let cell = try constant ?? cell(for: input)
+        var viewModel = try binding.cells.viewModel?.value(for: input, evaluation)
+        var shownModel: JSONText? = model
+        if case .counted = binding.cells.source { shownModel = nil }
+        if !binding.cells.showsModel { (viewModel, shownModel) = (model, nil) }
+        if let schema = cell.declaration.viewModel, let mismatch = schema.mismatches(of: viewModel?.value() ?? .null, limit: 1).first {
+            throw Refusal(.templateFailed, "The view model of row \(index) of the section \"\(section)\" is not what its cell \"\(cell.name)\" declares: \(mismatch.instancePath): \(mismatch.detail)", faults: [mismatch.fault])
+        }
+        return Row(parts: RowParts(
+            id: id, cell: cell.name, model: shownModel, viewModel: viewModel,
+            editing: try binding.editingStyle(for: input, evaluation).nameWhenAllowed,
+            movable: try binding.isMovable(input, evaluation),
+            height: try binding.cellHeight?.value(for: input, evaluation),
+            estimatedHeight: try binding.estimatedCellHeight?.value(for: input, evaluation),
+            updatesManually: binding.updatesManually))
+    }
+}
+
+extension RowMaker {
+    private func cell(for input: RowInput) throws -> (name: String, declaration: CellDeclaration) {
+        let value = try binding.cells.cell.value(for: input, evaluation)
+        guard let name = value?.stringValue, let declaration = cells[name] else {
+            throw Refusal(.templateFailed, "The cell provider of the section \"\(section)\" gave \(value?.text ?? "nothing") for row \(input.row): it must give the name of a cell that is declared in `cells`.")
+        }
+        return (name, declaration)
+    }
+}
+
+extension EditingStyle {
+    /// As a row's member `editing` has it: absent for none.
+    var nameWhenAllowed: String? { self == .none ? nil : rawValue }
+}
+
+extension SectionBinding {
+    func editingStyle(for input: RowInput, _ evaluation: Evaluation) throws -> EditingStyle {
+        guard cells.source.isStored, let editing, let value = try editing.value(for: input, evaluation) else { return .none }
+        guard let name = value.stringValue, let style = EditingStyle(rawValue: name) else {
+            throw Refusal(.templateFailed, "`editing` of the section \"\(input.section)\" gave \(value.text) for row \(input.row): it must give \"delete\", \"insert\" or \"none\".")
+        }
+        return style
+    }
+
+    func isMovable(_ input: RowInput, _ evaluation: Evaluation) throws -> Bool {
+        guard allowsMoving else { return false }
+        guard let movable else { return true }
+        return try movable.value(for: input, evaluation)?.boolValue ?? false
+    }
+}

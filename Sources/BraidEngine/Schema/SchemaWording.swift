@@ -1,0 +1,33 @@
+/// Values and names as messages show them: short, however long they are.
+
+/// A value in a sentence: scalars themselves, the others by their kind.
+func shown(_ value: JSONValue) -> String {
+    switch value {
+    case .null: "null"
+    case .bool(let bool): "\(bool)"
+    case .number(let number): cut(number.lexeme)
+    case .string(let string): quoted(string)
+    case .array: "an array"
+    case .object: "an object"
+    }
+}
+
+/// A string with its quotes and escapes.
+func quoted(_ string: String) -> String { JSONText.string(cut(string)).text }
+
+/// Names behind the words that their number asks for: `are "a", "b" and 7 more`.
+func listed(_ names: [String], none: String, one: String, many: String) -> String {
+    guard !names.isEmpty else { return none }
+    let words = names.count == 1 ? one : many
+    let shown = names.prefix(names.count > 9 ? 8 : 9).map(quoted).joined(separator: ", ")
+    let rest = names.count > 9 ? " and \(names.count - 8) more" : ""
+    return words.isEmpty ? shown + rest : "\(words) \(shown)\(rest)"
+}
+
+private func cut(_ string: String) -> String {
+    let limit = 60
+    let scalars = string.unicodeScalars
+    guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex), end < scalars.endIndex
+    else { return string }
+    return String(scalars[..<end]) + "…"
+}

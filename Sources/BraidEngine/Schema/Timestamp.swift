@@ -1,0 +1,77 @@
+/// A date and time on the Internet (RFC 3339, section 5.6) as Atom has it: `T` and `Z` are capitals (RFC 4287, section
+/// 3.3, to which RFC 8927, section 3.3.3, refers).
+enum Timestamp {
+    /// Whether the text is one, down to the days of the month and to where leap seconds can be. Allocates nothing.
+    static func isValid(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { isValid(UnsafeRawBufferPointer($0)) }
+    }
+
+    private static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var reader = Reader(bytes: bytes)
+        guard let year = reader.number(4), reader.take("-"),
+            let month = reader.number(2), 1...12 ~= month, reader.take("-"),
+            let day = reader.number(2), day >= 1, day <= lastDay(ofMonth: month, year: year), reader.take("T"),
+            let hour = reader.number(2), hour <= 23, reader.take(":"),
+            let minute = reader.number(2), minute <= 59, reader.take(":"),
+            let second = reader.number(2), second <= 60,
+            reader.takeFraction(), let offset = reader.offset(), reader.isAtEnd
+        else { return false }
+        guard second == 60 else { return true }
+        // A leap second is the last second of a month, in UTC (RFC 3339, section 5.7): 23:59 there is that minute of
+        // the same day here, or, east of Greenwich, the minute before the next day here began in UTC.
+        let minuteInUTC = hour * 60 + minute - offset
+        return minuteInUTC == 1439 && day == lastDay(ofMonth: month, year: year) || minuteInUTC == -1 && day == 1
+    }
+
+    /// RFC 3339, section 5.7 and appendix C.
+    private static func lastDay(ofMonth month: Int, year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    private struct Reader {
+        let bytes: UnsafeRawBufferPointer
+        var position = 0
+
+        var isAtEnd: Bool { position == bytes.count }
+
+        mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+            guard !isAtEnd, bytes[position] == UInt8(ascii: scalar) else { return false }
+            position += 1
+            return true
+        }
+
+        /// Of so many digits, not fewer.
+        mutating func number(_ digits: Int) -> Int? {
+            guard bytes.count - position >= digits else { return nil }
+            var number = 0
+            for _ in 0..<digits {
+                guard bytes[position].isDigit else { return nil }
+                number = number * 10 + Int(bytes[position] - UInt8(ascii: "0"))
+                position += 1
+            }
+            return number
+        }
+
+        /// False for a point without digits.
+        mutating func takeFraction() -> Bool {
+            guard take(".") else { return true }
+            let start = position
+            while !isAtEnd, bytes[position].isDigit { position += 1 }
+            return position > start
+        }
+
+        /// Minutes ahead of UTC. `-00:00` is allowed: the local offset is not known (RFC 3339, section 4.3).
+        mutating func offset() -> Int? {
+            if take("Z") { return 0 }
+            let isAhead = take("+")
+            guard isAhead || take("-"), let hours = number(2), hours <= 23, take(":"), let minutes = number(2), minutes <= 59
+            else { return nil }
+            return isAhead ? hours * 60 + minutes : -hours * 60 - minutes
+        }
+    }
+}
