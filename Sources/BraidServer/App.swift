@@ -152,7 +152,7 @@ final class App: HTTPHandler {
         var response = response
         response.headers.append(("X-Request-Id", exchange.id))
         if head.query.contains(where: { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }), case .bytes(let bytes) = response.body,
-            let text = try? JSONText(parsing: bytes) {
+            let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
         logger.info("\(head.method) \(head.plainPath) \(response.status) \((ContinuousClock.now - exchange.start) / .microseconds(1)) us, request \(exchange.id)")

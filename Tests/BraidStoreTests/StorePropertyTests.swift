@@ -14,7 +14,7 @@ import Testing
             let id = "s\(Int.random(in: 0..<4, using: &random))"
             if var session = oracle[id] {
                 if Int.random(in: 0..<25, using: &random) == 0 {
-                    #expect(try await store.deleteSession(id))
+                    #expect(try await store.deleteSession(id) != nil)
                     oracle[id] = nil
                 } else {
                     let change = randomChange(of: &session, using: &random)

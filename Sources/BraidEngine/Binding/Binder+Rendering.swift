@@ -56,7 +56,7 @@ private struct SnapshotMaking {
         let positions = try binder.display.displayedPositions(in: table, evaluation) { try input($0) }
         var displayed: [SectionInput] = []
         for position in positions { displayed.append(try input(position)) }
-        let targets = MoveTargets(evaluation: evaluation, displayed: displayed)
+        var targets = MoveTargets(evaluation: evaluation, displayed: displayed)
         var sections: [Section] = []
         sections.reserveCapacity(positions.count)
         for (position, input) in zip(positions, displayed) {
@@ -161,16 +161,25 @@ extension Binder {
 private struct MoveTargets {
     let evaluation: Evaluation
     let displayed: [SectionInput]
+    private var found: [ObjectIdentifier: JSONText] = [:]
+
+    init(evaluation: Evaluation, displayed: [SectionInput]) {
+        self.evaluation = evaluation
+        self.displayed = displayed
+    }
 
     /// `"anySection"`, a list of section ids, or nil where rows may not move.
-    func targets(of binding: SectionBinding) throws -> JSONText? {
+    mutating func targets(of binding: SectionBinding) throws -> JSONText? {
         guard binding.allowsMoving else { return nil }
         switch binding.moving {
         case nil: return nil
         case .anySection: return .string("anySection")
         case .sections(let ids): return JSONText(ids: ids)
-        case .passing(let passes):
-            return JSONText(ids: try displayed.filter { try passes($0, evaluation) }.map(\.id))
+        case .passing(let policy):
+            if let targets = found[ObjectIdentifier(policy)] { return targets }
+            let targets = JSONText(ids: try displayed.filter { try policy.passes($0, evaluation) }.map(\.id))
+            found[ObjectIdentifier(policy)] = targets
+            return targets
         }
     }
 }

@@ -8,7 +8,6 @@ public struct Binder: Sendable {
     let empty: JSONText?
     /// The declared cells, by name.
     let cells: [String: CellDeclaration]
-    private let bindings: [Binding]
     private let named: [SectionID: SectionBinding]
     /// The binding of all sections that no binding names; nil when it depends on the section.
     private let other: SectionBinding?
@@ -18,17 +17,19 @@ public struct Binder: Sendable {
         self.display = display
         self.empty = empty
         self.cells = cells
-        self.bindings = bindings
-        var names = Set(sections ?? [])
+        let unnamed = bindings.filter { $0.scope == .allOtherSections || $0.scope == .anySection }
+        var naming: [SectionID: [Binding]] = [:]
+        for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
-            if case .sections(let ids) = binding.scope { names.formUnion(ids) }
-            names.formUnion(binding.headers.keys)
-            names.formUnion(binding.footers.keys)
+            let names = binding.scope == .table ? Set(sections ?? []) : binding.names
+            for id in names { naming[id, default: []].append(binding) }
+            // Titles by section stand in bindings of other scopes too.
+            for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }
         var named: [SectionID: SectionBinding] = [:]
-        for id in names { named[id] = SectionBinding(section: id, bindings: bindings) }
+        for (id, bindings) in naming { named[id] = SectionBinding(section: id, named: bindings, unnamed: unnamed) }
         self.named = named
-        other = SectionBinding(section: SectionID(""), bindings: bindings.filter { $0.scope == .allOtherSections || $0.scope == .anySection })
+        other = SectionBinding(section: SectionID(""), named: [], unnamed: unnamed)
     }
 
     /// What is bound to a section; nil when nothing binds its cells.

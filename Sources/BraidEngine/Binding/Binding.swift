@@ -43,10 +43,7 @@ public struct ModelType: Sendable {
         guard let value = model[id] else {
             throw Refusal(.modelInvalid, "A model \(type)needs its id at \"\(id)\"; there is nothing there.", faults: [.init(pointer: id, detail: "missing id")])
         }
-        if let text = value.stringValue { return RowID(text) }
-        if value.kind == .number, !value.text.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }) {
-            return RowID(value.text)
-        }
+        if let id = RowID(json: value) { return id }
         throw Refusal(.modelInvalid, "The id of a model \(type)at \"\(id)\" must be a string or an integer.", faults: [.init(pointer: id, detail: "must be a string or an integer")])
     }
 }
@@ -65,7 +62,13 @@ struct CellDeclaration: Sendable {
 enum MovePolicy: Sendable {
     case anySection
     case sections([SectionID])
-    case passing(@Sendable (SectionInput, Evaluation) throws -> Bool)
+    case passing(PassingPolicy)
+}
+
+/// A policy by expression: one object for all the sections that it is bound to, so that its targets are found once.
+final class PassingPolicy: Sendable {
+    let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
+    init(_ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool) { self.passes = passes }
 }
 
 /// Why rows come or go.
@@ -141,7 +144,9 @@ struct CellBinding: Sendable {
 /// What a description, or a program, binds to a scope. One binding is a link of a chain; several may be about the same
 /// section, and `SectionBinding` says which wins.
 struct Binding: Sendable {
-    var scope: Scope
+    let scope: Scope
+    /// The sections that the scope names.
+    let names: Set<SectionID>
     /// For messages: where the binding stands in its description.
     var pointer: JSONPointer = .root
     var cells: CellBinding?
@@ -171,5 +176,8 @@ struct Binding: Sendable {
     var prefetchDistance: Int?
     var updatesManually: Bool?
 
-    init(scope: Scope) { self.scope = scope }
+    init(scope: Scope) {
+        self.scope = scope
+        if case .sections(let ids) = scope { names = Set(ids) } else { names = [] }
+    }
 }

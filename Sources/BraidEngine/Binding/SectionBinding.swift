@@ -32,9 +32,10 @@ struct SectionBinding: Sendable {
     /// What the header, the footer and their heights depend on beside the section's id.
     let titleReads: Reads
 
-    /// Nil when no binding binds the section's cells.
-    init?(section: SectionID, bindings: [Binding]) {
-        let byPrecedence = Self.applicable(bindings, to: section)
+    /// From the bindings that name the section and those that name none, each in the order of their declaration. Nil
+    /// when no binding binds the section's cells.
+    init?(section: SectionID, named: [Binding], unnamed: [Binding]) {
+        let byPrecedence = Self.byPrecedence(named: named, unnamed: unnamed)
         guard let bound = byPrecedence.first(where: { $0.cells != nil }), let cells = bound.cells else { return nil }
 
         func first<Value>(_ part: (Binding) -> Value?) -> Value? {
@@ -70,20 +71,11 @@ struct SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// The bindings that are about the section, the one that wins first.
-    private static func applicable(_ bindings: [Binding], to section: SectionID) -> [Binding] {
-        var named: [Binding] = [], other: [Binding] = [], any: [Binding] = []
-        // The later of two equally specific bindings wins, hence from the end.
-        for binding in bindings.reversed() {
-            switch binding.scope {
-            case .table: named.append(binding)
-            case .sections(let ids): if ids.contains(section) { named.append(binding) }
-            case .allOtherSections: other.append(binding)
-            case .anySection: any.append(binding)
-            }
-        }
+    /// The bindings that are about the section, the one that wins first: of two equally specific ones the later.
+    private static func byPrecedence(named: [Binding], unnamed: [Binding]) -> [Binding] {
+        let other = unnamed.filter { $0.scope == .allOtherSections }, any = unnamed.filter { $0.scope == .anySection }
         // "All other" sections are those whose cells no binding binds by name.
-        return named + (named.contains { $0.cells != nil } ? [] : other) + any
+        return named.reversed() + (named.contains { $0.cells != nil } ? [] : other.reversed()) + any.reversed()
     }
 
     /// Whether the section's rows may be moved at all.

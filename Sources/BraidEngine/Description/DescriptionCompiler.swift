@@ -4,7 +4,7 @@ struct DescriptionCompiler {
         var name: String
         var binder: Binder
         var state: JSONText
-        var models: [(section: SectionID, models: [JSONText])]
+        var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     }
 
     /// The sections of the table: nil while they are dynamic.
@@ -12,7 +12,7 @@ struct DescriptionCompiler {
     private var modelTypes: [String: ModelType] = [:]
     private var cells: [String: CellDeclaration] = [:]
     private var cellsForModelTypes: [String: String] = [:]
-    private var models: [(section: SectionID, models: [JSONText])] = []
+    private var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)] = []
     /// Where each section's cells were bound, for the message about a second binding.
     private var boundCells: [SectionID: JSONPointer] = [:]
     private var boundOthers: JSONPointer?
@@ -38,6 +38,7 @@ struct DescriptionCompiler {
             }
         }
         readSections(object["sections"], &reader)
+        reader.declared = sections.map { Set($0) }
         readModelTypes(object["modelTypes"], &reader)
         readCells(object["cells"], &reader)
         for (type, cell) in reader.map(object["cellsForModelTypes"], at: root.appending("cellsForModelTypes"), what: "`cellsForModelTypes`") {
@@ -50,6 +51,7 @@ struct DescriptionCompiler {
         if let state = object["state"], case .object = state {} else if object["state"] != nil {
             reader.fault(root.appending("state"), "the state must be an object")
         }
+        if object["empty"] == .null { reader.fault(root.appending("empty"), "`empty` cannot be null: in an update null says that it went away") }
 
         var bindings: [Binding] = []
         let bindingsPointer = root.appending("bindings")
@@ -64,19 +66,29 @@ struct DescriptionCompiler {
         for id in sections ?? [] where boundCells[id] == nil && boundOthers == nil && reader.faults.isEmpty {
             reader.fault(bindingsPointer, "no binding binds the cells of the section \"\(id)\": bind it by name, or bind \"allOtherSections\"")
         }
-        checkAssumedTypes(object["bindings"], bindings, &reader)
+        for (section, _, pointer) in models where boundCells[section] != nil {
+            if let owner = boundCells[section], !pointer.tokens.starts(with: owner.tokens) {
+                reader.fault(pointer, "the models of the section \"\(section)\" stand with the binding of its cells, \(owner)")
+            }
+        }
+        let binder = Binder(
+            sections: sections, display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
+            cells: cells, bindings: bindings)
+        checkAssumedTypes(object["bindings"], bindings, binder, &reader)
+        checkMoves(bindings, binder, &reader)
         return Compiled(
             name: name,
-            binder: Binder(
-                sections: sections, display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
-                cells: cells, bindings: bindings),
+            binder: binder,
             state: object["state"] == nil ? .emptyObject : reader.slice(root.appending("state")),
             models: inDeclaredOrder(models))
     }
 
-    private func inDeclaredOrder(_ models: [(section: SectionID, models: [JSONText])]) -> [(section: SectionID, models: [JSONText])] {
+    private func inDeclaredOrder(
+        _ models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
+    ) -> [(section: SectionID, models: [JSONText], pointer: JSONPointer)] {
         guard let sections else { return models }
-        return sections.compactMap { id in models.first { $0.section == id } }
+        let bySection = Dictionary(models.map { ($0.section, $0) }) { first, _ in first }
+        return sections.compactMap { bySection[$0] }
     }
 }
 
@@ -147,11 +159,7 @@ extension DescriptionCompiler {
                 reader.fault(pointer, "`displayed` goes with the behaviour \"manuallyManaged\" only; this one decides by itself")
             }
             display.displayed = reader.strings(displayed, at: pointer, what: "`displayed`")?.map { SectionID($0) }
-            if let sections {
-                for (index, id) in (display.displayed ?? []).enumerated() where !sections.contains(id) {
-                    reader.fault(pointer.appending(index), "the section \"\(id)\" is not declared in `sections`")
-                }
-            }
+            for (index, id) in (display.displayed ?? []).enumerated() { reader.requireSection(id, at: pointer.appending(index)) }
         }
         let pointer = root.appending("order")
         if object["order"] != nil, display.behavior == .manuallyManaged {
@@ -216,12 +224,6 @@ extension DescriptionCompiler {
 
     private func scope(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Scope? {
         let on = pointer.appending("on")
-        func known(_ ids: [(SectionID, JSONPointer)]) {
-            guard let sections else { return }
-            for (id, place) in ids where !sections.contains(id) {
-                reader.fault(place, "the section \"\(id)\" is not declared in `sections`")
-            }
-        }
         switch value {
         case nil: reader.fault(pointer, "a binding needs a scope, `on`: \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\"")
         case .string("table")?:
@@ -234,12 +236,12 @@ extension DescriptionCompiler {
             switch (object["section"], object["sections"]) {
             case (let section?, nil):
                 guard let id = reader.string(section, at: on.appending("section"), what: "a section's id") else { return nil }
-                known([(SectionID(id), on.appending("section"))])
+                reader.requireSection(SectionID(id), at: on.appending("section"))
                 return .sections([SectionID(id)])
             case (nil, let sections?):
                 guard let ids = reader.strings(sections, at: on.appending("sections"), what: "`sections`") else { return nil }
                 if ids.isEmpty { reader.fault(on.appending("sections"), "a scope must name one section at least") }
-                known(ids.enumerated().map { (SectionID($1), on.appending("sections").appending($0)) })
+                for (index, id) in ids.enumerated() { reader.requireSection(SectionID(id), at: on.appending("sections").appending(index)) }
                 return .sections(ids.map { SectionID($0) })
             default: reader.fault(on, "a scope has either `section` or `sections`")
             }
@@ -279,6 +281,12 @@ extension DescriptionCompiler {
         default: reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
         }
         var cells = CellBinding(cell: cell ?? Computed(constant: .string("")), viewModel: nil)
+        if case .object? = object["cell"], object["viewModel"] != nil || object["viewModels"] != nil {
+            reader.fault(pointer.appending("cell"), "cells by model type show `models` as they are: there is no `viewModel` beside them")
+        }
+        if object["cellProvider"] != nil, object["viewModels"] != nil {
+            reader.fault(pointer.appending("viewModels"), "a `cellProvider` goes with `models`, which it reads; view models go with a `cell`")
+        }
         if let viewModels = object["viewModels"] {
             cells.showsModel = false
             readModels(viewModels, "viewModels", binding, &reader)
@@ -394,14 +402,14 @@ extension DescriptionCompiler {
         case (.array, .table): addModels(sections?.first ?? "table", pointer, &reader)
         case (.array, .sections(let ids)) where ids.count == 1: addModels(ids[0], pointer, &reader)
         case (.object(let object), .sections), (.object(let object), .allOtherSections), (.object(let object), .table):
-            for (name, models) in object.members {
+            for ((name, models), text) in zip(object.members, reader.slice(pointer).members() ?? []) {
                 let id = SectionID(name), place = pointer.appending(name)
-                if case .sections(let ids) = binding.scope, !ids.contains(id) {
+                if case .sections = binding.scope, !binding.names.contains(id) {
                     reader.fault(place, "the section \"\(name)\" is not in this binding's scope")
-                } else if let sections, !sections.contains(id) {
-                    reader.fault(place, "the section \"\(name)\" is not declared in `sections`")
+                } else if !reader.requireSection(id, at: place) {
+                    continue
                 } else if case .array = models {
-                    addModels(id, place, &reader)
+                    self.models.append((id, text.value.elements() ?? [], place))
                 } else {
                     reader.fault(place, "the models of a section must be an array")
                 }
@@ -411,7 +419,7 @@ extension DescriptionCompiler {
     }
 
     private mutating func addModels(_ section: SectionID, _ pointer: JSONPointer, _ reader: inout DescriptionReader) {
-        models.append((section, reader.slice(pointer).elements() ?? []))
+        models.append((section, reader.slice(pointer).elements() ?? [], pointer))
     }
 
     private func bindTitles(
@@ -423,8 +431,10 @@ extension DescriptionCompiler {
         let plural = member + "s"
         for (name, value) in reader.map(object[plural], at: pointer.appending(plural), what: "`\(plural)`") {
             let place = pointer.appending(plural).appending(name)
-            if case .sections(let ids) = binding.scope, !ids.contains(SectionID(name)) {
+            if case .sections = binding.scope, !binding.names.contains(SectionID(name)) {
                 reader.fault(place, "the section \"\(name)\" is not in this binding's scope")
+            } else {
+                reader.requireSection(SectionID(name), at: place)
             }
             if let title = reader.title(value, at: place) { each(&binding, SectionID(name), title) }
         }
@@ -475,18 +485,16 @@ extension DescriptionCompiler {
         case .string("anySection")?: binding.moving = .anySection
         case .array?:
             let ids = (reader.strings(object["to"] ?? .null, at: to, what: "`to`") ?? []).map { SectionID($0) }
-            for (index, id) in ids.enumerated() {
-                if let sections, !sections.contains(id) { reader.fault(to.appending(index), "the section \"\(id)\" is not declared in `sections`") }
-            }
+            for (index, id) in ids.enumerated() { reader.requireSection(id, at: to.appending(index)) }
             binding.moving = .sections(ids)
         case .object?:
             guard let passing = reader.object(object["to"] ?? .null, at: to, members: ["passing"], what: "`to`") else { break }
             if passing["passing"] == nil { reader.fault(to, "`to` needs an expression `passing`") }
             if let expression = reader.expression(passing["passing"], at: to.appending("passing"), what: "`passing`") {
                 let reads = Reads(names: expression.freeNames)
-                binding.moving = .passing { input, evaluation in
+                binding.moving = .passing(PassingPolicy { input, evaluation in
                     try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy
-                }
+                })
             }
         case nil: reader.fault(pointer, "`moving` needs `to`: \"anySection\", an array of section ids, or {\"passing\": expression}")
         default: reader.fault(to, "`to` must be \"anySection\", an array of section ids, or {\"passing\": expression}")
@@ -500,21 +508,54 @@ extension DescriptionCompiler {
         }
     }
 
+    /// Rows move only between sections of one model type, whose rows are stored.
+    private func checkMoves(_ bindings: [Binding], _ binder: Binder, _ reader: inout DescriptionReader) {
+        for binding in bindings {
+            guard case .sections(let targets)? = binding.moving else { continue }
+            let pointer = binding.pointer.appending("moving").appending("to")
+            let sources = sections(of: binding)
+            for (index, target) in targets.enumerated() {
+                guard let to = binder.binding(of: target) else { continue }
+                if !to.cells.source.isStored {
+                    reader.fault(pointer.appending(index), "the rows of the section \"\(target)\" are derived: none can be moved there")
+                    continue
+                }
+                // One is enough to say it.
+                let other = sources.first { source in
+                    source != target && binder.binding(of: source).map { $0.modelType.name != to.modelType.name } ?? false
+                }
+                guard let other, let from = binder.binding(of: other) else { continue }
+                reader.fault(pointer.appending(index), "the models of \"\(other)\" are of the type \(from.modelType.nameForMessages), those of \"\(target)\" of \(to.modelType.nameForMessages): rows cannot be moved between them")
+            }
+        }
+    }
+
+    /// The declared sections that a binding is about.
+    private func sections(of binding: Binding) -> [SectionID] {
+        switch binding.scope {
+        case .sections(let ids): ids
+        case .table, .anySection: sections ?? []
+        case .allOtherSections: (sections ?? []).filter { boundCells[$0] == nil }
+        }
+    }
+
     /// `assumingModelType` must name the type that is bound there.
-    private func checkAssumedTypes(_ value: JSONValue?, _ bindings: [Binding], _ reader: inout DescriptionReader) {
+    private func checkAssumedTypes(_ value: JSONValue?, _ bindings: [Binding], _ binder: Binder, _ reader: inout DescriptionReader) {
         guard case .array(let elements)? = value else { return }
+        let byPointer = Dictionary(bindings.map { ($0.pointer, $0) }) { first, _ in first }
         for (index, element) in elements.enumerated() {
             guard case .object(let object) = element, let assumed = object["assumingModelType"] else { continue }
-            let pointer = JSONPointer.root.appending("bindings").appending(index).appending("assumingModelType")
+            let place = JSONPointer.root.appending("bindings").appending(index), pointer = place.appending("assumingModelType")
             guard let name = reader.string(assumed, at: pointer, what: "`assumingModelType`") else { continue }
             if modelTypes[name] == nil {
                 reader.fault(pointer, "the model type \"\(name)\" is not declared in `modelTypes`")
                 continue
             }
-            guard let scope = bindings.first(where: { $0.pointer == JSONPointer.root.appending("bindings").appending(index) })?.scope else { continue }
-            let others = bindings.filter { $0.cells != nil && $0.scope.meets(scope, in: sections ?? []) && $0.modelType?.name != name }
-            for other in others {
-                reader.fault(pointer, "the models bound by \(other.pointer) are of the type \(other.modelType?.nameForMessages ?? "of no name"), not \"\(name)\"")
+            guard let binding = byPointer[place] else { continue }
+            for id in sections(of: binding) {
+                guard let bound = binder.binding(of: id), bound.modelType.name != name else { continue }
+                reader.fault(pointer, "the models of the section \"\(id)\" are of the type \(bound.modelType.nameForMessages), not \"\(name)\"")
+                break
             }
         }
     }
@@ -526,22 +567,6 @@ extension Scope {
         case .table: true
         case .sections(let ids): ids.count == 1
         case .allOtherSections, .anySection: false
-        }
-    }
-
-    /// Whether some section is in both.
-    func meets(_ other: Scope, in sections: [SectionID]) -> Bool {
-        func named(_ scope: Scope) -> [SectionID]? {
-            switch scope {
-            case .table: sections
-            case .sections(let ids): ids
-            case .allOtherSections, .anySection: nil
-            }
-        }
-        switch (named(self), named(other)) {
-        case (let mine?, let others?): return mine.contains { others.contains($0) }
-        case (nil, nil): return true
-        default: return false
         }
     }
 }

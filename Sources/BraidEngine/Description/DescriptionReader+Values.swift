@@ -108,11 +108,11 @@ extension DescriptionReader {
 
     private mutating func action(_ name: String, _ argument: JSONValue, at pointer: JSONPointer) -> HandlerAction? {
         switch name {
-        case "setModels": return template(argument, at: pointer).map { .setModels($0) }
-        case "setState": return template(argument, at: pointer).map { .setState($0) }
-        case "setHeaders": return template(argument, at: pointer).map { .setHeaders($0) }
-        case "setFooters": return template(argument, at: pointer).map { .setFooters($0) }
-        case "display": return template(argument, at: pointer).map { .display($0) }
+        case "setModels": return template(argument, at: pointer, constant: .object, named: true).map { .setModels($0) }
+        case "setState": return template(argument, at: pointer, constant: .object).map { .setState($0) }
+        case "setHeaders": return template(argument, at: pointer, constant: .object, named: true).map { .setHeaders($0) }
+        case "setFooters": return template(argument, at: pointer, constant: .object, named: true).map { .setFooters($0) }
+        case "display": return template(argument, at: pointer, constant: .array).map { .display($0) }
         case "reject": return template(argument, at: pointer).map { .reject($0) }
         default: break
         }
@@ -144,12 +144,34 @@ extension DescriptionReader {
         }
     }
 
+    /// A template that must give an object or an array; what can be seen of it without a context is checked. `named`: its
+    /// members are sections.
+    private mutating func template(_ value: JSONValue, at pointer: JSONPointer, constant kind: JSONKind, named: Bool = false) -> Template? {
+        guard let template = template(value, at: pointer) else { return nil }
+        guard let constant = template.constant else { return template }
+        let text = JSONText(constant)
+        guard text.kind == kind else {
+            fault(pointer, "must be \(kind == .object ? "an object" : "an array"), or a template that gives one")
+            return template
+        }
+        if named { for (name, _) in text.members() ?? [] { requireSection(SectionID(name), at: pointer.appending(name)) } }
+        return template
+    }
+
     private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer) -> Template? {
         guard let value = object[name] else {
             fault(pointer, "the member `\(name)` is missing")
             return nil
         }
-        return template(value, at: pointer.appending(name))
+        let template = template(value, at: pointer.appending(name))
+        if name == "section", let constant = template?.constant {
+            if let id = constant.stringValue {
+                requireSection(SectionID(id), at: pointer.appending(name))
+            } else {
+                fault(pointer.appending(name), "`section` must be a section's id, or a template that gives one")
+            }
+        }
+        return template
     }
 
     /// Nil when the action names none.

@@ -2,6 +2,8 @@
 struct DescriptionReader {
     /// The whole document: models are sliced from it, as they were written.
     let text: JSONText
+    /// The declared sections, once they are known; nil while they are dynamic.
+    var declared: Set<SectionID>?
     private(set) var faults: [Refusal.Fault] = []
 
     init(_ text: JSONText) { self.text = text }
@@ -48,9 +50,10 @@ struct DescriptionReader {
             return nil
         }
         var strings: [String] = []
+        var seen: Set<UTF8Key> = []
         for (index, element) in elements.enumerated() {
             if let string = string(element, at: pointer.appending(index), what: "an element of \(what)") {
-                if strings.contains(where: { $0.hasSameBytes(as: string) }) {
+                if !seen.insert(UTF8Key(string)).inserted {
                     fault(pointer.appending(index), "\"\(string)\" stands in \(what) twice")
                 } else {
                     strings.append(string)
@@ -86,6 +89,14 @@ struct DescriptionReader {
             fault(pointer, error.message)
             return nil
         }
+    }
+
+    /// Whether a section can be there: it is declared, or sections are dynamic. A fault otherwise.
+    @discardableResult
+    mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
+        guard let declared, !declared.contains(id) else { return true }
+        fault(pointer, "the section \"\(id)\" is not declared in `sections`")
+        return false
     }
 
     /// The value's own text, digit for digit.

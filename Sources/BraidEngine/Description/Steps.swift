@@ -45,7 +45,11 @@ struct StepRunner {
                 let isTrue = try condition.evaluated(names(editor)).isTruthy
                 try run(isTrue ? then : otherwise, on: &editor)
             case .action(let action):
-                try perform(action, on: &editor)
+                do {
+                    try perform(action, on: &editor)
+                } catch let refusal as Refusal {
+                    throw refused(refusal)
+                }
                 evaluation = Evaluation(table: editor.table, now: context.now)
             }
         }
@@ -128,10 +132,14 @@ struct StepRunner {
         case .display(let sections):
             guard case .array(let elements) = try value(sections, names, "display") else { throw fault("`display` must give an array of section ids") }
             guard context.binder.display.behavior == .manuallyManaged else { return }
-            editor.setDisplayedSections(try elements.map {
-                guard case .string(let id) = $0, editor.table.position(of: SectionID(id)) != nil else { throw fault("`display` must give ids of sections of this table") }
-                return SectionID(id)
-            })
+            var ids: [SectionID] = []
+            for element in elements {
+                guard case .string(let id) = element, editor.table.position(of: SectionID(id)) != nil, !ids.contains(SectionID(id)) else {
+                    throw fault("`display` must give ids of sections of this table, each once")
+                }
+                ids.append(SectionID(id))
+            }
+            editor.setDisplayedSections(ids)
         case .reject(let reason):
             let reason = try value(reason, names, "reject")
             throw Refusal(.rejected, reason.stringValue ?? JSONText(reason).text)
@@ -155,11 +163,11 @@ struct StepRunner {
             return (section, row)
         case .id(let id, let section):
             let value = try value(id, names, "id")
-            guard let text = value.stringValue ?? value.intValue.map(String.init) else { throw fault("`id` must give a string") }
-            let wanted = RowID(text), only = try section.map { try sectionID($0, names) }
+            guard let wanted = RowID(json: JSONText(value)) else { throw fault("`id` must give a string, or an integer") }
+            let only = try section.map { try sectionID($0, names) }
             let found = editor.table.sections.filter { only == nil || $0.id == only }.compactMap { section in section.index(of: wanted).map { (section.id, $0) } }
-            guard let place = found.first else { throw Refusal(.rowNotFound, "The handler looked for a row with the id \"\(text)\"; there is none.") }
-            guard found.count == 1 else { throw Refusal(.ambiguousRow, "The handler looked for the row with the id \"\(text)\"; several sections have one: its action must name the section.") }
+            guard let place = found.first else { throw Refusal(.rowNotFound, "The handler looked for a row with the id \"\(wanted)\"; there is none.") }
+            guard found.count == 1 else { throw Refusal(.ambiguousRow, "The handler looked for the row with the id \"\(wanted)\"; several sections have one: its action must name the section.") }
             return place
         }
     }
@@ -167,6 +175,15 @@ struct StepRunner {
 
 // Fields.
 extension StepRunner {
+    /// What an action did wrong is the description's fault, not that of the request's row or body.
+    private func refused(_ refusal: Refusal) -> Refusal {
+        switch refusal.code {
+        case .ambiguousRow, .badRequest, .modelTypeMismatch, .rowNotFound, .sectionNotFound:
+            Refusal(.handlerContract, "A handler of the section \"\(call.section)\" failed. \(refusal.detail)")
+        default: refusal
+        }
+    }
+
     private func fault(_ detail: String) -> Refusal {
         Refusal(.handlerContract, "A handler of the section \"\(call.section)\" failed: \(detail).")
     }

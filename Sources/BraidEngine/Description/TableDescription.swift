@@ -8,7 +8,7 @@ public struct TableDescription: Sendable {
     /// The session's initial state.
     public let state: JSONText
     /// The initial stored models, in declared order, or in order of first appearance.
-    public let initialModels: [(section: SectionID, models: [JSONText])]
+    public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
 
     /// Throws `descriptionInvalid` with every fault of the document, each with its pointer.
     public init(_ text: JSONText) throws(Refusal) {
@@ -23,6 +23,27 @@ public struct TableDescription: Sendable {
         binder = compiled.binder
         state = compiled.state
         initialModels = compiled.models
+        let faults = modelFaults
+        if !faults.isEmpty { throw Refusal(.descriptionInvalid, "The models of the table description are not as they should be.", faults: faults) }
+    }
+
+    /// Why the description's own models could not open a session.
+    private var modelFaults: [Refusal.Fault] {
+        var faults: [Refusal.Fault] = []
+        for (section, models, pointer) in initialModels {
+            var seen: Set<RowID> = []
+            for (index, model) in models.enumerated() {
+                do throws(Refusal) {
+                    let id = try binder.requiredBinding(of: section).modelType.identify(model)
+                    if let id, !seen.insert(id).inserted {
+                        faults.append(.init(pointer: pointer.appending(index), detail: "the section has a model with the id \"\(id)\" already"))
+                    }
+                } catch {
+                    faults += error.faults.isEmpty ? [.init(pointer: pointer.appending(index), detail: error.detail)] : error.placed(at: pointer.appending(index)).faults
+                }
+            }
+        }
+        return faults
     }
 
     /// Names of tables, and of sessions: `[A-Za-z0-9._-]{1,64}`.
@@ -41,15 +62,15 @@ public struct TableDescription: Sendable {
         var editor = TableEditor(TableModel(state: state))
         for id in binder.declaredSections ?? [] { editor.ensureSection(id) }
         let replaced = Set(given.map(\.section))
-        for (section, models) in initialModels where !replaced.contains(section) {
-            try fill(section, models, "description", &editor)
+        for (section, models, pointer) in initialModels where !replaced.contains(section) {
+            try fill(section, models, pointer, &editor)
         }
-        for (section, models) in given { try fill(section, models, "models", &editor) }
+        for (section, models) in given { try fill(section, models, JSONPointer.root.appending("models").appending(section.text), &editor) }
         if let givenState { editor.setState(JSONText(state.value().merging(patch: givenState.value()))) }
         return editor.table
     }
 
-    private func fill(_ section: SectionID, _ models: [JSONText], _ source: String, _ editor: inout TableEditor) throws(Refusal) {
+    private func fill(_ section: SectionID, _ models: [JSONText], _ pointer: JSONPointer, _ editor: inout TableEditor) throws(Refusal) {
         if binder.declaredSections == nil { editor.ensureSection(section) }
         guard editor.table.position(of: section) != nil else { throw .noSection(section) }
         let type = try binder.requiredBinding(of: section).modelType
@@ -59,7 +80,7 @@ public struct TableDescription: Sendable {
             do throws(Refusal) {
                 identified.append((try type.identify(model), model.detached))
             } catch {
-                throw error.placed(at: JSONPointer.root.appending(source).appending(section.text).appending(index))
+                throw error.placed(at: pointer.appending(index))
             }
         }
         try editor.setModels(identified, in: section)

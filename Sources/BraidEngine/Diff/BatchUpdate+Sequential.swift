@@ -95,19 +95,32 @@ extension BatchUpdate.Stage {
     private func sectionOperations() -> [TableOperation] {
         var operations = deleteSections.sorted().reversed().map { TableOperation.deleteSection($0) }
         guard !moveSections.isEmpty || !insertSections.isEmpty else { return operations }
-        // The places of the moved sections among what is left, kept up as they go.
-        let deleted = deleteSections.sorted()
-        var leaving = moveSections.map { move in (place: move.from - deleted.prefix { $0 < move.from }.count, to: move.to) }
-        let arrivals = (insertSections.map { (to: $0.at, section: Optional($0.section)) } + moveSections.map { (to: $0.to, section: nil) }).sorted { $0.to < $1.to }
-        for arrival in arrivals {
-            // Before this place all is as in the end, but for sections that have yet to leave.
-            let moving = arrival.section == nil ? leaving.firstIndex { $0.to == arrival.to } : nil
-            let from = moving.map { leaving.remove(at: $0).place }
-            if let from { for index in leaving.indices where leaving[index].place > from { leaving[index].place -= 1 } }
-            var place = arrival.to
-            for waiting in leaving.map(\.place).sorted() where waiting < place { place += 1 }
-            if let from { operations.append(.moveSection(from: from, to: place)) } else if let section = arrival.section { operations.append(.insertSection(at: place, section)) }
-            for index in leaving.indices where leaving[index].place >= place { leaving[index].place += 1 }
+        // Sections by their index before the stage, as they stand; those that have yet to leave are in `leaving`.
+        let deleted = Set(deleteSections)
+        var leaving = Set(moveSections.map(\.from))
+        let count = (moveSections.map(\.from) + updateSections.map(\.at) + deleteSections).max() ?? -1
+        var arrivals: [Int: (from: Int?, section: Section?)] = [:]
+        for insert in insertSections { arrivals[insert.at] = (nil, insert.section) }
+        for move in moveSections { arrivals[move.to] = (move.from, nil) }
+        // What lies behind the last section that is named, and behind the last target, stays in order.
+        let last = max(count, (arrivals.keys.max() ?? -1) + deleteSections.count)
+        var current = (0...max(last, 0)).filter { !deleted.contains($0) }
+        var place = 0
+        for target in 0...(arrivals.keys.max() ?? 0) {
+            while place < current.count, leaving.contains(current[place]) { place += 1 }
+            if let arrival = arrivals[target] {
+                if let from = arrival.from, let index = current.firstIndex(of: from) {
+                    current.remove(at: index)
+                    leaving.remove(from)
+                    if index < place { place -= 1 }
+                    current.insert(from, at: min(place, current.count))
+                    operations.append(.moveSection(from: index, to: place))
+                } else if let section = arrival.section {
+                    current.insert(-1, at: min(place, current.count))
+                    operations.append(.insertSection(at: place, section))
+                }
+            }
+            place += 1
         }
         return operations
     }

@@ -5,7 +5,7 @@ enum IncreasingSubsequence {
     ///
     /// Values are distinct. O(n log n); O(n) when all of them increase already. Source: Fredman, "On computing the
     /// length of longest increasing subsequences", with a Fenwick tree of heaviest chains in place of piles.
-    static func heaviest(_ values: [Int], weights: [Int]) -> [Int] {
+    static func heaviest<Weight: AdditiveArithmetic & Comparable>(_ values: [Int], weights: [Weight]) -> [Int] {
         if isIncreasing(values) { return Array(values.indices) }
         // Values by rank, so that the tree is as large as the list.
         let order = values.indices.sorted { values[$0] < values[$1] }
@@ -14,7 +14,7 @@ enum IncreasingSubsequence {
 
         // best[r]: the position that ends the heaviest chain among some ranks up to r, or -1.
         var best = [Int](repeating: -1, count: values.count + 1)
-        var chain = [Int](repeating: 0, count: values.count)
+        var chain = [Weight](repeating: .zero, count: values.count)
         var previous = [Int](repeating: -1, count: values.count)
         var end = -1
         for position in values.indices {
@@ -25,7 +25,7 @@ enum IncreasingSubsequence {
                 node &= node - 1
             }
             previous[position] = heaviest
-            chain[position] = weights[position] + (heaviest < 0 ? 0 : chain[heaviest])
+            chain[position] = weights[position] + (heaviest < 0 ? .zero : chain[heaviest])
             node = ranks[position]
             while node <= values.count {
                 if best[node] < 0 || chain[position] > chain[best[node]] { best[node] = position }

@@ -17,6 +17,20 @@ extension BatchUpdate {
     }
 }
 
+/// What it is worth that sections stay where they are, the weightiest reason first.
+private struct SectionWeight: AdditiveArithmetic, Comparable {
+    /// Sections; sections in which rows move; in which they come and go; with other changes.
+    var tiers: SIMD4<Int>
+
+    static let zero = SectionWeight(tiers: .zero)
+    static func + (left: SectionWeight, right: SectionWeight) -> SectionWeight { SectionWeight(tiers: left.tiers &+ right.tiers) }
+    static func - (left: SectionWeight, right: SectionWeight) -> SectionWeight { SectionWeight(tiers: left.tiers &- right.tiers) }
+    static func < (left: SectionWeight, right: SectionWeight) -> Bool {
+        for tier in 0..<4 where left.tiers[tier] != right.tiers[tier] { return left.tiers[tier] < right.tiers[tier] }
+        return false
+    }
+}
+
 /// Lays the changes out in stages.
 ///
 /// Three things must not share a stage: what moves a section and what touches its rows; what moves and what reloads;
@@ -130,14 +144,13 @@ private struct SnapshotDiff {
     /// which rows move, then such in which rows come and go, then such with other changes: that takes fewer stages.
     private func movedSections(_ content: Content) -> [SectionPair] {
         if IncreasingSubsequence.isIncreasing(pairs.map(\.old)) { return [] }
-        var weights = [Int: Int]()
-        for pair in pairs { weights[pair.new] = 1 << 48 }
+        var weights = [SectionWeight](repeating: SectionWeight(tiers: SIMD4(1, 0, 0, 0)), count: new.count)
         let newIndex = Dictionary(uniqueKeysWithValues: pairs.map { ($0.old, $0.new) })
-        func mark(_ sections: Set<Int>, _ weight: Int) { for section in sections { weights[section, default: 0] += weight } }
-        mark(Set(rows.moves.flatMap { [newIndex[$0.from.section] ?? -1, $0.to.section] }), 1 << 32)
-        mark(Set(rows.deletes.map { newIndex[$0.section] ?? -1 } + rows.inserts.map(\.section)), 1 << 16)
-        mark(Set(content.updateRows.map(\.to.section) + content.updateSections.map(\.pair.new)), 1)
-        let kept = IncreasingSubsequence.heaviest(pairs.map(\.old), weights: pairs.map { weights[$0.new] ?? 0 })
+        func mark(_ sections: Set<Int>, tier: Int) { for section in sections where section >= 0 { weights[section].tiers[tier] = 1 } }
+        mark(Set(rows.moves.flatMap { [newIndex[$0.from.section] ?? -1, $0.to.section] }), tier: 1)
+        mark(Set(rows.deletes.map { newIndex[$0.section] ?? -1 } + rows.inserts.map(\.section)), tier: 2)
+        mark(Set(content.updateRows.map(\.to.section) + content.updateSections.map(\.pair.new)), tier: 3)
+        let kept = IncreasingSubsequence.heaviest(pairs.map(\.old), weights: pairs.map { weights[$0.new] })
         let staying = Set(kept)
         return pairs.enumerated().filter { !staying.contains($0.offset) }.map(\.element)
     }

@@ -66,8 +66,16 @@ private struct CommandInProgress {
         case .insert(let row, let model): try insert(row, model)
         case .move(let row, let section, let index): try move(row, section, index)
         case .setModels(let sections, let partial): try setModels(sections, partial: partial)
-        case .setHeaders(let titles): for (section, title) in titles { try editor.setHeader(title, of: known(section)) }
-        case .setFooters(let titles): for (section, title) in titles { try editor.setFooter(title, of: known(section)) }
+        case .setHeaders(let titles):
+            for (section, title) in titles {
+                let isBound = try binder.binding(of: known(section))?.header != nil
+                try editor.setHeader(title.isNull && !isBound ? nil : title, of: section)
+            }
+        case .setFooters(let titles):
+            for (section, title) in titles {
+                let isBound = try binder.binding(of: known(section))?.footer != nil
+                try editor.setFooter(title.isNull && !isBound ? nil : title, of: section)
+            }
         case .setDisplayedSections(let ids): ignored = try setDisplayedSections(ids)
         case .patchState(let patch): editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))
         case .tap(let row): try tap(row)
@@ -226,9 +234,9 @@ extension CommandInProgress {
         switch policy {
         case .anySection: isAllowed = true
         case .sections(let ids): isAllowed = ids.contains(destination.id)
-        case .passing(let passes):
+        case .passing(let policy):
             guard let target = editor.table[destination.id] else { throw Refusal.noSection(destination.id) }
-            isAllowed = try passes(try binder.titles(of: target, rowCount: destination.rows.count, evaluation), evaluation)
+            isAllowed = try policy.passes(try binder.titles(of: target, rowCount: destination.rows.count, evaluation), evaluation)
         }
         guard isAllowed, target.cells.source.isStored else {
             throw Refusal(.moveNotAllowed, "Rows of the section \"\(source.id)\" cannot be moved to the section \"\(destination.id)\".")
@@ -382,7 +390,8 @@ extension CommandInProgress {
         guard binder.display.behavior == .manuallyManaged else {
             return "The sections' display is automatic (\(binder.display.behavior.rawValue)): it cannot be set."
         }
-        if shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
+        // What declared sections show is set already; dynamic ones may come to more.
+        if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
         return nil
     }
 }

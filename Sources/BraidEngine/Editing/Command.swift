@@ -168,8 +168,8 @@ extension RowReference {
         let object = try BodyReader(json, at: pointer, members: ["section", "row", "id"])
         if let id = object["id"] {
             if object["row"] != nil { throw Refusal.bad(pointer, "a row reference has either `id` or `row`") }
-            guard let text = id.stringValue ?? id.intValue.map(String.init) else { throw object.fault("id", "a row's id must be a string") }
-            self = .id(RowID(text), in: try object["section"] == nil ? nil : object.sectionReference("section"))
+            guard let id = RowID(json: id) else { throw object.fault("id", "a row's id must be a string, or an integer") }
+            self = .id(id, in: try object["section"] == nil ? nil : object.sectionReference("section"))
         } else {
             self = .at(try object.sectionReference("section"), row: try object.index("row"))
         }

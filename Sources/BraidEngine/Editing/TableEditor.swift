@@ -2,11 +2,12 @@
 /// write) and for the update (which rows to look at). To undo is to drop the editor.
 struct TableEditor {
     private(set) var table: TableModel
+    /// The table before the command.
+    private let before: TableModel
     /// All edits, in stored index space by section; equal to displayed index space wherever a section is displayed.
     private(set) var allTouched = TouchedRows()
     /// What happened since the last `takeStep()`.
     private var step = Step()
-    private var stateChanged = false
 
     /// Edits since the snapshot was last made.
     struct Step {
@@ -24,12 +25,12 @@ struct TableEditor {
     private var removed: Set<Int> = []
     private var changedFacts: Set<SectionID> = []
     private var removedSections: [Int] = []
-    private var displayChanged = false
     /// Keys from here on were given out by this command: the store has never seen them.
     private let firstNewKey: Int
 
     init(_ table: TableModel) {
         self.table = table
+        before = table
         firstNewKey = table.nextKey
     }
 
@@ -285,14 +286,12 @@ extension TableEditor {
     mutating func setDisplayedSections(_ ids: [SectionID]) {
         guard table.displayedSections != ids else { return }
         table.displayedSections = ids
-        displayChanged = true
         step.displayChanged = true
     }
 
     mutating func setState(_ state: JSONText) {
         guard table.state != state else { return }
         table.state = state
-        stateChanged = true
         step.stateChanged = true
     }
 
@@ -302,10 +301,11 @@ extension TableEditor {
         change.writtenRows = written.values.sorted { $0.row.key < $1.row.key }.map { ($0.section, $0.row) }
         change.placedRows = placed.sorted { $0.key < $1.key }.map { ($0.value.section, $0.key, $0.value.rank) }
         change.removedRows = removed.sorted()
-        change.writtenSections = changedFacts.compactMap { table[$0]?.facts }.sorted { $0.number < $1.number }
+        change.writtenSections = changedFacts.compactMap { table[$0]?.facts }
+            .filter { before[$0.id]?.facts != $0 }.sorted { $0.number < $1.number }
         change.removedSections = removedSections
-        if stateChanged { change.state = table.state }
-        if displayChanged, let displayed = table.displayedSections { change.displayedSections = JSONText(ids: displayed) }
+        if table.state != before.state { change.state = table.state }
+        if table.displayedSections != before.displayedSections, let displayed = table.displayedSections { change.displayedSections = JSONText(ids: displayed) }
         return change
     }
 }

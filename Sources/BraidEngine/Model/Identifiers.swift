@@ -16,6 +16,19 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { text }
 }
 
+extension RowID {
+    /// From a string, or from an integer of any size, turned into a string. Nil for anything else.
+    init?(json: JSONText) {
+        if let text = json.stringValue {
+            self.init(text)
+            return
+        }
+        let digits = json.text
+        guard json.kind == .number, !digits.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }) else { return nil }
+        self.init(digits == "-0" ? "0" : digits)
+    }
+}
+
 /// A section's identity, compared as `RowID` is.
 public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible, ExpressibleByStringLiteral {
     public let text: String

@@ -54,13 +54,14 @@ struct CommandForm: Sendable {
         case let form?: throw ProblemError(.badRequest, "`form` is \"stages\" or \"sequential\", not \"\(form)\".")
         }
         for preference in (context.head.headers["prefer"] ?? "").split(separator: ",") {
-            let name = preference.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
+            // A preference may have parameters behind semicolons.
+            let name = preference.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
             if name.hasPrefix("return=") { self.preference = self.preference ?? String(name.dropFirst(7)) }
         }
     }
 
     func response(_ answer: Session.Answer, of session: Session) -> HTTPResponse {
-        var headers = [("ETag", session.etag(answer.revision))]
+        var headers = [("ETag", session.etag(answer.committed))]
         switch preference {
         case "minimal":
             headers.append(("Preference-Applied", "return=minimal"))

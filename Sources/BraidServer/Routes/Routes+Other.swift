@@ -5,7 +5,8 @@ import BraidStore
 func statelessRoutes(source: Source) -> [Route] {
     [
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
-            let body = try context.json()
+            // A snapshot nests deeper than the models in it.
+            let body = try context.json(depthLimit: 140)
             let form = try CommandForm(context)
             return .later {
                 let object = try body.object(of: ["from", "to"])

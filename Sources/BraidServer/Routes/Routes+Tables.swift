@@ -93,9 +93,9 @@ func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
 
 extension RequestContext {
     /// The body, valid JSON.
-    func json() throws -> JSONText {
+    func json(depthLimit: Int = 128) throws -> JSONText {
         guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty where JSON is due.") }
-        return try JSONText(parsing: request.body)
+        return try JSONText(parsing: request.body, depthLimit: depthLimit)
     }
 }
 

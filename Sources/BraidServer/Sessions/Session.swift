@@ -70,6 +70,8 @@ final class Session: Sendable {
     struct Answer: Sendable {
         var kind: Outcome.Kind
         var revision: Int
+        /// The revision that the session is at: after a dry run the one before it.
+        var committed: Int
         var update: BatchUpdate
         /// The update as JSON, as the journal has it.
         var updateText: JSONText
@@ -87,7 +89,8 @@ final class Session: Sendable {
         let outcome = try binder.applying(command, to: before.model, shown: before.snapshot, now: timestamp(at))
         let updateText = outcome.update.json
         let answer = Answer(
-            kind: outcome.kind, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText,
+            kind: outcome.kind, revision: outcome.snapshot.revision,
+            committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
             snapshot: outcome.snapshot)
         guard outcome.kind == .applied, !dryRun else { return answer }
         do {

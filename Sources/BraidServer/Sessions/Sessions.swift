@@ -50,12 +50,27 @@ final class Sessions: Sendable {
         let displayed = stored.displayedSections?.elements()?.compactMap { $0.stringValue.map { SectionID($0) } }
         let model = TableModel(sections: sections, displayedSections: displayed, state: stored.state, nextKey: stored.nextKey)
         let snapshot = try binder.snapshot(of: model, revision: stored.facts.revision, now: timestamp(stored.facts.updated))
-        let session = Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source)
-        return live.withLock { live in
-            if let other = live[id], !other.isStale { return other }
-            live[id] = session
+        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source))
+    }
+
+    /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
+    /// out of memory what is there when the store has let go of it, so that whoever comes later must look again.
+    private func adopt(_ session: Session) async throws -> Session? {
+        let adopted = live.withLock { live in
+            if let other = live[session.id], !other.isStale, other.number >= session.number { return other }
+            live[session.id] = session
             return session
         }
+        if try await store.sessionFacts(session.id)?.number == adopted.number { return adopted }
+        forget(adopted.number, id: adopted.id)
+        return nil
+    }
+
+    private func forget(_ number: Int, id: String) {
+        let session = live.withLock { live in
+            live[id]?.number == number ? live.removeValue(forKey: id) : nil
+        }
+        session?.markStale()
     }
 
     /// Opens a session. `text` is the request's body, kept for `reset` and `replay`.
@@ -85,14 +100,14 @@ final class Sessions: Sendable {
             id: id, number: number, table: description.name, epoch: epoch, revision: 0, created: now, updated: now,
             totalRowCount: snapshot.totalRowCount)
         let session = Session(facts: facts, binder: description.binder, model: model, snapshot: snapshot, store: store, source: source)
-        live.withLock { $0[id] = session }
         logger.debug("session \(id) opened")
-        return session
+        // One that is ended at once was there all the same.
+        return try await adopt(session) ?? session
     }
 
     func end(_ id: String) async throws {
-        guard try await store.deleteSession(id) else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
-        live.withLock { $0.removeValue(forKey: id) }?.markStale()
+        guard let number = try await store.deleteSession(id) else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
+        forget(number, id: id)
     }
 
     /// Carries a command out on the session, looked up again if it was dropped from memory meanwhile.

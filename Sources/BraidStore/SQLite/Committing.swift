@@ -99,8 +99,8 @@ extension Database {
     }
 
     /// False: there is no such session.
-    func deleteSession(_ id: String) throws -> Bool {
-        guard let number = try number(of: id) else { return false }
+    func deleteSession(_ id: String) throws -> Int? {
+        guard let number = try number(of: id) else { return nil }
         let keys = Key.all(of: number)
         for table in ["model", "section", "journal"] {
             try run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)
@@ -110,7 +110,7 @@ extension Database {
         let table = try first("SELECT table_name FROM session WHERE number = ?", number) { $0.optionalText(0) } ?? nil
         try run("DELETE FROM session WHERE number = ?", number)
         if let table { try dropUnusedVersions(of: table) }
-        return true
+        return number
     }
 
     private func number(of id: String) throws -> Int? {

@@ -78,7 +78,7 @@ extension SQLiteStore {
         try await read { try $0.sessions(after: after, limit: limit) }
     }
 
-    public func deleteSession(_ id: String) async throws -> Bool {
+    public func deleteSession(_ id: String) async throws -> Int? {
         try await writer.write(makesRoom: true) { try $0.deleteSession(id) }
     }
 }
