@@ -1,115 +1,201 @@
-extension BatchUpdate {
-    /// Why an update cannot be applied: where a table view would crash, or a rule of the contract is broken.
-    public struct Illegal: Error, Sendable, Equatable, CustomStringConvertible {
-        public let description: String
-    }
+/// Why an update cannot be applied: a table view would crash here, or the contract's rules are broken.
+public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// From 0; nil when the fault is none of a stage's.
+    public var stage: Int?
+    public var detail: String
 
-    /// The snapshot after the update. The reference for clients: strict, it throws where a table view would crash.
-    /// O(rows).
-    public func applied(to snapshot: Snapshot) throws(Illegal) -> Snapshot {
-        guard snapshot.revision == from else { throw Illegal(description: "the update is from revision \(from), the snapshot is at \(snapshot.revision)") }
+    public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
+}
+
+extension BatchUpdate {
+    /// The snapshot after this update: the reference for clients. O(rows).
+    ///
+    /// Throws `UpdateFault` where a table view would crash and where the contract's rules are broken: an index out of
+    /// bounds or named twice, a row operation inside a section that goes, comes, moves or is reloaded in the same
+    /// stage, reloads beside moves, a stage without operations, a row or section that changes its id, a wrong count.
+    public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
+        guard snapshot.revision == from else {
+            throw UpdateFault(detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
+        }
         var sections = snapshot.sections
         for (number, stage) in stages.enumerated() {
             do {
-                sections = try stage.applied(to: sections)
+                sections = try StageApplication(stage, sections).sections()
             } catch {
-                throw Illegal(description: "stage \(number): \(error.description)")
+                throw UpdateFault(stage: number, detail: error.detail)
             }
         }
-        var result = snapshot
-        result.sections = sections
-        result.revision = to
-        result.totalRowCount = sections.reduce(0) { $0 + $1.rows.count }
+        var result = Snapshot(
+            revision: to, sections: sections, state: state ?? snapshot.state, empty: empty.map { $0.isNull ? nil : $0 } ?? snapshot.empty)
         guard result.totalRowCount == totalRowCount else {
-            throw Illegal(description: "there are \(result.totalRowCount) rows, not \(totalRowCount)")
+            throw UpdateFault(detail: "`totalRowCount` is \(totalRowCount), but there are \(result.totalRowCount) rows")
         }
-        if let state { result.state = state }
-        if let empty { result.empty = empty.isNull ? nil : empty }
+        result.totalRowCount = totalRowCount
         return result
     }
 }
 
-extension BatchUpdate.Stage {
-    private typealias Illegal = BatchUpdate.Illegal
+/// One stage, checked rule by rule and carried out.
+private struct StageApplication {
+    private let stage: BatchUpdate.Stage
+    private let before: [Section]
+    /// For each section before the stage what happens to it, and for each one after it where it came from.
+    private var fates: [Fate]
+    private var origins: [Origin]
 
-    /// One `performBatchUpdates`, by UITableView's rules and the contract's.
-    func applied(to old: [Section]) throws(BatchUpdate.Illegal) -> [Section] {
-        func check(_ holds: Bool, _ what: @autoclosure () -> String) throws(BatchUpdate.Illegal) {
-            if !holds { throw BatchUpdate.Illegal(description: what()) }
-        }
-        func unique<Place: Hashable>(_ places: [Place], _ what: String) throws(BatchUpdate.Illegal) -> Set<Place> {
-            let set = Set(places)
-            try check(set.count == places.count, "\(what) has a place twice")
-            return set
-        }
-        let hasReloads = !reloadRows.isEmpty || !reloadSections.isEmpty, hasMoves = !moveRows.isEmpty || !moveSections.isEmpty
-        try check(!(hasReloads && hasMoves), "reloads share the stage with moves")
+    private enum Fate: Equatable { case stays, deleted, reloaded, updated, moved }
+    private enum Origin { case stayed(Int), moved(Int), inserted(Section) }
 
-        // Sections: each is the source of one operation at most.
-        _ = try unique(deleteSections + reloadSections.map(\.at) + updateSections.map(\.at) + moveSections.map(\.from), "sections before the stage")
-        for at in deleteSections + reloadSections.map(\.at) + updateSections.map(\.at) + moveSections.map(\.from) {
-            try check(old.indices.contains(at), "there is no section \(at) before the stage")
-        }
-        let arriving = try unique(insertSections.map(\.at) + moveSections.map(\.to), "sections after the stage")
-        let gone = Set(deleteSections), moved = Set(moveSections.map(\.from))
-        let count = old.count - deleteSections.count + insertSections.count
-        for at in arriving { try check((0..<count).contains(at), "there is no section \(at) after the stage") }
-        let targets = Dictionary(uniqueKeysWithValues: moveSections.map { ($0.to, $0.from) })
-        let inserted = Dictionary(uniqueKeysWithValues: insertSections.map { ($0.at, $0.section) })
-        var staying = old.indices.filter { !gone.contains($0) && !moved.contains($0) }.makeIterator()
-        // What stands at each place after the stage: a section of before, or an inserted one.
-        var sources: [Int?] = []
-        for at in 0..<count {
-            if let from = targets[at] { sources.append(from) } else if inserted[at] != nil { sources.append(nil) } else {
-                guard let next = staying.next() else { throw BatchUpdate.Illegal(description: "the section counts do not add up") }
-                sources.append(next)
+    init(_ stage: BatchUpdate.Stage, _ sections: [Section]) throws(UpdateFault) {
+        self.stage = stage
+        before = sections
+        fates = Array(repeating: .stays, count: sections.count)
+        origins = []
+        if stage.isEmpty { throw UpdateFault(detail: "it has no operations") }
+        let reloads = stage.reloadSections.count + stage.reloadRows.count, moves = stage.moveSections.count + stage.moveRows.count
+        if reloads > 0, moves > 0 { throw UpdateFault(detail: "reloads and moves share it") }
+        try findFates()
+        try findOrigins()
+    }
+
+    private mutating func findFates() throws(UpdateFault) {
+        for section in stage.deleteSections { try settle(section, .deleted) }
+        for (section, _) in stage.moveSections { try settle(section, .moved) }
+        for (section, _) in stage.reloadSections { try settle(section, .reloaded) }
+        for update in stage.updateSections {
+            try settle(update.at, .updated)
+            if update.header == nil, update.footer == nil, update.movesTo == nil {
+                throw UpdateFault(detail: "the update of section \(update.at) changes nothing")
             }
         }
+    }
 
-        // Rows.
-        let noSource = gone.union(moved).union(reloadSections.map(\.at))
-        let noTarget = arriving.union(reloadSections.compactMap { reload in sources.firstIndex(of: reload.at) })
-        let rowSources = deleteRows + reloadRows.map(\.at) + updateRows.map(\.at) + moveRows.map(\.from)
-        _ = try unique(rowSources, "rows before the stage")
-        for path in rowSources {
-            try check(old.indices.contains(path.section) && old[path.section].rows.indices.contains(path.row), "there is no row \(path) before the stage")
-            try check(!noSource.contains(path.section), "the row \(path) is in a section that is deleted, reloaded or moved")
+    private mutating func settle(_ section: Int, _ fate: Fate) throws(UpdateFault) {
+        guard fates.indices.contains(section) else {
+            throw UpdateFault(detail: "section \(section) cannot be \(fate): there are \(before.count) sections before the stage")
         }
-        let rowTargets = insertRows.map(\.at) + moveRows.map(\.to)
-        _ = try unique(rowTargets, "rows after the stage")
-        for path in rowTargets {
-            try check((0..<count).contains(path.section), "there is no section for the row \(path) after the stage")
-            try check(!noTarget.contains(path.section), "the row \(path) comes to a section that is inserted, reloaded or moved")
+        guard fates[section] == .stays else {
+            throw UpdateFault(detail: "section \(section) is both \(fates[section]) and \(fate)")
         }
+        fates[section] = fate
+    }
 
-        var content = old
-        for (at, section) in reloadSections { content[at] = section }
-        for update in updateSections {
-            if let header = update.header { content[update.at].header = header }
-            if let footer = update.footer { content[update.at].footer = footer }
-            if let movesTo = update.movesTo { content[update.at].movesTo = movesTo.isNull ? nil : movesTo }
-        }
-        for (at, row) in reloadRows + updateRows { content[at.section].rows[at.row] = row }
-        let leaving = Dictionary(grouping: deleteRows + moveRows.map(\.from), by: \.section)
-        var coming: [Int: [(row: Int, content: Row)]] = [:]
-        for (at, row) in insertRows { coming[at.section, default: []].append((at.row, row)) }
-        for move in moveRows { coming[move.to.section, default: []].append((move.to.row, move.row ?? content[move.from.section].rows[move.from.row])) }
-
-        var result: [Section] = []
-        for (at, source) in sources.enumerated() {
-            guard let source else {
-                guard let section = inserted[at] else { throw BatchUpdate.Illegal(description: "the section counts do not add up") }
-                result.append(section)
-                continue
+    private mutating func findOrigins() throws(UpdateFault) {
+        let count = before.count - stage.deleteSections.count + stage.insertSections.count
+        var places: [Origin?] = Array(repeating: nil, count: count)
+        func place(_ section: Int, _ origin: Origin) throws(UpdateFault) {
+            guard places.indices.contains(section) else {
+                throw UpdateFault(detail: "no section can come to \(section): there are \(count) sections after the stage")
             }
-            var section = content[source]
-            for path in (leaving[source] ?? []).sorted().reversed() { section.rows.remove(at: path.row) }
-            for (row, content) in (coming[at] ?? []).sorted(by: { $0.row < $1.row }) {
-                try check(row <= section.rows.count, "there is no row [\(at),\(row)] after the stage")
-                section.rows.insert(content, at: row)
-            }
-            result.append(section)
+            guard places[section] == nil else { throw UpdateFault(detail: "two sections come to \(section)") }
+            places[section] = origin
         }
-        return result
+        for (at, section) in stage.insertSections { try place(at, .inserted(section)) }
+        for (from, to) in stage.moveSections { try place(to, .moved(from)) }
+        var others = before.indices.filter { fates[$0] != .deleted && fates[$0] != .moved }[...]
+        for index in places.indices where places[index] == nil { places[index] = others.popFirst().map { .stayed($0) } }
+        origins = places.compactMap { $0 }
+    }
+
+    /// The sections after the stage.
+    func sections() throws(UpdateFault) -> [Section] {
+        var rows = before.map { ContiguousArray<Row?>($0.rows.map { $0 }) }
+        try takeRows(from: &rows)
+        let arrivals = try arrivals()
+        var reloaded: [Int: Section] = [:], updated: [Int: BatchUpdate.SectionUpdate] = [:]
+        for (at, section) in stage.reloadSections { reloaded[at] = section }
+        for update in stage.updateSections { updated[update.at] = update }
+
+        var after: [Section] = []
+        for (index, origin) in origins.enumerated() {
+            switch origin {
+            case .inserted(let section): after.append(section)
+            case .moved(let old): after.append(before[old])
+            case .stayed(let old):
+                if let section = reloaded[old] {
+                    guard section.id == before[old].id else {
+                        throw UpdateFault(detail: "section \(old), \"\(before[old].id)\", is reloaded as \"\(section.id)\"")
+                    }
+                    after.append(section)
+                    continue
+                }
+                var section = before[old]
+                if let update = updated[old] {
+                    section.header = update.header ?? section.header
+                    section.footer = update.footer ?? section.footer
+                    if let movesTo = update.movesTo { section.movesTo = movesTo.isNull ? nil : movesTo }
+                }
+                section.rows = try Self.filled(index, rows[old].compactMap { $0 }, arrivals[index] ?? [:])
+                after.append(section)
+            }
+        }
+        return after
+    }
+
+    /// Carries out what happens to rows where they were: those that stay are left, with their new content.
+    private func takeRows(from rows: inout [ContiguousArray<Row?>]) throws(UpdateFault) {
+        var sources: Set<IndexPath> = []
+        func check(_ path: IndexPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {
+            guard before.indices.contains(path.section), path.row >= 0, path.row < before[path.section].rows.count else {
+                throw UpdateFault(detail: "there is no row \(path) to be \(what) before the stage")
+            }
+            guard sources.insert(path).inserted else { throw UpdateFault(detail: "the row \(path) is \(what) and the source of another operation") }
+            let fate = fates[path.section]
+            guard fate == .stays || fate == .updated else {
+                throw UpdateFault(detail: "the row \(path) is \(what), but its section is \(fate) in the same stage")
+            }
+            let row = before[path.section].rows[path.row]
+            if let replacement, replacement.id != row.id {
+                throw UpdateFault(detail: "the row \(path), \(row.json), is \(what) as another row, \(replacement.json)")
+            }
+        }
+        for path in stage.deleteRows {
+            try check(path, "deleted", nil)
+            rows[path.section][path.row] = nil
+        }
+        for (path, _, row) in stage.moveRows {
+            try check(path, "moved", row)
+            rows[path.section][path.row] = nil
+        }
+        for (path, row) in stage.reloadRows {
+            try check(path, "reloaded", row)
+            rows[path.section][path.row] = row
+        }
+        for (path, row) in stage.updateRows {
+            try check(path, "updated", row)
+            rows[path.section][path.row] = row
+        }
+    }
+
+    /// Rows that come, by section and row after the stage.
+    private func arrivals() throws(UpdateFault) -> [Int: [Int: Row]] {
+        var arrivals: [Int: [Int: Row]] = [:]
+        func arrive(_ row: Row, _ path: IndexPath) throws(UpdateFault) {
+            guard origins.indices.contains(path.section) else {
+                throw UpdateFault(detail: "no row can come to \(path): there are \(origins.count) sections after the stage")
+            }
+            switch origins[path.section] {
+            case .inserted: throw UpdateFault(detail: "a row comes to \(path), but its section is inserted in the same stage")
+            case .moved: throw UpdateFault(detail: "a row comes to \(path), but its section is moved in the same stage")
+            case .stayed(let old):
+                if fates[old] == .reloaded { throw UpdateFault(detail: "a row comes to \(path), but its section is reloaded in the same stage") }
+            }
+            guard arrivals[path.section, default: [:]].updateValue(row, forKey: path.row) == nil else {
+                throw UpdateFault(detail: "two rows come to \(path)")
+            }
+        }
+        for (path, row) in stage.insertRows { try arrive(row, path) }
+        for (from, to, row) in stage.moveRows { try arrive(row ?? before[from.section].rows[from.row], to) }
+        return arrivals
+    }
+
+    /// A section's rows: arrivals at their places, those that stayed around them in order.
+    private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(UpdateFault) -> ChunkedList<Row> {
+        let count = stayed.count + arrivals.count
+        for row in arrivals.keys where row < 0 || row >= count {
+            throw UpdateFault(detail: "no row can come to \(IndexPath(section: section, row: row)): the section has \(count) rows after the stage")
+        }
+        var next = stayed.makeIterator()
+        return ChunkedList((0..<count).compactMap { arrivals[$0] ?? next.next() })
     }
 }

@@ -1,24 +1,30 @@
-// The wire's JSON. Members in the contract's order; empty lists are left out.
+// The update as the contract has it, members in its order; lists that are empty are left out.
 extension BatchUpdate {
     /// `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`.
     public var json: JSONText {
-        var writer = JSONWriter()
-        writeFrame(to: &writer) { writer in
-            writer.name("stages")
-            writer.beginArray()
+        json("stages") { writer in
             for stage in stages { stage.write(to: &writer) }
-            writer.endArray()
         }
-        return writer.text
     }
 
-    func writeFrame(to writer: inout JSONWriter, _ operations: (inout JSONWriter) -> Void) {
+    /// The same with `operations` in place of `stages`.
+    public var sequentialJSON: JSONText {
+        json("operations") { writer in
+            for operation in sequential() { operation.write(to: &writer) }
+        }
+    }
+
+    private func json(_ name: StaticString, _ elements: (inout JSONWriter) -> Void) -> JSONText {
+        var writer = JSONWriter(capacity: estimatedSize)
         writer.beginObject()
         writer.name("from")
         writer.value(from)
         writer.name("to")
         writer.value(to)
-        operations(&writer)
+        writer.name(name)
+        writer.beginArray()
+        elements(&writer)
+        writer.endArray()
         writer.name("totalRowCount")
         writer.value(totalRowCount)
         if let state {
@@ -30,55 +36,91 @@ extension BatchUpdate {
             writer.value(empty)
         }
         writer.endObject()
+        return writer.text
+    }
+
+    private var estimatedSize: Int {
+        stages.reduce(128) { size, stage in
+            size + 64 + 16 * (stage.deleteRows.count + stage.deleteSections.count) + 48 * (stage.moveRows.count + stage.moveSections.count)
+                + stage.insertRows.reduce(0) { $0 + $1.row.json.count + 32 }
+                + stage.reloadRows.reduce(0) { $0 + $1.row.json.count + 32 }
+                + stage.updateRows.reduce(0) { $0 + $1.row.json.count + 32 }
+                + stage.insertSections.reduce(0) { $0 + $1.section.encodedSize(rows: 0..<$1.section.rows.count) }
+                + stage.reloadSections.reduce(0) { $0 + $1.section.encodedSize(rows: 0..<$1.section.rows.count) }
+        }
     }
 }
 
 extension BatchUpdate.Stage {
+    /// Lists that are empty are left out.
     func write(to writer: inout JSONWriter) {
-        func list<Element>(_ name: String, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
-            guard !elements.isEmpty else { return }
-            writer.name(name)
-            writer.beginArray()
-            for element in elements { write(&writer, element) }
-            writer.endArray()
-        }
         writer.beginObject()
-        list("deleteSections", deleteSections) { $0.value($1) }
-        list("insertSections", insertSections) { $0.object(at: $1.at, section: $1.section) }
-        list("moveSections", moveSections) { writer, move in
-            writer.beginObject()
-            writer.name("from")
-            writer.value(move.from)
-            writer.name("to")
-            writer.value(move.to)
-            writer.endObject()
-        }
-        list("reloadSections", reloadSections) { $0.object(at: $1.at, section: $1.section) }
-        list("updateSections", updateSections) { $1.write(to: &$0) }
-        list("deleteRows", deleteRows) { $0.value($1) }
-        list("insertRows", insertRows) { $0.object(at: $1.at, row: $1.row) }
-        list("moveRows", moveRows) { $0.object(from: $1.from, to: $1.to, row: $1.row) }
-        list("reloadRows", reloadRows) { $0.object(at: $1.at, row: $1.row) }
-        list("updateRows", updateRows) { $0.object(at: $1.at, row: $1.row) }
+        writer.list("deleteSections", deleteSections) { $0.value($1) }
+        writer.list("insertSections", insertSections) { $0.section($1.section, at: $1.at) }
+        writer.list("moveSections", moveSections) { $0.move($1.from, $1.to) }
+        writer.list("reloadSections", reloadSections) { $0.section($1.section, at: $1.at) }
+        writer.list("updateSections", updateSections) { $0.update($1) }
+        writer.list("deleteRows", deleteRows) { $0.value($1) }
+        writer.list("insertRows", insertRows) { $0.row($1.row, at: $1.at) }
+        writer.list("moveRows", moveRows) { $0.move($1.from, $1.to, $1.row) }
+        writer.list("reloadRows", reloadRows) { $0.row($1.row, at: $1.at) }
+        writer.list("updateRows", updateRows) { $0.row($1.row, at: $1.at) }
         writer.endObject()
     }
 }
 
-extension BatchUpdate.SectionUpdate {
+extension TableOperation {
+    /// `{"deleteRow": [0,3]}` and so on: one member, named for what is done.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.name("at")
-        writer.value(at)
-        for (name, value) in [("header", header), ("footer", footer), ("movesTo", movesTo)] {
-            guard let value else { continue }
-            writer.name(name)
-            writer.value(value)
+        switch self {
+        case .deleteSection(let at):
+            writer.name("deleteSection")
+            writer.value(at)
+        case .insertSection(let at, let section):
+            writer.name("insertSection")
+            writer.section(section, at: at)
+        case .moveSection(let from, let to):
+            writer.name("moveSection")
+            writer.move(from, to)
+        case .reloadSection(let at, let section):
+            writer.name("reloadSection")
+            writer.section(section, at: at)
+        case .updateSection(let update):
+            writer.name("updateSection")
+            writer.update(update)
+        case .deleteRow(let at):
+            writer.name("deleteRow")
+            writer.value(at)
+        case .insertRow(let at, let row):
+            writer.name("insertRow")
+            writer.row(row, at: at)
+        case .moveRow(let from, let to, let row):
+            writer.name("moveRow")
+            writer.move(from, to, row)
+        case .reloadRow(let at, let row):
+            writer.name("reloadRow")
+            writer.row(row, at: at)
+        case .updateRow(let at, let row):
+            writer.name("updateRow")
+            writer.row(row, at: at)
         }
         writer.endObject()
     }
 }
 
+// What operations are made of.
 extension JSONWriter {
+    fileprivate mutating func list<Element>(
+        _ name: StaticString, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void
+    ) {
+        guard !elements.isEmpty else { return }
+        self.name(name)
+        beginArray()
+        for element in elements { write(&self, element) }
+        endArray()
+    }
+
     /// `[section, row]`.
     mutating func value(_ path: IndexPath) {
         beginArray()
@@ -87,7 +129,16 @@ extension JSONWriter {
         endArray()
     }
 
-    mutating func object(at path: IndexPath, row: Row) {
+    fileprivate mutating func section(_ section: Section, at place: Int) {
+        beginObject()
+        name("at")
+        value(place)
+        name("section")
+        section.write(to: &self, rows: 0..<section.rows.count)
+        endObject()
+    }
+
+    fileprivate mutating func row(_ row: Row, at path: IndexPath) {
         beginObject()
         name("at")
         value(path)
@@ -96,16 +147,16 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func object(at index: Int, section: Section) {
+    fileprivate mutating func move(_ from: Int, _ to: Int) {
         beginObject()
-        name("at")
-        value(index)
-        name("section")
-        section.write(to: &self, rows: 0..<section.rows.count)
+        name("from")
+        value(from)
+        name("to")
+        value(to)
         endObject()
     }
 
-    mutating func object(from: IndexPath, to: IndexPath, row: Row?) {
+    fileprivate mutating func move(_ from: IndexPath, _ to: IndexPath, _ row: Row?) {
         beginObject()
         name("from")
         value(from)
@@ -117,81 +168,23 @@ extension JSONWriter {
         }
         endObject()
     }
-}
 
-extension Section {
-    /// Members in the contract's order; `rowCount` counts all rows, `rows` has those of the range.
-    func write(to writer: inout JSONWriter, rows range: Range<Int>) {
-        writer.beginObject()
-        writer.name("id")
-        writer.value(id.text)
-        writer.name("header")
-        writer.value(header)
-        writer.name("footer")
-        writer.value(footer)
-        writer.name("rowCount")
-        writer.value(rows.count)
-        if let movesTo {
-            writer.name("movesTo")
-            writer.value(movesTo)
+    fileprivate mutating func update(_ update: BatchUpdate.SectionUpdate) {
+        beginObject()
+        name("at")
+        value(update.at)
+        if let header = update.header {
+            name("header")
+            value(header)
         }
-        if !isDiffable {
-            writer.name("diffable")
-            writer.value(false)
+        if let footer = update.footer {
+            name("footer")
+            value(footer)
         }
-        writer.name("rows")
-        writer.beginArray()
-        if range.count == rows.count {
-            rows.forEachRun { for row in $0 { writer.value(row.json) } }
-        } else {
-            for index in range { writer.value(rows[index].json) }
+        if let movesTo = update.movesTo {
+            name("movesTo")
+            value(movesTo)
         }
-        writer.endArray()
-        writer.endObject()
-    }
-}
-
-extension Snapshot {
-    /// The snapshot as the wire has it. With a window, every section's facts, and rows of that section's window only.
-    public func encoded(
-        session: String?, table: String?, epoch: String?, window: (section: SectionID, offset: Int, limit: Int)? = nil
-    ) -> [UInt8] {
-        var capacity = 256 + state.count
-        if window == nil {
-            for section in sections {
-                capacity += 256
-                section.rows.forEachRun { for row in $0 { capacity += row.json.count + 1 } }
-            }
-        }
-        var writer = JSONWriter(capacity: capacity)
-        writer.beginObject()
-        for (name, value) in [("session", session), ("table", table), ("epoch", epoch)] {
-            guard let value else { continue }
-            writer.name(name)
-            writer.value(value)
-        }
-        writer.name("revision")
-        writer.value(revision)
-        writer.name("totalRowCount")
-        writer.value(totalRowCount)
-        writer.name("sections")
-        writer.beginArray()
-        for section in sections {
-            var range = 0..<section.rows.count
-            if let window {
-                let start = section.id == window.section ? min(window.offset, section.rows.count) : 0
-                range = section.id == window.section ? start..<start + min(window.limit, section.rows.count - start) : 0..<0
-            }
-            section.write(to: &writer, rows: range)
-        }
-        writer.endArray()
-        writer.name("state")
-        writer.value(state)
-        if let empty {
-            writer.name("empty")
-            writer.value(empty)
-        }
-        writer.endObject()
-        return writer.bytes
+        endObject()
     }
 }

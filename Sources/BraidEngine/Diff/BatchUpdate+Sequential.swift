@@ -1,233 +1,183 @@
-/// One step of an update for clients that apply one operation after another (RecyclerView, NSTableView, the DOM): each
-/// index counts in the table as the operations before it left it.
+/// One step of an update for clients that change their table one thing at a time (RecyclerView, NSTableView, the DOM).
+/// Indexes count in the table as the steps before left it, and the `to` of a move after the moved thing has been taken
+/// out.
 public enum TableOperation: Sendable {
     case deleteSection(Int)
     case insertSection(at: Int, Section)
-    /// `to` counts after the section has been taken out.
     case moveSection(from: Int, to: Int)
     case reloadSection(at: Int, Section)
     case updateSection(BatchUpdate.SectionUpdate)
     case deleteRow(IndexPath)
     case insertRow(at: IndexPath, Row)
-    /// `to` counts after the row has been taken out.
     case moveRow(from: IndexPath, to: IndexPath, Row?)
     case reloadRow(at: IndexPath, Row)
     case updateRow(at: IndexPath, Row)
 }
 
 extension BatchUpdate {
-    /// The update's stages as operations to be applied one after the other. O(k log k) for k operations, and
-    /// O(sections) for each section that comes, goes or moves.
+    /// The same change as operations one after another, as many as the stages have. O(n log n).
     public func sequential() -> [TableOperation] {
         stages.flatMap { $0.sequential() }
-    }
-
-    /// As `json`, with `operations` in place of `stages`.
-    public var sequentialJSON: JSONText {
-        var writer = JSONWriter()
-        writeFrame(to: &writer) { writer in
-            writer.name("operations")
-            writer.beginArray()
-            for operation in sequential() { operation.write(to: &writer) }
-            writer.endArray()
-        }
-        return writer.text
     }
 }
 
 extension BatchUpdate.Stage {
-    /// Content first, where every index still counts before the stage; then rows; then sections, of which those with
-    /// row operations neither come, go nor move.
-    func sequential() -> [TableOperation] {
+    /// Content first, while every index is still the one before the stage; then rows: out from the last to the first,
+    /// moves, in from the first to the last; then sections, likewise.
+    fileprivate func sequential() -> [TableOperation] {
         var operations: [TableOperation] = []
         operations += reloadSections.map { .reloadSection(at: $0.at, $0.section) }
         operations += updateSections.map { .updateSection($0) }
         operations += reloadRows.map { .reloadRow(at: $0.at, $0.row) }
         operations += updateRows.map { .updateRow(at: $0.at, $0.row) }
-        operations += deleteRows.sorted().reversed().map { .deleteRow($0) }
-        operations += arrivals()
-        operations += sectionOperations()
+        arrangeRows(&operations)
+        arrangeSections(&operations)
         return operations
     }
 
-    /// Sections before the stage by their place after it, for those that stay.
-    private func sectionBefore() -> (Int) -> Int {
-        let gone = (deleteSections + moveSections.map(\.from)).sorted(), came = (insertSections.map(\.at) + moveSections.map(\.to)).sorted()
-        return { after in
-            var before = after - came.prefix { $0 < after }.count
-            for section in gone where section <= before { before += 1 }
-            return before
+    private func arrangeSections(_ operations: inout [TableOperation]) {
+        var places = MovingPlaces(
+            leaving: deleteSections + moveSections.map(\.from), arriving: insertSections.map(\.at) + moveSections.map(\.to))
+        for section in deleteSections.sorted(by: >) { operations.append(.deleteSection(places.leave(section))) }
+        for move in moveSections {
+            let from = places.leave(move.from)
+            operations.append(.moveSection(from: from, to: places.arrive(move.to)))
+        }
+        for (at, section) in insertSections.sorted(by: { $0.at < $1.at }) {
+            operations.append(.insertSection(at: places.arrive(at), section))
         }
     }
 
-    /// Rows that come and rows that move, in the order of their targets: when a row's turn comes, all that stands
-    /// before it in the end stands there already, and among it only rows that have yet to leave.
-    private func arrivals() -> [TableOperation] {
-        struct Arrival {
-            var to: IndexPath
-            var from: IndexPath?
-            var row: Row?
+    private func arrangeRows(_ operations: inout [TableOperation]) {
+        guard !deleteRows.isEmpty || !insertRows.isEmpty || !moveRows.isEmpty else { return }
+        // Sections are arranged later: rows arrive in sections that stay, at their places before the stage.
+        let origins = OriginsOfSections(self)
+        var leaving: [Int: [Int]] = [:], arriving: [Int: [Int]] = [:]
+        for path in deleteRows { leaving[path.section, default: []].append(path.row) }
+        for move in moveRows {
+            leaving[move.from.section, default: []].append(move.from.row)
+            arriving[origins[move.to.section], default: []].append(move.to.row)
         }
-        guard !insertRows.isEmpty || !moveRows.isEmpty else { return [] }
-        let before = sectionBefore()
-        let all = (insertRows.map { Arrival(to: $0.at, from: nil, row: $0.row) } + moveRows.map { Arrival(to: $0.to, from: $0.from, row: $0.row) })
-            .map { Arrival(to: IndexPath(section: before($0.to.section), row: $0.to.row), from: $0.from, row: $0.row) }
-            .sorted { $0.to < $1.to }
-        var sections: [Int: SectionProgress] = [:]
-        for section in Set(all.map(\.to.section) + moveRows.map(\.from.section)) {
-            sections[section] = SectionProgress(
-                deleted: deleteRows.filter { $0.section == section }.map(\.row).sorted(),
-                leaving: moveRows.map(\.from).filter { $0.section == section }.map(\.row).sorted())
+        for (path, _) in insertRows { arriving[origins[path.section], default: []].append(path.row) }
+        var places: [Int: MovingPlaces] = [:]
+        for section in Set(leaving.keys).union(arriving.keys) {
+            places[section] = MovingPlaces(leaving: leaving[section] ?? [], arriving: arriving[section] ?? [])
         }
-        var operations: [TableOperation] = []
-        for arrival in all {
-            var from: IndexPath?
-            if let source = arrival.from, let place = sections[source.section]?.take(source.row) {
-                from = IndexPath(section: source.section, row: place)
-            }
-            guard let place = sections[arrival.to.section]?.put(at: arrival.to.row) else { continue }
-            let to = IndexPath(section: arrival.to.section, row: place)
-            if let from { operations.append(.moveRow(from: from, to: to, arrival.row)) } else if let row = arrival.row { operations.append(.insertRow(at: to, row)) }
+        func leave(_ path: IndexPath) -> IndexPath {
+            IndexPath(section: path.section, row: places[path.section]?.leave(path.row) ?? path.row)
         }
-        return operations
-    }
-
-    private func sectionOperations() -> [TableOperation] {
-        var operations = deleteSections.sorted().reversed().map { TableOperation.deleteSection($0) }
-        guard !moveSections.isEmpty || !insertSections.isEmpty else { return operations }
-        // Sections by their index before the stage, as they stand; those that have yet to leave are in `leaving`.
-        let deleted = Set(deleteSections)
-        var leaving = Set(moveSections.map(\.from))
-        let count = (moveSections.map(\.from) + updateSections.map(\.at) + deleteSections).max() ?? -1
-        var arrivals: [Int: (from: Int?, section: Section?)] = [:]
-        for insert in insertSections { arrivals[insert.at] = (nil, insert.section) }
-        for move in moveSections { arrivals[move.to] = (move.from, nil) }
-        // What lies behind the last section that is named, and behind the last target, stays in order.
-        let last = max(count, (arrivals.keys.max() ?? -1) + deleteSections.count)
-        var current = (0...max(last, 0)).filter { !deleted.contains($0) }
-        var place = 0
-        for target in 0...(arrivals.keys.max() ?? 0) {
-            while place < current.count, leaving.contains(current[place]) { place += 1 }
-            if let arrival = arrivals[target] {
-                if let from = arrival.from, let index = current.firstIndex(of: from) {
-                    current.remove(at: index)
-                    leaving.remove(from)
-                    if index < place { place -= 1 }
-                    current.insert(from, at: min(place, current.count))
-                    operations.append(.moveSection(from: index, to: place))
-                } else if let section = arrival.section {
-                    current.insert(-1, at: min(place, current.count))
-                    operations.append(.insertSection(at: place, section))
-                }
-            }
-            place += 1
+        func arrive(_ path: IndexPath) -> IndexPath {
+            let section = origins[path.section]
+            return IndexPath(section: section, row: places[section]?.arrive(path.row) ?? path.row)
         }
-        return operations
+        for path in deleteRows.sorted(by: >) { operations.append(.deleteRow(leave(path))) }
+        for move in moveRows {
+            let from = leave(move.from)
+            operations.append(.moveRow(from: from, to: arrive(move.to), move.row))
+        }
+        for (path, row) in insertRows.sorted(by: { $0.at < $1.at }) { operations.append(.insertRow(at: arrive(path), row)) }
     }
 }
 
-/// One section's rows while rows leave and come one by one.
-///
-/// Rows that come are put right behind what stands before them in the end, so they stand before all rows that have yet
-/// to leave there.
-private struct SectionProgress {
-    /// Rows, as before the stage, that have yet to leave; ascending.
-    private var leaving: [Int]
-    /// Rows that have been deleted, as before the stage; ascending.
-    private let deleted: [Int]
-    /// For each row that came: how many of the rows that stay stand before it. Ascending.
-    private var came: [Int] = []
-    /// All rows that ever leave, ascending.
-    private let allLeaving: [Int]
+/// Where the sections that stay stood before a stage, by their places after it.
+private struct OriginsOfSections {
+    private let leaving: [Int]
+    private let arriving: [Int]
 
-    init(deleted: [Int], leaving: [Int]) {
-        self.deleted = deleted
-        self.leaving = leaving
-        allLeaving = leaving
+    init(_ stage: BatchUpdate.Stage) {
+        leaving = (stage.deleteSections + stage.moveSections.map(\.from)).sorted()
+        arriving = (stage.insertSections.map(\.at) + stage.moveSections.map(\.to)).sorted()
     }
 
-    /// Takes out a row that leaves; returns its index.
-    mutating func take(_ row: Int) -> Int? {
-        let position = Self.count(of: leaving, below: row)
-        guard position < leaving.count, leaving[position] == row else { return nil }
-        leaving.remove(at: position)
-        // Before it: the rows that stay, those that have yet to leave, and those that came at one of the places up to it.
-        let staying = row - Self.count(of: deleted, below: row) - Self.count(of: allLeaving, below: row)
-        return staying + position + Self.count(of: came, below: staying + 1)
-    }
-
-    /// Puts a row at an index as in the end, all before it being there; returns the index at which it comes.
-    mutating func put(at index: Int) -> Int {
-        // Those before it in the end are rows that came and rows that stay.
-        let staying = index - came.count
-        came.append(staying)
-        return index + leavingBefore(staying)
-    }
-
-    /// How many rows that have yet to leave stand before the place behind the first `staying` rows that stay.
-    private func leavingBefore(_ staying: Int) -> Int {
-        guard staying > 0 else { return 0 }
-        // A row that leaves stands before that place when fewer than `staying` rows that stay stand before it.
+    /// O(log sections).
+    subscript(after: Int) -> Int {
+        let rank = after - arriving.countBelow(after)
+        // The rank-th of those that did not leave: as many left before it as leave at most `rank` others before them.
         var low = 0, high = leaving.count
         while low < high {
             let middle = (low + high) / 2
-            let row = leaving[middle]
-            let before = row - Self.count(of: deleted, below: row) - Self.count(of: allLeaving, below: row)
-            if before < staying { low = middle + 1 } else { high = middle }
+            if leaving[middle] - middle <= rank { low = middle + 1 } else { high = middle }
         }
-        return low
-    }
-
-    private static func count(of list: [Int], below limit: Int) -> Int {
-        var low = 0, high = list.count
-        while low < high {
-            let middle = (low + high) / 2
-            if list[middle] < limit { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return rank + low
     }
 }
 
-extension TableOperation {
-    func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        switch self {
-        case .deleteSection(let section):
-            writer.name("deleteSection")
-            writer.value(section)
-        case .insertSection(let at, let section):
-            writer.name("insertSection")
-            writer.object(at: at, section: section)
-        case .moveSection(let from, let to):
-            writer.name("moveSection")
-            writer.beginObject()
-            writer.name("from")
-            writer.value(from)
-            writer.name("to")
-            writer.value(to)
-            writer.endObject()
-        case .reloadSection(let at, let section):
-            writer.name("reloadSection")
-            writer.object(at: at, section: section)
-        case .updateSection(let update):
-            writer.name("updateSection")
-            update.write(to: &writer)
-        case .deleteRow(let path):
-            writer.name("deleteRow")
-            writer.value(path)
-        case .insertRow(let at, let row):
-            writer.name("insertRow")
-            writer.object(at: at, row: row)
-        case .moveRow(let from, let to, let row):
-            writer.name("moveRow")
-            writer.object(from: from, to: to, row: row)
-        case .reloadRow(let at, let row):
-            writer.name("reloadRow")
-            writer.object(at: at, row: row)
-        case .updateRow(let at, let row):
-            writer.name("updateRow")
-            writer.object(at: at, row: row)
+/// Places in one list while things leave it and arrive in it, one at a time.
+///
+/// Those that stay are not looked at: each mover has a slot in the order of all that ever stand in the list, knows how
+/// many that stay are before it, and a Fenwick tree counts the movers that are there at the moment. O(log movers) each.
+private struct MovingPlaces {
+    private let leaving: [Int]
+    private let arriving: [Int]
+    /// Slots of the leaving and of the arriving, and how many that stay are before them.
+    private var slotsOfLeaving: [Int] = []
+    private var slotsOfArriving: [Int] = []
+    private var presence: [Int]
+
+    /// Indexes before any left, and indexes after all arrived.
+    init(leaving: [Int], arriving: [Int]) {
+        self.leaving = leaving.sorted()
+        self.arriving = arriving.sorted()
+        presence = Array(repeating: 0, count: leaving.count + arriving.count + 1)
+        var left = 0, arrived = 0
+        while left < self.leaving.count || arrived < self.arriving.count {
+            // Of movers with equally many that stay before them, the arriving come first.
+            let arrivesNext = arrived < self.arriving.count
+                && (left == self.leaving.count || self.arriving[arrived] - arrived <= self.leaving[left] - left)
+            if arrivesNext {
+                slotsOfArriving.append(left + arrived)
+                arrived += 1
+            } else {
+                slotsOfLeaving.append(left + arrived)
+                left += 1
+            }
         }
-        writer.endObject()
+        for slot in slotsOfLeaving { change(slot, by: 1) }
+    }
+
+    /// Takes out what stood at `index` before any left; returns where it stands now.
+    mutating func leave(_ index: Int) -> Int {
+        let rank = leaving.countBelow(index)
+        let slot = slotsOfLeaving[rank]
+        change(slot, by: -1)
+        return index - rank + present(before: slot)
+    }
+
+    /// Puts in what shall stand at `index` after all arrived; returns where it is put now.
+    mutating func arrive(_ index: Int) -> Int {
+        let rank = arriving.countBelow(index)
+        let slot = slotsOfArriving[rank]
+        let place = index - rank + present(before: slot)
+        change(slot, by: 1)
+        return place
+    }
+
+    private mutating func change(_ slot: Int, by difference: Int) {
+        var node = slot + 1
+        while node < presence.count {
+            presence[node] += difference
+            node += node & -node
+        }
+    }
+
+    private func present(before slot: Int) -> Int {
+        var node = slot, count = 0
+        while node > 0 {
+            count += presence[node]
+            node &= node - 1
+        }
+        return count
+    }
+}
+
+extension Array where Element == Int {
+    /// How many of an ascending list are below `value`. O(log count).
+    fileprivate func countBelow(_ value: Int) -> Int {
+        var low = 0, high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < value { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

@@ -1,47 +1,53 @@
-/// Which of a list of things can stay where they are while the others move: a heaviest increasing subsequence.
+/// The heaviest strictly increasing subsequence: what may stay where it is while the rest moves around it.
+///
+/// O(n log n) by a Fenwick tree that holds, for each rank, the heaviest subsequence ending at or below it; O(n) where
+/// the values increase already. Ties are settled by position, so the answer is always the same.
+/// Source: Fredman, "On computing the length of longest increasing subsequences", 1975, with weights in place of ones;
+/// Fenwick, "A new data structure for cumulative frequency tables", 1994, with maxima in place of sums.
 enum IncreasingSubsequence {
-    /// Positions, ascending, of a subsequence of `values` that increases strictly and weighs the most. Of several, the
-    /// same one each time.
-    ///
-    /// Values are distinct. O(n log n); O(n) when all of them increase already. Source: Fredman, "On computing the
-    /// length of longest increasing subsequences", with a Fenwick tree of heaviest chains in place of piles.
-    static func heaviest<Weight: AdditiveArithmetic & Comparable>(_ values: [Int], weights: [Weight]) -> [Int] {
+    /// Positions, ascending, of a subsequence of `values` that increases strictly and weighs the most. Weights must be
+    /// positive.
+    static func heaviest(_ values: [Int], weights: [Int]) -> [Int] {
         if isIncreasing(values) { return Array(values.indices) }
-        // Values by rank, so that the tree is as large as the list.
-        let order = values.indices.sorted { values[$0] < values[$1] }
-        var ranks = [Int](repeating: 0, count: values.count)
+
+        // Equal values must not follow one another: of equal values the later one is ranked lower.
+        let order = values.indices.sorted { (values[$0], $1) < (values[$1], $0) }
+        var ranks = Array(repeating: 0, count: values.count)
         for (rank, position) in order.enumerated() { ranks[position] = rank + 1 }
 
-        // best[r]: the position that ends the heaviest chain among some ranks up to r, or -1.
-        var best = [Int](repeating: -1, count: values.count + 1)
-        var chain = [Weight](repeating: .zero, count: values.count)
-        var previous = [Int](repeating: -1, count: values.count)
-        var end = -1
+        var totals = Array(repeating: 0, count: values.count)
+        var previous = Array(repeating: -1, count: values.count)
+        // `tree[r]` is the position at which the heaviest subsequence of the ranks under the node r ends, or -1.
+        var tree = Array(repeating: -1, count: values.count + 1)
+        var heaviestEnd = -1
         for position in values.indices {
-            var heaviest = -1
+            var best = -1
             var node = ranks[position] - 1
             while node > 0 {
-                if best[node] >= 0, heaviest < 0 || chain[best[node]] > chain[heaviest] { heaviest = best[node] }
+                let end = tree[node]
+                if end >= 0, best < 0 || totals[end] > totals[best] { best = end }
                 node &= node - 1
             }
-            previous[position] = heaviest
-            chain[position] = weights[position] + (heaviest < 0 ? .zero : chain[heaviest])
+            previous[position] = best
+            let total = (best < 0 ? 0 : totals[best]) + weights[position]
+            totals[position] = total
             node = ranks[position]
             while node <= values.count {
-                if best[node] < 0 || chain[position] > chain[best[node]] { best[node] = position }
+                if tree[node] < 0 || total > totals[tree[node]] { tree[node] = position }
                 node += node & -node
             }
-            if end < 0 || chain[position] > chain[end] { end = position }
+            if heaviestEnd < 0 || total > totals[heaviestEnd] { heaviestEnd = position }
         }
-        var result: [Int] = []
-        while end >= 0 {
-            result.append(end)
-            end = previous[end]
+        var positions: [Int] = []
+        while heaviestEnd >= 0 {
+            positions.append(heaviestEnd)
+            heaviestEnd = previous[heaviestEnd]
         }
-        return result.reversed()
+        return positions.reversed()
     }
 
     static func isIncreasing(_ values: [Int]) -> Bool {
-        zip(values, values.dropFirst()).allSatisfy { $0 < $1 }
+        for position in values.indices.dropFirst() where values[position] <= values[position - 1] { return false }
+        return true
     }
 }

@@ -1,86 +1,199 @@
 extension Snapshot {
-    /// A snapshot as the wire has it, for `POST /v1/diff`. Strict; every fault with its pointer. Rows come out in the
-    /// canonical order of their members. Throws `badRequest`, `duplicateRowID`.
+    /// A snapshot as the wire has it, for `POST /v1/diff`. Strict: what the contract does not have is a fault. Rows come
+    /// out with their members in the contract's order, so that equal rows have equal bytes.
+    ///
+    /// Throws `badRequest` with every fault found (the first hundred) and its pointer, or `duplicateRowID` if the only
+    /// faults are ids that stand twice in a section.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
-        let object = try BodyReader(json, at: pointer, members: ["session", "table", "epoch", "revision", "totalRowCount", "sections", "state", "empty"])
-        var sections: [Section] = []
-        var ids: Set<SectionID> = []
-        let list = pointer.appending("sections")
-        guard let elements = try object.required("sections").elements() else { throw .bad(list, "must be an array of sections") }
-        for (index, element) in elements.enumerated() {
-            let section = try Section(json: element, at: list.appending(index))
-            guard ids.insert(section.id).inserted else { throw .bad(list.appending(index).appending("id"), "the section \"\(section.id)\" stands in the snapshot twice") }
-            sections.append(section)
-        }
-        self.init(
-            revision: try object["revision"] == nil ? 0 : object.index("revision"), sections: sections,
-            state: object["state"] ?? .emptyObject, empty: object["empty"])
-        if state.kind != .object { throw object.fault("state", "must be an object") }
-        if object["totalRowCount"] != nil, try object.index("totalRowCount") != totalRowCount {
-            throw object.fault("totalRowCount", "the sections have \(totalRowCount) rows")
-        }
+        var reader = SnapshotReader()
+        let snapshot = reader.snapshot(json, pointer)
+        if let refusal = reader.refusal { throw refusal }
+        self = snapshot
     }
 }
 
-extension Section {
-    init(json: JSONText, at pointer: JSONPointer) throws(Refusal) {
-        let object = try BodyReader(json, at: pointer, members: ["id", "header", "footer", "rowCount", "movesTo", "diffable", "rows"])
-        guard let id = try object.required("id").stringValue else { throw object.fault("id", "must be a string") }
-        guard let elements = try object.required("rows").elements() else { throw object.fault("rows", "must be an array of rows") }
-        var isDiffable = true
-        if let diffable = object["diffable"] {
-            guard let value = diffable.boolValue else { throw object.fault("diffable", "must be true or false") }
-            isDiffable = value
+/// Reads a snapshot and goes on after a fault; what it returns is of use only if there was none.
+private struct SnapshotReader {
+    private var faults: [Refusal.Fault] = []
+    private var faultCount = 0
+    private var onlyDuplicateRows = true
+    private static let limit = 100
+
+    var refusal: Refusal? {
+        guard let first = faults.first else { return nil }
+        let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""
+        return Refusal(
+            onlyDuplicateRows ? .duplicateRowID : .badRequest,
+            "This is no snapshot: \"\(first.pointer)\": \(first.detail).\(others)", faults: faults)
+    }
+
+    private mutating func fault(_ pointer: JSONPointer, _ detail: String, isDuplicateRow: Bool = false) {
+        faultCount += 1
+        if !isDuplicateRow { onlyDuplicateRows = false }
+        if faults.count < Self.limit { faults.append(.init(pointer: pointer, detail: detail)) }
+    }
+
+    mutating func snapshot(_ json: JSONText, _ pointer: JSONPointer) -> Snapshot {
+        var result = Snapshot()
+        var total: Int?, hasSections = false
+        members(json, pointer, "a snapshot", Self.snapshotMembers) { reader, name, value, pointer in
+            switch name {
+            case "session", "table", "epoch": _ = reader.string(value, pointer)
+            case "revision": result.revision = reader.count(value, pointer)
+            case "totalRowCount": total = reader.count(value, pointer)
+            case "sections":
+                hasSections = true
+                result.sections = reader.sections(value, pointer)
+            case "state":
+                if value.kind != .object { reader.fault(pointer, "the state is an object") }
+                result.state = value.detached
+            default: result.empty = value.detached
+            }
         }
-        var rows: [Row] = []
-        rows.reserveCapacity(elements.count)
+        if json.kind == .object, !hasSections { fault(pointer, "the member `sections` is missing") }
+        result.totalRowCount = result.sections.reduce(0) { $0 + $1.rows.count }
+        if let total, total != result.totalRowCount {
+            fault(pointer.appending("totalRowCount"), "the sections have \(result.totalRowCount) rows")
+        }
+        return result
+    }
+
+    private mutating func sections(_ json: JSONText, _ pointer: JSONPointer) -> [Section] {
+        var ids: Set<SectionID> = []
+        return elements(json, pointer).enumerated().map { index, element in
+            let section = section(element, pointer.appending(index))
+            if element["id"]?.kind == .string, !ids.insert(section.id).inserted {
+                fault(pointer.appending(index).appending("id"), "another section has the id \"\(section.id)\" already")
+            }
+            return section
+        }
+    }
+
+    private mutating func section(_ json: JSONText, _ pointer: JSONPointer) -> Section {
+        var id: String?, result = Section(id: ""), rowCount: Int?, rows: JSONText?
+        members(json, pointer, "a section", Self.sectionMembers) { reader, name, value, pointer in
+            switch name {
+            case "id": id = reader.string(value, pointer)
+            case "header": result.header = reader.title(value, pointer)
+            case "footer": result.footer = reader.title(value, pointer)
+            case "rowCount": rowCount = reader.count(value, pointer)
+            case "movesTo":
+                let isList = value.elements()?.allSatisfy { $0.kind == .string } ?? false
+                if !isList, value.stringValue != "anySection" { reader.fault(pointer, "it is \"anySection\" or a list of section ids") }
+                result.movesTo = value.detached
+            case "diffable": result.isDiffable = reader.bool(value, pointer)
+            default: rows = value
+            }
+        }
+        if json.kind == .object, id == nil { fault(pointer, "the member `id`, a string, is missing") }
+        if let rows {
+            result.rows = self.rows(rows, pointer.appending("rows"), isDiffable: result.isDiffable)
+        } else if json.kind == .object {
+            fault(pointer, "the member `rows` is missing")
+        }
+        if let rowCount, rowCount != result.rows.count {
+            fault(pointer.appending("rowCount"), "there are \(result.rows.count) rows; a window of a snapshot cannot be compared")
+        }
+        return Section(
+            id: SectionID(id ?? ""), header: result.header, footer: result.footer, movesTo: result.movesTo,
+            isDiffable: result.isDiffable, rows: result.rows)
+    }
+
+    private mutating func rows(_ json: JSONText, _ pointer: JSONPointer, isDiffable: Bool) -> ChunkedList<Row> {
         var ids: Set<RowID> = []
-        for (index, element) in elements.enumerated() {
-            let place = pointer.appending("rows").appending(index)
-            let row = try Row(json: element, at: place)
-            if let rowID = row.id {
-                guard ids.insert(rowID).inserted else { throw .duplicateRow(rowID, in: SectionID(id)) }
-            } else if isDiffable {
-                throw .bad(place, "a row without an id stands only in a section with \"diffable\": false")
+        var rows: [Row] = []
+        for (index, element) in elements(json, pointer).enumerated() {
+            let pointer = pointer.appending(index)
+            let row = row(element, pointer)
+            if isDiffable {
+                if let id = row.id, !ids.insert(id).inserted {
+                    fault(pointer.appending("id"), "another row of the section has the id \"\(id)\" already", isDuplicateRow: true)
+                } else if row.id == nil, element.kind == .object {
+                    fault(pointer, "the member `id` is missing; only sections with \"diffable\": false have rows without")
+                }
             }
             rows.append(row)
         }
-        if object["rowCount"] != nil, try object.index("rowCount") != rows.count {
-            throw object.fault("rowCount", "there are \(rows.count) rows; a window of a snapshot cannot be diffed")
-        }
-        self.init(
-            id: SectionID(id), header: try Self.title("header", of: object), footer: try Self.title("footer", of: object),
-            movesTo: object["movesTo"], isDiffable: isDiffable, rows: ChunkedList(rows))
+        return ChunkedList(rows)
     }
 
-    private static func title(_ name: String, of object: BodyReader) throws(Refusal) -> JSONText {
-        let title = object[name] ?? .null
-        guard title.isNull || title.kind == .object else { throw object.fault(name, "must be null or an object, such as {\"title\": …}") }
-        return title
+    private mutating func row(_ json: JSONText, _ pointer: JSONPointer) -> Row {
+        var cell: String?, parts = RowParts(cell: "")
+        members(json, pointer, "a row", Self.rowMembers) { reader, name, value, pointer in
+            switch name {
+            case "id": parts.id = reader.string(value, pointer).map { RowID($0) }
+            case "cell": cell = reader.string(value, pointer)
+            case "model": parts.model = value
+            case "viewModel": parts.viewModel = value
+            case "editing":
+                parts.editing = value.stringValue
+                if parts.editing != "delete", parts.editing != "insert" { reader.fault(pointer, "it is \"delete\" or \"insert\"") }
+            case "movable": parts.movable = reader.bool(value, pointer)
+            case "height": parts.height = reader.number(value, pointer)
+            default: parts.estimatedHeight = reader.number(value, pointer)
+            }
+        }
+        if json.kind == .object, cell == nil { fault(pointer, "the member `cell`, the name of a cell, is missing") }
+        parts.cell = cell ?? ""
+        return Row(parts: parts)
     }
+
+    private static let snapshotMembers = ["session", "table", "epoch", "revision", "totalRowCount", "sections", "state", "empty"]
+    private static let sectionMembers = ["id", "header", "footer", "rowCount", "movesTo", "diffable", "rows"]
+    private static let rowMembers = ["id", "cell", "model", "viewModel", "editing", "movable", "height", "estimatedHeight"]
 }
 
-extension Row {
-    convenience init(json: JSONText, at pointer: JSONPointer) throws(Refusal) {
-        let object = try BodyReader(json, at: pointer, members: ["id", "cell", "model", "viewModel", "editing", "movable", "height", "estimatedHeight"])
-        guard let cell = try object.required("cell").stringValue else { throw object.fault("cell", "must be the name of a cell, a string") }
-        var id: RowID?
-        if let value = object["id"] {
-            guard let text = value.stringValue else { throw object.fault("id", "must be a string") }
-            id = RowID(text)
+// Values.
+extension SnapshotReader {
+    /// Calls the body for each member that is known; others are faults.
+    private mutating func members(
+        _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ known: [String],
+        _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void
+    ) {
+        guard let members = json.members() else { return fault(pointer, "\(what) is an object") }
+        for (name, value) in members {
+            if known.contains(name) {
+                body(&self, name, value, pointer.appending(name))
+            } else {
+                fault(pointer.appending(name), "\(what) has no such member; it has \(known.map { "`\($0)`" }.joined(separator: ", "))")
+            }
         }
-        var editing: String?
-        if let value = object["editing"] {
-            guard let text = value.stringValue, text == "delete" || text == "insert" else { throw object.fault("editing", "must be \"delete\" or \"insert\"") }
-            editing = text
+    }
+
+    private mutating func elements(_ json: JSONText, _ pointer: JSONPointer) -> [JSONText] {
+        guard let elements = json.elements() else {
+            fault(pointer, "it is an array")
+            return []
         }
-        var isMovable = false
-        if let value = object["movable"] {
-            guard let flag = value.boolValue else { throw object.fault("movable", "must be true or false") }
-            isMovable = flag
+        return elements
+    }
+
+    private mutating func string(_ json: JSONText, _ pointer: JSONPointer) -> String? {
+        if json.kind != .string { fault(pointer, "it is a string") }
+        return json.stringValue
+    }
+
+    private mutating func bool(_ json: JSONText, _ pointer: JSONPointer) -> Bool {
+        if json.kind != .bool { fault(pointer, "it is true or false") }
+        return json.boolValue ?? false
+    }
+
+    private mutating func number(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
+        if json.kind != .number { fault(pointer, "it is a number") }
+        return json
+    }
+
+    private mutating func count(_ json: JSONText, _ pointer: JSONPointer) -> Int {
+        guard let count = json.intValue, count >= 0 else {
+            fault(pointer, "it is an integer from 0")
+            return 0
         }
-        self.init(parts: RowParts(
-            id: id, cell: cell, model: object["model"], viewModel: object["viewModel"], editing: editing, movable: isMovable,
-            height: object["height"], estimatedHeight: object["estimatedHeight"]))
+        return count
+    }
+
+    /// Null, or an object that says what the client shows.
+    private mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
+        if json.kind != .object, !json.isNull { fault(pointer, "it is null or an object, such as {\"title\": …}") }
+        return json.detached
     }
 }

@@ -1,83 +1,158 @@
-/// Which rows a series of edits touched, kept up in command order without looking at the table: from it the update is
-/// made without diffing what was not touched.
+/// Which rows a command touched, told as it happened: each edit's index counts in the section's rows at that moment.
 ///
-/// Indices count in the section's rows at the time of the call. Each call is O(touched rows of the section); a section
-/// with too many is given up and diffed whole. It is trusted: an edit that is not noted is not in the update.
+/// Edits are noted without a look at the table, and worked out only when asked for. What is noted here makes a diff
+/// cheap; it is never trusted so far that an update could be wrong.
 public struct TouchedRows: Sendable {
-    /// One section's net edits. Rows not named here stand in the same order before and after.
-    struct Edits: Sendable {
-        /// Before, ascending.
-        var removed: [Int] = []
-        /// After, ascending.
-        var inserted: [Int] = []
-        /// After, ascending; none of them stands in `inserted`.
-        var replaced: [Int] = []
-    }
-
-    enum Rows: Sendable {
-        case untouched
-        case edits(Edits)
-        /// Nothing is known.
+    private enum Notes: Sendable {
+        case edits([Edit])
         case whole
     }
 
-    private var sections: [SectionID: Rows] = [:]
-    private static let limit = 512
+    private struct Edit: Sendable {
+        enum Kind { case insert, remove, replace }
+        var kind: Kind
+        var index: Int
+    }
+
+    private var notes: [SectionID: Notes] = [:]
 
     public init() {}
 
-    func rows(in section: SectionID) -> Rows { sections[section] ?? .untouched }
+    public var isEmpty: Bool { notes.isEmpty }
 
-    public mutating func wholeSection(_ section: SectionID) { sections[section] = .whole }
+    /// A row was inserted, and stands at `index` now.
+    public mutating func insert(in section: SectionID, at index: Int) { note(.insert, section, index) }
 
-    public mutating func insert(in section: SectionID, at index: Int) {
-        edit(section) { edits in
-            Self.shift(&edits.inserted, from: index, by: 1)
-            Self.shift(&edits.replaced, from: index, by: 1)
-            Self.add(index, to: &edits.inserted)
+    /// The row that stood at `index` was removed.
+    public mutating func remove(in section: SectionID, at index: Int) { note(.remove, section, index) }
+
+    /// Another row, or the same row changed, was put in the place of the one at `index`.
+    public mutating func replace(in section: SectionID, at index: Int) { note(.replace, section, index) }
+
+    /// Any of the section's rows may have changed.
+    public mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
+
+    private mutating func note(_ kind: Edit.Kind, _ section: SectionID, _ index: Int) {
+        precondition(index >= 0, "TouchedRows: negative index")
+        switch notes[section] {
+        case .whole: break
+        case nil: notes[section] = .edits([Edit(kind: kind, index: index)])
+        case .edits(var edits):
+            notes[section] = nil
+            edits.append(Edit(kind: kind, index: index))
+            notes[section] = .edits(edits)
         }
     }
 
-    public mutating func remove(in section: SectionID, at index: Int) {
-        edit(section) { edits in
-            if let place = edits.inserted.firstIndex(of: index) {
-                edits.inserted.remove(at: place)
-            } else {
-                // Its place among the old rows that are left, then among all old rows.
-                var old = index - edits.inserted.prefix { $0 < index }.count
-                for removed in edits.removed where removed <= old { old += 1 }
-                Self.add(old, to: &edits.removed)
-                edits.replaced.removeAll { $0 == index }
+    /// What became of one section's rows.
+    public enum Rows: Sendable {
+        case untouched
+        case edits(Edits)
+        /// Unknown: any of them may have changed.
+        case whole
+    }
+
+    /// O(k log k) for k edits.
+    public func rows(in section: SectionID) -> Rows {
+        switch notes[section] {
+        case nil: return .untouched
+        case .whole: return .whole
+        case .edits(let edits):
+            var pieces = RowPieces()
+            for edit in edits {
+                switch edit.kind {
+                case .insert: pieces.insert(at: edit.index)
+                case .remove: pieces.remove(at: edit.index)
+                case .replace: pieces.replace(at: edit.index)
+                }
             }
-            Self.shift(&edits.inserted, from: index + 1, by: -1)
-            Self.shift(&edits.replaced, from: index + 1, by: -1)
+            let folded = Edits(pieces.inOrder())
+            return folded.isEmpty ? .untouched : .edits(folded)
         }
     }
 
-    public mutating func replace(in section: SectionID, at index: Int) {
-        edit(section) { edits in
-            if !edits.inserted.contains(index), !edits.replaced.contains(index) { Self.add(index, to: &edits.replaced) }
+    /// A section's edits, folded into one step from the rows before all of them to the rows after. All ascending.
+    public struct Edits: Sendable {
+        /// In the rows before.
+        public private(set) var removed: [Int] = []
+        /// In the rows after.
+        public private(set) var inserted: [Int] = []
+        /// In the rows after: rows that are in both, with something else in their place.
+        public private(set) var replaced: [Int] = []
+        /// Where the replaced rows stood before.
+        private(set) var replacedBefore: [Int] = []
+        /// Runs that nothing touched; the last one has no end.
+        private(set) var untouched: [(old: Int, new: Int, count: Int)] = []
+
+        var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
+
+        init(_ pieces: [RowPieces.Piece]) {
+            var old = 0, new = 0
+            for piece in pieces {
+                guard let start = piece.start else {
+                    inserted += new..<new + piece.count
+                    new += piece.count
+                    continue
+                }
+                removed += old..<start
+                if piece.isReplaced {
+                    replaced.append(new)
+                    replacedBefore.append(start)
+                } else if let last = untouched.last, last.old + last.count == start, last.new + last.count == new {
+                    untouched[untouched.count - 1].count += piece.count
+                } else {
+                    untouched.append((start, new, piece.count))
+                }
+                old = start + piece.count
+                new += piece.count
+            }
         }
     }
+}
 
-    private mutating func edit(_ section: SectionID, _ body: (inout Edits) -> Void) {
-        var edits: Edits
-        // Taken out while it is changed, so that its arrays are not copied.
-        switch sections.removeValue(forKey: section) ?? .untouched {
-        case .untouched: edits = Edits()
-        case .edits(let known): edits = known
-        case .whole: return sections[section] = .whole
+extension BatchUpdate {
+    /// As `init(from:to:)`, with less to look at: rows that `touched` does not name are matched where they stand.
+    ///
+    /// The update is the same. O(k log k + k log rows) for k touched rows, and O(sections). A row that changed without being named is found all the same, as
+    /// what the snapshots do not share is compared, and where ids differ the section is diffed in full: a note that is missing costs time. Ids must be unique within their sections.
+    public init(from old: Snapshot, to new: Snapshot, touched: TouchedRows) throws(Refusal) {
+        try self.init(from: old, to: new, touched: Optional(touched))
+    }
+}
+
+extension RowComparison {
+    /// Matches what was not touched and leaves the rest to `matching`. False, with nothing done, when the rows are not
+    /// as the edits say.
+    func follow(
+        _ touched: TouchedRows.Rows, _ section: Section, _ runs: inout [MatchedRun], _ changes: inout [ChangedRow],
+        _ matching: inout RowMatching
+    ) throws(Refusal) -> Bool {
+        guard case .edits(let edits) = touched else { return false }
+        let runCount = runs.count, changeCount = changes.count
+        guard old.count - edits.removed.count + edits.inserted.count == new.count else { return false }
+        for run in edits.untouched {
+            let count = min(run.count, old.count - run.old)
+            guard count >= 0, run.new + count <= new.count, matchingPrefix(oldStart: run.old, newStart: run.new, limit: count, changes: &changes) == count
+            else {
+                runs.removeLast(runs.count - runCount)
+                changes.removeLast(changes.count - changeCount)
+                return false
+            }
+            guard count > 0 else { continue }
+            runs.append(MatchedRun(oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
         }
-        body(&edits)
-        let count = edits.removed.count + edits.inserted.count + edits.replaced.count
-        sections[section] = count > Self.limit ? .whole : .edits(edits)
+        // Touched rows are matched by id, replaced ones too: an edit may have put another row in their place.
+        for index in Self.merged(edits.removed, edits.replacedBefore) {
+            matching.addOld(try old.identified(in: index..<index + 1, of: section), from: index, in: newSection)
+        }
+        for index in Self.merged(edits.inserted, edits.replaced) {
+            matching.addNew(try new.identified(in: index..<index + 1, of: section), from: index, in: newSection)
+        }
+        return true
     }
 
-    private static func shift(_ list: inout [Int], from index: Int, by distance: Int) {
-        for place in list.indices where list[place] >= index { list[place] += distance }
-    }
-
-    private static func add(_ index: Int, to list: inout [Int]) {
-        list.insert(index, at: list.firstIndex { $0 > index } ?? list.count)
+    private static func merged(_ left: [Int], _ right: [Int]) -> [Int] {
+        if right.isEmpty { return left }
+        return left.isEmpty ? right : (left + right).sorted()
     }
 }

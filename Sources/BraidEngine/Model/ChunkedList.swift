@@ -10,10 +10,11 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         init(_ elements: ContiguousArray<Element>) { self.elements = elements }
     }
 
-    private final class Inner: Sendable {
+    final class Inner: Sendable {
         let children: ContiguousArray<Node>
         /// `ends[c]` is the number of elements in `children[0...c]`.
         let ends: ContiguousArray<Int>
+        var count: Int { ends[ends.count - 1] }
 
         init(_ children: ContiguousArray<Node>) {
             self.children = children
@@ -26,7 +27,7 @@ public struct ChunkedList<Element: Sendable>: Sendable {
     }
 
     /// All leaves have the same depth.
-    private enum Node: Sendable {
+    enum Node: Sendable {
         case leaf(Chunk)
         case inner(Inner)
 
@@ -34,7 +35,16 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         var count: Int {
             switch self {
             case .leaf(let chunk): chunk.elements.count
-            case .inner(let inner): inner.ends[inner.ends.count - 1]
+            case .inner(let inner): inner.count
+            }
+        }
+
+        @inline(__always)
+        func isShared(with other: Node) -> Bool {
+            switch (self, other) {
+            case (.leaf(let mine), .leaf(let others)): mine === others
+            case (.inner(let mine), .inner(let others)): mine === others
+            default: false
             }
         }
 
@@ -51,7 +61,7 @@ public struct ChunkedList<Element: Sendable>: Sendable {
     private static var widest: Int { 64 }
 
     /// Nil when empty. No node is empty.
-    private var root: Node?
+    private(set) var root: Node?
 
     public init() {}
 
@@ -121,7 +131,7 @@ public struct ChunkedList<Element: Sendable>: Sendable {
 // The tree.
 extension ChunkedList {
     /// The child that holds `index`, and the index within it; for an index at the very end the last child.
-    private static func locate(_ index: Int, in ends: ContiguousArray<Int>) -> (child: Int, offset: Int) {
+    static func locate(_ index: Int, in ends: ContiguousArray<Int>) -> (child: Int, offset: Int) {
         var low = 0, high = ends.count - 1
         while low < high {
             let middle = (low + high) / 2

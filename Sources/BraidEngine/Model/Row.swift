@@ -9,13 +9,21 @@ public final class Row: Sendable {
     let contentLength: Int
     /// The binding says `updates: manually`: changed rows appear as `updateRows`, never as `reloadRows`.
     public let updatesManually: Bool
+    /// Where `json` has the model; empty when it has none.
+    private let modelStart: UInt32
+    private let modelEnd: UInt32
 
-    init(id: RowID?, json: JSONText, contentLength: Int, updatesManually: Bool = false) {
+    init(id: RowID?, json: JSONText, contentLength: Int, updatesManually: Bool = false, modelRange: Range<Int> = 0..<0) {
         self.id = id
         self.json = json
         self.contentLength = contentLength
         self.updatesManually = updatesManually
+        modelStart = UInt32(modelRange.lowerBound)
+        modelEnd = UInt32(modelRange.upperBound)
     }
+
+    /// The model as the snapshot shows it, a part of `json`; nil for view-model and number bindings. O(1).
+    public var model: JSONText? { modelStart == modelEnd ? nil : json.part(Int(modelStart)..<Int(modelEnd)) }
 
     /// The row after this one differs in nothing that a snapshot shows.
     public func isSame(as other: Row) -> Bool {
@@ -28,8 +36,7 @@ public final class Row: Sendable {
         guard contentLength == other.contentLength else { return false }
         return json.withBytes { mine in
             other.json.withBytes { others in
-                mine.count >= contentLength && others.count >= contentLength
-                    && mine.prefix(contentLength).elementsEqual(others.prefix(contentLength))
+                mine[part: 0..<contentLength].hasSameBytes(as: others[part: 0..<contentLength])
             }
         }
     }

@@ -6,29 +6,28 @@ func check(_ old: Snapshot, _ new: Snapshot, touched: TouchedRows? = nil, stages
     let update = try BatchUpdate(from: old, to: new)
     try check(update, old, new)
     let reference = DiffReference(old: old, new: new)
-    let about: Comment = "\(old.text)\n\(new.text)\n\(update.json.text)"
-    #expect(update.rowOperationCount == reference.rowOperations, about)
-    #expect(update.sectionOperationCount == reference.sectionOperations, about)
-    if stages { #expect(update.stages.count == reference.stages, about) }
-    #expect(try BatchUpdate(from: old, to: new).json.text == update.json.text, about)
+    func about() -> Comment { "\(old.json)\n\(new.json)\n\(update.json)" }
+    #expect(update.rowOperationCount == reference.rowOperations, about())
+    #expect(update.sectionOperationCount == reference.sectionOperations, about())
+    if stages { #expect(update.stages.count == reference.stages, about()) }
     if let touched {
         let cheap = try BatchUpdate(from: old, to: new, touched: touched)
         try check(cheap, old, new)
-        #expect(cheap.rowOperationCount == update.rowOperationCount, "\(cheap.json.text)\n\(about)")
-        #expect(cheap.stages.count == update.stages.count, "\(cheap.json.text)\n\(about)")
+        #expect(cheap.rowOperationCount == update.rowOperationCount, "\(cheap.json)\n\(about())")
+        #expect(cheap.stages.count == update.stages.count, "\(cheap.json)\n\(about())")
     }
 }
 
 /// The update leads to the new snapshot, every member included, as stages and one by one.
 func check(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot) throws {
-    let target = new.text
+    let target = new.json
     do {
-        let result = try update.applied(to: old).text
-        if result != target { Issue.record("\(old.text)\n\(target)\n\(result)\n\(update.json.text)") }
+        let result = try update.applied(to: old).json
+        if result != target { Issue.record("\(old.json)\n\(target)\n\(result)\n\(update.json)") }
         var one = new
         one.sections = try applying(update.sequential(), to: old)
-        if one.text != target { Issue.record("sequential\n\(old.text)\n\(target)\n\(one.text)\n\(update.sequentialJSON.text)") }
+        if one.json != target { Issue.record("sequential\n\(old.json)\n\(target)\n\(one.json)\n\(update.sequentialJSON)") }
     } catch {
-        Issue.record("\(error)\n\(old.text)\n\(target)\n\(update.json.text)")
+        Issue.record("\(error)\n\(old.json)\n\(target)\n\(update.json)")
     }
 }

@@ -21,11 +21,11 @@ struct DiffReference {
         return !after.isDiffable && zip(before.rows, after.rows).contains { !$1.looksSame(as: $0) && !$1.updatesManually }
     }
 
-    private func ids(_ section: Section) -> [String] { section.rows.map { $0.id!.text } }
+    private func ids(_ section: Section) -> [RowID] { section.rows.map { $0.id! } }
 
     /// Ids that left one compared section and came to another, each once: (id, from, to) by places in `new`.
-    private var crossing: [(id: String, from: Int, to: Int)] {
-        var left: [String: [Int]] = [:], came: [String: [Int]] = [:]
+    private var crossing: [(id: RowID, from: Int, to: Int)] {
+        var left: [RowID: [Int]] = [:], came: [RowID: [Int]] = [:]
         for pair in compared {
             let before = ids(old.sections[pair.old]), after = ids(new.sections[pair.new])
             for id in before where !after.contains(id) { left[id, default: []].append(pair.new) }
@@ -103,10 +103,10 @@ struct DiffReference {
         for row in crossing { tasks.insert(Task(sections: [row.from, row.to], isMove: true, isReload: false)) }
         for pair in compared {
             for row in new.sections[pair.new].rows {
-                let id = row.id!.text
+                let id = row.id!
                 let from = crossing.first { $0.id == id && $0.to == pair.new }?.from ?? pair.new
                 let oldPlace = survivors.first { $0.new == from }!.old
-                guard let before = old.sections[oldPlace].rows.first(where: { $0.id!.text == id }), !row.isSame(as: before) else { continue }
+                guard let before = old.sections[oldPlace].rows.first(where: { $0.id! == id }), !row.isSame(as: before) else { continue }
                 let isReload = !row.looksSame(as: before) && !row.updatesManually
                 // What only updates may ride on its move.
                 if isReload || from == pair.new { tasks.insert(Task(sections: [pair.new], isMove: false, isReload: isReload)) }
@@ -147,5 +147,21 @@ struct DiffReference {
             }
         }
         return least
+    }
+}
+
+extension DiffReference {
+    /// The same for long lists, by patience sorting.
+    static func longest(_ values: [Int], linearithmic: Bool) -> Int {
+        var ends: [Int] = []
+        for value in values {
+            var low = 0, high = ends.count
+            while low < high {
+                let middle = (low + high) / 2
+                if ends[middle] < value { low = middle + 1 } else { high = middle }
+            }
+            if low == ends.count { ends.append(value) } else { ends[low] = value }
+        }
+        return ends.count
     }
 }

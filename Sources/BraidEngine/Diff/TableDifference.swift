@@ -1,0 +1,168 @@
+/// All that differs between two snapshots, each thing once and not yet in stages. Places count in the old snapshot,
+/// in the new one, or in both, as they are named.
+struct TableDifference {
+    /// A section that is in both snapshots.
+    struct Pair {
+        var old: Int
+        var new: Int
+        /// The section's rows are compared one by one; false when the section is reloaded, which brings all rows.
+        var comparesRows: Bool
+    }
+
+    /// In new order.
+    var pairs: [Pair] = []
+    var deletedSections: [Int] = []
+    var insertedSections: [Int] = []
+    /// Sections that bring all they have.
+    var reloadedSections: [Pair] = []
+    /// `at` is left open until the stage is known.
+    var updatedSections: [(pair: Pair, facts: BatchUpdate.SectionUpdate)] = []
+
+    var deletedRows: [IndexPath] = []
+    var insertedRows: [IndexPath] = []
+    var movedRows: [(old: IndexPath, new: IndexPath, row: Row?)] = []
+    var reloadedRows: [ChangedRow] = []
+    var updatedRows: [ChangedRow] = []
+
+    /// The place in the old snapshot for each new section and the other way round; -1: it is in one of them only.
+    var oldPlaces: [Int] = []
+    var newPlaces: [Int] = []
+
+    /// Matches the sections. Throws when two sections of a snapshot have the same id. Expected O(sections).
+    init(_ old: Snapshot, _ new: Snapshot) throws(Refusal) {
+        oldPlaces = Array(repeating: -1, count: new.sections.count)
+        newPlaces = Array(repeating: -1, count: old.sections.count)
+        // Most updates leave the sections as they are.
+        var rest = 0
+        while rest < old.sections.count, rest < new.sections.count, old.sections[rest].id == new.sections[rest].id {
+            (oldPlaces[rest], newPlaces[rest]) = (rest, rest)
+            rest += 1
+        }
+        var places: [SectionID: Int] = [:]
+        if rest < max(old.sections.count, new.sections.count) || rest > 1 {
+            for (place, section) in old.sections.enumerated() where places.updateValue(place, forKey: section.id) != nil {
+                throw .duplicateSection(section.id)
+            }
+        }
+        for place in rest..<max(rest, new.sections.count) {
+            guard let oldPlace = places[new.sections[place].id] else { continue }
+            guard newPlaces[oldPlace] < 0 else { throw .duplicateSection(new.sections[place].id) }
+            (oldPlaces[place], newPlaces[oldPlace]) = (oldPlace, place)
+        }
+        insertedSections = oldPlaces.indices.filter { oldPlaces[$0] < 0 }
+        deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
+        if insertedSections.count > 1 {
+            var seen: Set<SectionID> = []
+            for place in insertedSections where !seen.insert(new.sections[place].id).inserted {
+                throw .duplicateSection(new.sections[place].id)
+            }
+        }
+    }
+
+    /// Compares what sections have beside their rows. Afterwards `comparesRows` is settled, but for sections without
+    /// identity, whose rows have to be looked at.
+    mutating func compareFacts(_ old: Snapshot, _ new: Snapshot) {
+        for (newPlace, oldPlace) in oldPlaces.enumerated() where oldPlace >= 0 {
+            let before = old.sections[oldPlace], after = new.sections[newPlace]
+            let comparesRows = before.isDiffable == after.isDiffable
+            pairs.append(Pair(old: oldPlace, new: newPlace, comparesRows: comparesRows))
+            if !comparesRows { reloadedSections.append(pairs[pairs.count - 1]) }
+        }
+    }
+
+    /// Titles and move targets that changed, of sections that are not reloaded.
+    mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
+        for pair in pairs where pair.comparesRows {
+            let before = old.sections[pair.old], after = new.sections[pair.new]
+            let update = BatchUpdate.SectionUpdate(
+                at: -1, header: before.header == after.header ? nil : after.header,
+                footer: before.footer == after.footer ? nil : after.footer,
+                movesTo: before.movesTo == after.movesTo ? nil : after.movesTo ?? .null)
+            if update.header != nil || update.footer != nil || update.movesTo != nil { updatedSections.append((pair, update)) }
+        }
+    }
+
+    /// Compares a section without identity place by place: rows are added and removed at its end, and it is reloaded
+    /// if a row may show something else.
+    mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
+        let pair = pairs[position]
+        let comparison = RowComparison(
+            oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: new.sections[pair.new].rows,
+            rule: .samePlace)
+        let oldCount = comparison.old.count, newCount = comparison.new.count
+        var changes: [ChangedRow] = []
+        let common = comparison.matchingPrefix(limit: min(oldCount, newCount), changes: &changes)
+        if changes.contains(where: \.needsReload) {
+            pairs[position].comparesRows = false
+            reloadedSections.append(pairs[position])
+            return
+        }
+        updatedRows += changes
+        deletedRows += (common..<oldCount).map { IndexPath(section: pair.old, row: $0) }
+        insertedRows += (common..<newCount).map { IndexPath(section: pair.new, row: $0) }
+    }
+
+    /// Turns matched rows into the fewest deletes, inserts and moves: a row between the matched ones was deleted or
+    /// inserted, and rows that changed section or are not part of their section's heaviest increasing subsequence
+    /// moved. O(runs log runs + operations).
+    ///
+    /// Runs cover rows of identifiable sections only, each row at most once.
+    mutating func compareRows(_ runs: [MatchedRun], _ changes: [ChangedRow], _ old: Snapshot, _ new: Snapshot) {
+        let byNew = runs.sorted { ($0.newSection, $0.newStart) < ($1.newSection, $1.newStart) }
+        let byOld = runs.sorted { ($0.oldSection, $0.oldStart) < ($1.oldSection, $1.oldStart) }
+        let changes = changes.sorted { $0.new < $1.new }
+        var nextRun = 0, nextChange = 0
+        for pair in pairs where pair.comparesRows && new.sections[pair.new].isDiffable {
+            let first = nextRun
+            while nextRun < byNew.count, byNew[nextRun].newSection == pair.new { nextRun += 1 }
+            let stays = Self.runsThatStay(byNew[first..<nextRun], of: pair)
+            var end = 0
+            for position in first..<nextRun {
+                let run = byNew[position]
+                insertedRows += (end..<run.newStart).map { IndexPath(section: pair.new, row: $0) }
+                end = run.newEnd
+                if stays[position - first] {
+                    while nextChange < changes.count, changes[nextChange].new < IndexPath(section: pair.new, row: run.newEnd) {
+                        note(changes[nextChange])
+                        nextChange += 1
+                    }
+                } else {
+                    for offset in 0..<run.count {
+                        let from = IndexPath(section: run.oldSection, row: run.oldStart + offset)
+                        let to = IndexPath(section: run.newSection, row: run.newStart + offset)
+                        var row: Row?
+                        if nextChange < changes.count, changes[nextChange].new == to {
+                            let change = changes[nextChange]
+                            if change.needsReload { reloadedRows.append(change) } else { row = change.row }
+                            nextChange += 1
+                        }
+                        movedRows.append((from, to, row))
+                    }
+                }
+            }
+            insertedRows += (end..<max(end, new.sections[pair.new].rows.count)).map { IndexPath(section: pair.new, row: $0) }
+        }
+        nextRun = 0
+        for pair in pairs.sorted(by: { $0.old < $1.old }) where pair.comparesRows && old.sections[pair.old].isDiffable {
+            var end = 0
+            while nextRun < byOld.count, byOld[nextRun].oldSection == pair.old {
+                deletedRows += (end..<byOld[nextRun].oldStart).map { IndexPath(section: pair.old, row: $0) }
+                end = byOld[nextRun].oldEnd
+                nextRun += 1
+            }
+            deletedRows += (end..<max(end, old.sections[pair.old].rows.count)).map { IndexPath(section: pair.old, row: $0) }
+        }
+    }
+
+    private mutating func note(_ change: ChangedRow) {
+        if change.needsReload { reloadedRows.append(change) } else { updatedRows.append(change) }
+    }
+
+    private static func runsThatStay(_ runs: ArraySlice<MatchedRun>, of pair: Pair) -> [Bool] {
+        var stays = Array(repeating: false, count: runs.count)
+        let own = runs.indices.filter { runs[$0].oldSection == pair.old }
+        let kept = IncreasingSubsequence.heaviest(own.map { runs[$0].oldStart }, weights: own.map { runs[$0].count })
+        for position in kept { stays[own[position] - runs.startIndex] = true }
+        return stays
+    }
+}

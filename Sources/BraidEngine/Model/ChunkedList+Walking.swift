@@ -1,0 +1,151 @@
+extension ChunkedList {
+    /// Which way a walk goes.
+    enum Direction { case forward, backward }
+
+    /// A place between two elements that can walk through the list, chunk by chunk or past whole subtrees.
+    struct Cursor {
+        private(set) var path: [(inner: Inner, child: Int)] = []
+        private(set) var chunk: Chunk
+        /// Elements of the chunk before the place.
+        var offset: Int
+        let direction: Direction
+
+        /// The place before the element at `index`, or, backward, behind the one before it. The list must have that
+        /// element. O(log count).
+        init(_ list: ChunkedList, at index: Int, _ direction: Direction) {
+            guard let root = list.root else { preconditionFailure("ChunkedList: an empty list has no places to walk from") }
+            var node = root, rest = direction == .forward ? index : index - 1
+            while case .inner(let inner) = node {
+                let (child, offset) = ChunkedList.locate(rest, in: inner.ends)
+                path.append((inner, child))
+                (node, rest) = (inner.children[child], offset)
+            }
+            guard case .leaf(let chunk) = node else { preconditionFailure("ChunkedList: a tree ends in leaves") }
+            self.chunk = chunk
+            offset = direction == .forward ? rest : rest + 1
+            self.direction = direction
+        }
+
+        /// Elements of the chunk that lie ahead.
+        var ahead: Int { direction == .forward ? chunk.elements.count - offset : offset }
+
+        /// Nothing of the chunk has been passed.
+        var isAtStartOfChunk: Bool { ahead == chunk.elements.count }
+
+        /// The node so many levels above the chunk, if the place is at its start.
+        @inline(__always)
+        func parent(_ level: Int) -> Inner? {
+            guard level <= path.count else { return nil }
+            let (inner, child) = path[path.count - level]
+            return child == (direction == .forward ? 0 : inner.children.count - 1) ? inner : nil
+        }
+
+        /// Passes so many elements of the chunk, all of those ahead at most.
+        mutating func pass(_ count: Int) {
+            offset += direction == .forward ? count : -count
+            if ahead == 0 { leave(0) }
+        }
+
+        /// The siblings that lie ahead of the node so many levels above the chunk, the nearest first.
+        @inline(__always)
+        func siblings(_ level: Int) -> (inner: Inner, next: Int)? {
+            guard level < path.count else { return nil }
+            let (inner, child) = path[path.count - 1 - level]
+            return (inner, direction == .forward ? child + 1 : child - 1)
+        }
+
+        /// Passes the node so many levels above the chunk, and so many of its siblings. At the end of the list the place
+        /// stays in the last chunk.
+        mutating func leave(_ level: Int, siblings: Int = 0) {
+            path.removeLast(level)
+            if siblings > 0 { path[path.count - 1].child += direction == .forward ? siblings : -siblings }
+            while let (inner, child) = path.last {
+                let next = direction == .forward ? child + 1 : child - 1
+                guard inner.children.indices.contains(next) else {
+                    path.removeLast()
+                    continue
+                }
+                path[path.count - 1].child = next
+                var node = inner.children[next]
+                while case .inner(let below) = node {
+                    let first = direction == .forward ? 0 : below.children.count - 1
+                    path.append((below, first))
+                    node = below.children[first]
+                }
+                if case .leaf(let chunk) = node { self.chunk = chunk }
+                offset = direction == .forward ? 0 : chunk.elements.count
+                return
+            }
+        }
+    }
+
+    /// Walks two lists side by side, `limit` elements far at most, which both must have. Nodes that both lists share are
+    /// passed without a look at what is below them; the body is given what lies ahead elsewhere, and says how many of
+    /// `count` elements it accepts. Returns how many were passed; the walk ends where not all are accepted.
+    ///
+    /// After an edit of one element a walk over the whole list costs O(log count).
+    static func walk(
+        _ left: ChunkedList, _ leftStart: Int, _ right: ChunkedList, _ rightStart: Int, limit: Int, _ direction: Direction,
+        _ accept: (_ left: Cursor, _ right: Cursor, _ count: Int, _ passed: Int) -> Int
+    ) -> Int {
+        guard limit > 0 else { return 0 }
+        var left = Cursor(left, at: leftStart, direction), right = Cursor(right, at: rightStart, direction)
+        var passed = 0
+        while passed < limit {
+            let count = Swift.min(left.ahead, right.ahead, limit - passed)
+            if left.chunk === right.chunk, left.offset == right.offset {
+                if left.isAtStartOfChunk, count == left.ahead {
+                    var level = 0, shared = count
+                    while let parent = left.parent(level + 1), parent === right.parent(level + 1), parent.count <= limit - passed {
+                        level += 1
+                        shared = parent.count
+                    }
+                    passed += shared
+                    let siblings = Self.sharedSiblings(left, right, level, limit: limit - passed)
+                    passed += siblings.elements
+                    left.leave(level, siblings: siblings.count)
+                    right.leave(level, siblings: siblings.count)
+                    continue
+                }
+                passed += count
+            } else {
+                let accepted = accept(left, right, count, passed)
+                passed += accepted
+                if accepted < count { break }
+            }
+            left.pass(count)
+            right.pass(count)
+        }
+        return passed
+    }
+
+    /// How many siblings next to two nodes are shared, and their elements, `limit` at most.
+    private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (count: Int, elements: Int) {
+        guard let (leftParent, leftNext) = left.siblings(level), let (rightParent, rightNext) = right.siblings(level) else { return (0, 0) }
+        let step = left.direction == .forward ? 1 : -1
+        var count = 0, elements = 0
+        while leftParent.children.indices.contains(leftNext + step * count), rightParent.children.indices.contains(rightNext + step * count) {
+            let node = leftParent.children[leftNext + step * count]
+            guard node.isShared(with: rightParent.children[rightNext + step * count]), elements + node.count <= limit else { break }
+            elements += node.count
+            count += 1
+        }
+        return (count, elements)
+    }
+
+    /// Calls the body with the elements of a range, in order, and their indexes. O(log count + range).
+    func forEach<Failure: Error>(in range: Range<Int>, _ body: (Int, Element) throws(Failure) -> Void) throws(Failure) {
+        guard !range.isEmpty else { return }
+        var cursor = Cursor(self, at: range.lowerBound, .forward)
+        var index = range.lowerBound
+        while index < range.upperBound {
+            let count = Swift.min(cursor.ahead, range.upperBound - index)
+            let elements = cursor.chunk.elements
+            for offset in cursor.offset..<cursor.offset + count {
+                try body(index, elements[offset])
+                index += 1
+            }
+            cursor.pass(count)
+        }
+    }
+}
