@@ -84,6 +84,8 @@ struct HandlerCall {
     /// The index at which the row was, or is, among the section's stored rows; of a derived row among those displayed.
     var row: Int
     var model: JSONText
+    /// How many rows a derived section has; nil for stored rows, which are counted when they are asked for.
+    var derivedCount: Int?
     /// For `onDelete` and `onInsert`.
     var reason: HandlerReason?
     /// A cell event's parameters, for `onEvent`.

@@ -22,7 +22,7 @@ public struct SectionDisplay: Sendable {
 
     /// The displayed ones among the table's sections, as positions in `table.sections`.
     ///
-    /// `input` gives a section's facts. O(sections log sections).
+    /// `input` gives a section's facts; its row count is that of the rows it would display. O(sections log sections).
     func displayedPositions(
         in table: TableModel, _ evaluation: Evaluation, input: (Int) throws -> SectionInput
     ) throws -> [Int] {
@@ -32,12 +32,11 @@ public struct SectionDisplay: Sendable {
             guard let ids = table.displayedSections ?? displayed else { return all }
             return ids.compactMap { table.position(of: $0) }
         case .hidesSectionsWithNoCellData:
-            return try ordered(all.filter { !table.sections[$0].rows.isEmpty }, in: table, evaluation, input)
+            return try ordered(all.filter { try input($0).rowCount > 0 }, in: table, evaluation, input)
         case .hidesSectionsWithNoData:
             let shown = try all.filter {
-                if !table.sections[$0].rows.isEmpty { return true }
                 let input = try input($0)
-                return !input.header.isNull || !input.footer.isNull
+                return input.rowCount > 0 || !input.header.isNull || !input.footer.isNull
             }
             return try ordered(shown, in: table, evaluation, input)
         }

@@ -76,6 +76,7 @@ struct DescriptionCompiler {
             cells: cells, bindings: bindings)
         checkAssumedTypes(object["bindings"], bindings, binder, &reader)
         checkMoves(bindings, binder, &reader)
+        checkPolicies(bindings, binder, &reader)
         return Compiled(
             name: name,
             binder: binder,
@@ -121,10 +122,13 @@ extension DescriptionCompiler {
             case .string(let text)?:
                 guard let id = JSONPointer(text) else {
                     reader.fault(pointer.appending("id"), "\"\(text)\" is no JSON Pointer; one begins with \"/\", such as \"/id\"")
+                    modelTypes[name] = ModelType(name: name, id: nil)
                     continue
                 }
                 modelTypes[name] = ModelType(name: name, id: id, schema: schema)
-            default: reader.fault(pointer.appending("id"), "`id` must be a JSON Pointer, such as \"/id\", or null for models without identity")
+            default:
+                reader.fault(pointer.appending("id"), "`id` must be a JSON Pointer, such as \"/id\", or null for models without identity")
+                modelTypes[name] = ModelType(name: name, id: nil)
             }
         }
     }
@@ -254,7 +258,9 @@ extension DescriptionCompiler {
         let pointer = binding.pointer
         let data = ["models", "viewModels", "modelsFrom", "numberOfCells"].filter { object[$0] != nil }
         guard object["cell"] != nil || object["cellProvider"] != nil || !data.isEmpty else {
-            if object["viewModel"] != nil { reader.fault(pointer.appending("viewModel"), "a binding with a `viewModel` binds cells: it needs a `cell` and `models`") }
+            for member in ["viewModel", "shown"] where object[member] != nil {
+                reader.fault(pointer.appending(member), "`\(member)` stands in the binding that binds the cells, with its `cell` and `models`")
+            }
             return
         }
         if data.count > 1 { reader.fault(pointer, "cells are bound to one of \(data.map { "`\($0)`" }.joined(separator: ", ")), not to several") }
@@ -266,7 +272,7 @@ extension DescriptionCompiler {
             requireCell(name, at: pointer.appending("cell"), &reader)
             cell = Computed(constant: .string(name))
         case (.object(let byType)?, nil):
-            if byType["byModelType"] == .bool(true), byType.count == 1 {
+            if byType["byModelType"] == .bool(true), byType.members.allSatisfy({ $0.name == "byModelType" || DescriptionReader.isRemark($0.name) }) {
                 cell = cellByModelType
             } else {
                 reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
@@ -274,15 +280,19 @@ extension DescriptionCompiler {
         case (nil, let provider?):
             if let template = reader.template(provider, at: pointer.appending("cellProvider")) {
                 cell = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
-                if let name = template.constant?.stringValue { requireCell(name, at: pointer.appending("cellProvider"), &reader) }
+                if let constant = template.constant {
+                    if let name = constant.stringValue { requireCell(name, at: pointer.appending("cellProvider"), &reader) } else {
+                        reader.fault(pointer.appending("cellProvider"), "a cell provider must give the name of a cell, a string")
+                    }
+                }
             }
         case (nil, nil): reader.fault(pointer, "a binding of cells names its `cell`, or a `cellProvider`")
         case (_?, _?): reader.fault(pointer, "a binding has either a `cell` or a `cellProvider`")
         default: reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
         }
         var cells = CellBinding(cell: cell ?? Computed(constant: .string("")), viewModel: nil)
-        if case .object? = object["cell"], object["viewModel"] != nil || object["viewModels"] != nil {
-            reader.fault(pointer.appending("cell"), "cells by model type show `models` as they are: there is no `viewModel` beside them")
+        if case .object? = object["cell"], object["viewModel"] != nil || object["viewModels"] != nil || object["numberOfCells"] != nil {
+            reader.fault(pointer.appending("cell"), "cells by model type show `models` as they are: there is no view model and no number of cells beside them")
         }
         if object["cellProvider"] != nil, object["viewModels"] != nil {
             reader.fault(pointer.appending("viewModels"), "a `cellProvider` goes with `models`, which it reads; view models go with a `cell`")
@@ -298,6 +308,7 @@ extension DescriptionCompiler {
             cells.viewModel = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
         }
         if let source = object["modelsFrom"], let template = reader.template(source, at: pointer.appending("modelsFrom")) {
+            checkDerived(source, template, binding, &reader)
             cells.source = .derived(Computed(rendering: template) { $1.context(forTitleOf: $0, reading: $2) })
         }
         if let number = object["numberOfCells"] { cells.source = numberOfCells(number, at: pointer.appending("numberOfCells"), &reader) }
@@ -317,6 +328,22 @@ extension DescriptionCompiler {
             }
         }
         binding.cells = cells
+    }
+
+    /// What can be seen of derived models without a context.
+    private func checkDerived(_ source: JSONValue, _ template: Template, _ binding: Binding, _ reader: inout DescriptionReader) {
+        let pointer = binding.pointer.appending("modelsFrom")
+        if let constant = template.constant, constant.arrayValue == nil, constant.objectValue == nil {
+            reader.fault(pointer, "`modelsFrom` must give an array of models, or an object from section ids to arrays")
+        }
+        guard case .object(let object) = source, !object.members.contains(where: { $0.name.contains("$") }) else { return }
+        for (name, _) in object.members {
+            if case .sections = binding.scope, !binding.names.contains(SectionID(name)) {
+                reader.fault(pointer.appending(name), "the section \"\(name)\" is not in this binding's scope")
+            } else {
+                reader.requireSection(SectionID(name), at: pointer.appending(name))
+            }
+        }
     }
 
     private func numberOfCells(_ value: JSONValue, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> RowSource {
@@ -402,7 +429,7 @@ extension DescriptionCompiler {
         case (.array, .table): addModels(sections?.first ?? "table", pointer, &reader)
         case (.array, .sections(let ids)) where ids.count == 1: addModels(ids[0], pointer, &reader)
         case (.object(let object), .sections), (.object(let object), .allOtherSections), (.object(let object), .table):
-            for ((name, models), text) in zip(object.members, reader.slice(pointer).members() ?? []) {
+            for ((name, models), text) in zip(object.members, reader.slice(pointer).members() ?? []) where !DescriptionReader.isRemark(name) {
                 let id = SectionID(name), place = pointer.appending(name)
                 if case .sections = binding.scope, !binding.names.contains(id) {
                     reader.fault(place, "the section \"\(name)\" is not in this binding's scope")
@@ -526,6 +553,18 @@ extension DescriptionCompiler {
                 }
                 guard let other, let from = binder.binding(of: other) else { continue }
                 reader.fault(pointer.appending(index), "the models of \"\(other)\" are of the type \(from.modelType.nameForMessages), those of \"\(target)\" of \(to.modelType.nameForMessages): rows cannot be moved between them")
+            }
+        }
+    }
+
+    /// Editing and moving bound to sections whose rows are derived, in a binding of its own.
+    private func checkPolicies(_ bindings: [Binding], _ binder: Binder, _ reader: inout DescriptionReader) {
+        for binding in bindings where binding.cells == nil {
+            let bound = sections(of: binding).compactMap { binder.binding(of: $0) }
+            guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
+            let policies = [("editing", binding.editing != nil), ("insert", binding.insertTemplate != nil), ("moving", binding.moving != nil)]
+            for (member, isBound) in policies where isBound {
+                reader.fault(binding.pointer.appending(member), "derived rows cannot be edited or moved; change what they derive from in a handler")
             }
         }
     }

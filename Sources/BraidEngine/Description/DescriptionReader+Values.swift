@@ -9,6 +9,7 @@ extension DescriptionReader {
 
     /// A title: a template that gives a string or null, or `{"view": name, "viewModel": template}`.
     mutating func title(_ value: JSONValue, at pointer: JSONPointer) -> Computed<SectionInput>? {
+        var value = value
         switch value {
         case .string, .null: break
         case .object(let object):
@@ -17,6 +18,7 @@ extension DescriptionReader {
             if string(object["view"], at: pointer.appending("view"), what: "the name of a view") == nil, object["view"] == nil {
                 fault(pointer, "a view needs its name, `view`")
             }
+            value = .object(JSONObject(object.members.filter { !Self.isRemark($0.name) }.map { ($0.name, $0.value) }))
         default:
             fault(pointer, "a title must be a string, null, a template, or {\"view\": name, \"viewModel\": template}")
             return nil
@@ -98,6 +100,7 @@ extension DescriptionReader {
             let otherwise = object["else"].map { steps($0, at: pointer.appending("else")) } ?? []
             return condition.map { .choice($0, then: then, otherwise: otherwise) }
         }
+        for member in ["do", "else"] where object[member] != nil { fault(pointer.appending(member), "`\(member)` goes with an `if`") }
         let named = Self.actions.filter { object[$0] != nil }
         guard named.count == 1, let name = named.first, let argument = object[name] else {
             fault(pointer, "a step is one action, one of \(Self.actions.map { "`\($0)`" }.joined(separator: ", ")), or a choice with `if`")
@@ -113,7 +116,7 @@ extension DescriptionReader {
         case "setHeaders": return template(argument, at: pointer, constant: .object, named: true).map { .setHeaders($0) }
         case "setFooters": return template(argument, at: pointer, constant: .object, named: true).map { .setFooters($0) }
         case "display": return template(argument, at: pointer, constant: .array).map { .display($0) }
-        case "reject": return template(argument, at: pointer).map { .reject($0) }
+        case "reject": return template(argument, at: pointer, constant: .string).map { .reject($0) }
         default: break
         }
         let known: [String: [String]] = [
@@ -144,14 +147,14 @@ extension DescriptionReader {
         }
     }
 
-    /// A template that must give an object or an array; what can be seen of it without a context is checked. `named`: its
+    /// A template that must give an object, an array or a string; what can be seen of it without a context is checked. `named`: its
     /// members are sections.
     private mutating func template(_ value: JSONValue, at pointer: JSONPointer, constant kind: JSONKind, named: Bool = false) -> Template? {
         guard let template = template(value, at: pointer) else { return nil }
         guard let constant = template.constant else { return template }
         let text = JSONText(constant)
         guard text.kind == kind else {
-            fault(pointer, "must be \(kind == .object ? "an object" : "an array"), or a template that gives one")
+            fault(pointer, "must be \(kind == .object ? "an object" : kind == .array ? "an array" : "a string"), or a template that gives one")
             return template
         }
         if named { for (name, _) in text.members() ?? [] { requireSection(SectionID(name), at: pointer.appending(name)) } }

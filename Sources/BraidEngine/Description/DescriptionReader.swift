@@ -18,7 +18,7 @@ struct DescriptionReader {
             fault(pointer, "\(what) must be an object")
             return nil
         }
-        for (name, _) in object.members where !known.contains(name) && name != "$schema" && name != "$comment" {
+        for (name, _) in object.members where !known.contains(name) && !Self.isRemark(name) {
             let near = known.first { $0.lowercased() == name.lowercased() || isNear($0, name) }
             fault(pointer.appending(name), "\(what) has no member `\(name)`; \(near.map { "did you mean `\($0)`?" } ?? "it may have \(known.map { "`\($0)`" }.joined(separator: ", "))")")
         }
@@ -32,8 +32,11 @@ struct DescriptionReader {
             fault(pointer, "\(what) must be an object")
             return []
         }
-        return object.members.filter { $0.name != "$comment" }
+        return object.members.filter { !Self.isRemark($0.name) }
     }
+
+    /// `$schema` and `$comment` may stand in every object of the format.
+    static func isRemark(_ name: String) -> Bool { name == "$schema" || name == "$comment" }
 
     mutating func string(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> String? {
         guard let value else { return nil }

@@ -61,7 +61,7 @@ struct StepRunner {
         context.lazy("model") { model.value() }
         context["section"] = .string(call.section.text)
         context["row"] = .number(JSONNumber(call.row))
-        context["count"] = .number(JSONNumber(editor.table[call.section]?.rows.count ?? 0))
+        context["count"] = .number(JSONNumber(call.derivedCount ?? editor.table[call.section]?.rows.count ?? 0))
         if let reason = call.reason { context["reason"] = reason.json }
         if let event = call.event { context["event"] = event.value() }
         return context
@@ -154,7 +154,7 @@ struct StepRunner {
     private func locate(_ target: ActionTarget?, _ names: TemplateContext, _ editor: TableEditor) throws -> (section: SectionID, row: Int) {
         switch target {
         case nil:
-            guard let current = current(editor) else { throw fault("an action without a target is about the handler's own row, which is no longer in the table") }
+            guard let current = current(editor) else { throw fault("an action without a target is about the handler's own row, which is \(call.derivedCount == nil ? "no longer in the table" : "derived: change what it derives from")") }
             return (current.section, current.row)
         case .place(let section, let row):
             let section = try sectionID(section, names), row = try index(row, names)

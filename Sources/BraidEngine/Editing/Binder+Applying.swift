@@ -287,7 +287,9 @@ extension CommandInProgress {
     private func handlerCall(for place: Place, _ binding: SectionBinding) -> HandlerCall {
         let row = place.section.rows[place.row]
         guard let index = storedIndex(of: place.row, in: place.section, binding), let stored = editor.table[place.section.id]?.rows[index] else {
-            return HandlerCall(section: place.section.id, row: place.row, model: row.model ?? row.json["viewModel"] ?? .null)
+            return HandlerCall(
+                section: place.section.id, row: place.row, model: row.model ?? row.json["viewModel"] ?? .null,
+                derivedCount: place.section.rows.count)
         }
         return HandlerCall(section: place.section.id, row: index, model: stored.model, key: stored.key, id: stored.id)
     }

@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+@testable import BraidEngine
+
+/// Tests/Descriptions: valid descriptions, and invalid ones with the pointers of their faults. The same files hold the
+/// JSON Schema for editors to the checker.
+@Suite struct DescriptionCorpusTests {
+    static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    static func files(_ folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: repository.appendingPathComponent("Tests/Descriptions/\(folder)").path)) ?? []
+        return names.filter { $0.hasSuffix(".json") }.sorted()
+    }
+
+    static func text(_ path: String) throws -> JSONText {
+        try JSONText(parsing: [UInt8](Data(contentsOf: repository.appendingPathComponent("Tests/Descriptions/\(path)"))))
+    }
+
+    @Test func thereIsACorpus() {
+        #expect(Self.files("valid").count >= 40)
+        #expect(Self.files("invalid").count >= 60)
+    }
+
+    /// Nil when the description is accepted.
+    static func faults(of text: JSONText) -> [Refusal.Fault]? {
+        do throws(Refusal) {
+            _ = try TableDescription(text)
+            return nil
+        } catch {
+            return error.faults
+        }
+    }
+
+    @Test(arguments: files("valid")) func aValidDescriptionIsAccepted(file: String) throws {
+        let faults = Self.faults(of: try Self.text("valid/\(file)"))
+        #expect(faults == nil)
+    }
+
+    @Test(arguments: files("invalid")) func anInvalidDescriptionGetsExactlyItsFaults(file: String) throws {
+        let text = try Self.text("invalid/\(file)")
+        let expected = text["pointers"]?.elements()?.compactMap(\.stringValue) ?? []
+        let faults = Self.faults(of: text["description"] ?? .null) ?? []
+        #expect(!expected.isEmpty)
+        #expect(Set(faults.map(\.pointer.description)) == Set(expected), "\(faults.map { "\($0.pointer): \($0.detail)" })")
+    }
+
+    /// Needs python3 with the package jsonschema; `./test` installs neither.
+    @Test(.enabled(if: run(["-c", "import jsonschema"]) == 0, "needs python3 with the package jsonschema"))
+    func theJSONSchemaAgreesWithTheChecker() {
+        let script = Self.repository.appendingPathComponent("Tests/Oracles/description_schema.py").path
+        #expect(Self.run([script, Self.repository.path]) == 0)
+    }
+
+    static func run(_ arguments: [String]) -> Int32 {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3"] + arguments
+        process.standardError = FileHandle.nullDevice
+        do {
+            try process.run()
+        } catch {
+            return -1
+        }
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+}
