@@ -59,4 +59,20 @@ public struct Binder: Sendable {
     func identified(_ model: JSONText, in section: SectionID) throws(Refusal) -> (id: RowID?, model: JSONText) {
         (try requiredBinding(of: section).modelType.identify(model), model)
     }
+
+    /// A section's models as they are stored, each in bytes of its own: a row must not keep a whole request in memory.
+    /// `pointer` is where the models stand in their document.
+    func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(id: RowID?, model: JSONText)] {
+        let type = try requiredBinding(of: section).modelType
+        var identified: [(id: RowID?, model: JSONText)] = []
+        identified.reserveCapacity(models.count)
+        for (index, model) in models.enumerated() {
+            do throws(Refusal) {
+                identified.append((try type.identify(model), model.detached))
+            } catch {
+                throw error.placed(at: pointer.appending(index))
+            }
+        }
+        return identified
+    }
 }

@@ -73,16 +73,6 @@ public struct TableDescription: Sendable {
     private func fill(_ section: SectionID, _ models: [JSONText], _ pointer: JSONPointer, _ editor: inout TableEditor) throws(Refusal) {
         if binder.declaredSections == nil { editor.ensureSection(section) }
         guard editor.table.position(of: section) != nil else { throw .noSection(section) }
-        let type = try binder.requiredBinding(of: section).modelType
-        var identified: [(id: RowID?, model: JSONText)] = []
-        identified.reserveCapacity(models.count)
-        for (index, model) in models.enumerated() {
-            do throws(Refusal) {
-                identified.append((try type.identify(model), model.detached))
-            } catch {
-                throw error.placed(at: pointer.appending(index))
-            }
-        }
-        try editor.setModels(identified, in: section)
+        try editor.setModels(try binder.identified(models, in: section, at: pointer), in: section)
     }
 }

@@ -74,7 +74,7 @@ struct JSONFault: Error {
         default:
             guard let length = JSONScanner.lengthOfSequence(in: input, at: offset) else { return "the byte 0x\(hexadecimal(UInt32(byte), digits: 2))" }
             let character = String(decoding: input[offset..<offset + length], as: UTF8.self)
-            return "`\(character)` (U+\(hexadecimal(character.unicodeScalars.first!.value, digits: 4)))"
+            return "`\(character)` (U+\(hexadecimal(character.unicodeScalars.first?.value ?? 0, digits: 4)))"
         }
     }
 

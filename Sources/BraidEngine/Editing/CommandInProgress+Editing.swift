@@ -1,0 +1,134 @@
+// Editing and moving.
+extension CommandInProgress {
+    mutating func delete(_ reference: RowReference) throws {
+        let place = try resolve(reference)
+        let binding = try binder.requiredBinding(of: place.section.id)
+        let (stored, index) = try requireEditing(.delete, binding, place)
+        let removed = try editor.remove(at: index, in: stored.id)
+        try call(binding.onDelete, HandlerCall(section: stored.id, row: index, model: removed.model, reason: .editing))
+        try checkCount(of: stored.id, is: stored.rows.count - 1, after: "onDelete")
+    }
+
+    mutating func insert(_ reference: RowReference, _ given: JSONText?) throws {
+        let place = try resolve(reference, orEnd: true)
+        let binding = try binder.requiredBinding(of: place.section.id)
+        let (stored, index) = try requireEditing(.insert, binding, place)
+        let template = try binding.insertTemplate?(stored.id, evaluation)
+        let model: JSONText
+        switch (template, given) {
+        case (let template?, let given?): model = JSONText(template.value().merging(patch: given.value()))
+        case (let only?, nil), (nil, let only?): model = only
+        case (nil, nil):
+            throw Refusal(.modelRequired, "An insert into the section \"\(stored.id)\" needs a `model`: its binding has no `insert.template`.")
+        }
+        let identified: (id: RowID?, model: JSONText)
+        do throws(Refusal) {
+            identified = try binder.identified(model.detached, in: stored.id)
+        } catch {
+            throw error.placed(at: JSONPointer.root.appending("model"))
+        }
+        let key = editor.table.nextKey
+        try editor.insert(identified.model, id: identified.id, in: stored.id, at: index)
+        try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: model, reason: .editing, key: key, id: identified.id))
+        try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
+    }
+
+    mutating func move(_ reference: RowReference, _ target: SectionReference, _ targetRow: Int) throws {
+        let place = try resolve(reference), source = place.section
+        let destination = try shown.section(target)
+        let from = try binder.requiredBinding(of: source.id), to = try binder.requiredBinding(of: destination.id)
+        let index = try requireMove(from, place, to: destination, bound: to)
+        let isWithin = source.id == destination.id
+        let last = destination.rows.count - (isWithin ? 1 : 0)
+        guard targetRow <= last else {
+            throw Refusal(.rowNotFound, "A row cannot be moved to row \(targetRow) of the section \"\(destination.id)\": it may go to 0...\(last), counted after it has been taken out.")
+        }
+        guard from.modelType.name == to.modelType.name else {
+            throw Refusal(.modelTypeMismatch, "Rows of \"\(source.id)\" are of the model type \(from.modelType.nameForMessages), those of \"\(destination.id)\" of \(to.modelType.nameForMessages): they cannot be moved into each other.")
+        }
+        if isWithin, place.row == targetRow { return }
+
+        // In the stored rows, some of which may not be shown: behind all of them, or where the row stands that the
+        // moved one is to stand before.
+        guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else { throw Refusal.noSection(destination.id) }
+        var targetIndex = before.rows.count - (isWithin ? 1 : 0)
+        if targetRow < last {
+            let follower = isWithin && targetRow >= place.row ? targetRow + 1 : targetRow
+            targetIndex = storedIndex(of: follower, in: destination, to) ?? targetIndex
+            if isWithin, targetIndex > index { targetIndex -= 1 }
+        }
+        let sourceCount = editor.table[source.id]?.rows.count ?? 0
+        _ = try editor.move(at: index, in: source.id, to: (destination.id, targetIndex))
+        try call(from.onDelete, HandlerCall(
+            section: source.id, row: index, model: moved.model,
+            reason: .movedTo(section: destination.id, row: targetIndex), key: moved.key, id: moved.id))
+        try call(to.onInsert, HandlerCall(
+            section: destination.id, row: targetIndex, model: moved.model,
+            reason: .movedFrom(section: source.id, row: index), key: moved.key, id: moved.id))
+        if isWithin {
+            try checkCount(of: source.id, is: sourceCount, after: "onDelete and onInsert")
+        } else {
+            try checkCount(of: source.id, is: sourceCount - 1, after: "onDelete")
+            try checkCount(of: destination.id, is: before.rows.count + 1, after: "onInsert")
+        }
+    }
+
+    mutating func call(_ handler: Handler?, _ call: HandlerCall) throws {
+        guard let handler else { return }
+        try handler(call, &editor, HandlerContext(binder: binder, now: now))
+    }
+
+    /// Braid's rule: a handler leaves exactly one model fewer, or more, than there were.
+    func checkCount(of section: SectionID, is expected: Int, after handler: String) throws(Refusal) {
+        let count = editor.table[section]?.rows.count ?? 0
+        guard count == expected else {
+            throw Refusal(.handlerContract, "After \(handler) the section \"\(section)\" has \(count) rows where \(expected) were due; the command was undone.")
+        }
+    }
+
+    /// The stored section and the index in it at which the edit is to be made.
+    func requireEditing(_ style: EditingStyle, _ binding: SectionBinding, _ place: Place) throws -> (stored: StoredSection, index: Int) {
+        guard binding.cells.source.isStored, let stored = editor.table[place.section.id] else {
+            throw Refusal(.editingNotAllowed, "The rows of the section \"\(place.section.id)\" are derived: they cannot be edited, only what they derive from.")
+        }
+        let index = storedIndex(of: place.row, in: place.section, binding) ?? stored.rows.count
+        let allowed: EditingStyle
+        if index < stored.rows.count {
+            let input = RowInput(section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
+            allowed = try binding.editingStyle(for: input, evaluation)
+        } else {
+            // At the section's end there is no row that a template could be asked about.
+            allowed = binding.editing?.constant?.stringValue.flatMap(EditingStyle.init) ?? .none
+        }
+        guard allowed == style else {
+            throw Refusal(.editingNotAllowed, "Row \(place.row) of the section \"\(stored.id)\" does not allow \(style.rawValue); its editing style is \(allowed.rawValue).")
+        }
+        return (stored, index)
+    }
+
+    /// The index of the row among its section's stored rows.
+    func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding) throws -> Int {
+        let source = place.section, evaluation = evaluation
+        guard let policy = binding.moving, binding.allowsMoving, let stored = editor.table[source.id],
+            let index = storedIndex(of: place.row, in: source, binding)
+        else {
+            throw Refusal(.moveNotAllowed, "Rows of the section \"\(source.id)\" cannot be moved.")
+        }
+        let input = RowInput(section: source.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
+        guard try binding.isMovable(input, evaluation) else {
+            throw Refusal(.moveNotAllowed, "Row \(place.row) of the section \"\(source.id)\" cannot be moved.")
+        }
+        let isAllowed: Bool
+        switch policy {
+        case .anySection: isAllowed = true
+        case .sections(let ids): isAllowed = ids.contains(destination.id)
+        case .passing(let policy):
+            guard let target = editor.table[destination.id] else { throw Refusal.noSection(destination.id) }
+            isAllowed = try policy.passes(try binder.titles(of: target, rowCount: destination.rows.count, evaluation), evaluation)
+        }
+        guard isAllowed, target.cells.source.isStored else {
+            throw Refusal(.moveNotAllowed, "Rows of the section \"\(source.id)\" cannot be moved to the section \"\(destination.id)\".")
+        }
+        return index
+    }
+}

@@ -1,0 +1,53 @@
+// Taps, cell events, prefetching.
+extension CommandInProgress {
+    mutating func tap(_ reference: RowReference) throws {
+        let place = try resolve(reference)
+        let binding = try binder.requiredBinding(of: place.section.id)
+        let call = handlerCall(for: place, binding)
+        for handler in binding.onTap { try self.call(handler, call) }
+    }
+
+    /// A cell event is a revision even if no row changes: a controller must not miss it.
+    mutating func emit(_ reference: RowReference, _ event: String, _ parameters: JSONText) throws {
+        let place = try resolve(reference)
+        let binding = try binder.requiredBinding(of: place.section.id)
+        let cell = place.section.rows[place.row].json["cell"]?.stringValue ?? ""
+        do throws(Refusal) {
+            try binder.checkEvent(event, of: cell, parameters)
+        } catch {
+            throw error.placed(at: JSONPointer.root.appending("event").appending(event))
+        }
+        isRevision = true
+        guard let handler = binding.handler(of: event, from: cell) else { return }
+        var call = handlerCall(for: place, binding)
+        call.event = parameters
+        try self.call(handler, call)
+    }
+
+    /// Rows that a client has on its screen: near a section's end they make `onPrefetch` run, once for each growth.
+    mutating func noteDisplayed(_ references: [RowReference]) throws {
+        var nearest: [(place: Place, binding: SectionBinding)] = []
+        for reference in references {
+            let place = try resolve(reference)
+            let binding = try binder.requiredBinding(of: place.section.id)
+            guard let distance = binding.prefetchDistance, place.section.rows.count - 1 - place.row <= distance else { continue }
+            if !nearest.contains(where: { $0.place.section.id == place.section.id }) { nearest.append((place, binding)) }
+        }
+        for (place, binding) in nearest {
+            let count = place.section.rows.count
+            if let before = editor.table[place.section.id]?.facts.prefetched, count <= before { continue }
+            try editor.setPrefetched(count, of: place.section.id)
+            try call(binding.onPrefetch, handlerCall(for: place, binding))
+        }
+    }
+
+    func handlerCall(for place: Place, _ binding: SectionBinding) -> HandlerCall {
+        let row = place.section.rows[place.row]
+        guard let index = storedIndex(of: place.row, in: place.section, binding), let stored = editor.table[place.section.id]?.rows[index] else {
+            return HandlerCall(
+                section: place.section.id, row: place.row, model: row.model ?? row.json["viewModel"] ?? .null,
+                derivedCount: place.section.rows.count)
+        }
+        return HandlerCall(section: place.section.id, row: index, model: stored.model, key: stored.key, id: stored.id)
+    }
+}

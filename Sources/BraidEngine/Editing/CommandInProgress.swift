@@ -1,0 +1,115 @@
+/// One command, or one transaction, under way.
+struct CommandInProgress {
+    let binder: Binder
+    let now: String
+    let beforeTable: TableModel
+    let before: Snapshot
+    var editor: TableEditor
+    /// The table and the snapshot after the last command of the transaction.
+    var shownTable: TableModel
+    var shown: Snapshot
+    /// A revision is made even if nothing changed.
+    var isRevision = false
+
+    init(binder: Binder, table: TableModel, shown: Snapshot, now: String) {
+        self.binder = binder
+        self.now = now
+        before = shown
+        beforeTable = table
+        editor = TableEditor(table)
+        shownTable = table
+        self.shown = shown
+    }
+
+    var evaluation: Evaluation { Evaluation(table: editor.table, now: now) }
+
+    /// Returns why the command was ignored, if it was.
+    mutating func perform(_ command: Command) throws -> String? {
+        var ignored: String?
+        switch command {
+        case .delete(let row): try delete(row)
+        case .insert(let row, let model): try insert(row, model)
+        case .move(let row, let section, let index): try move(row, section, index)
+        case .setModels(let sections, let partial): try setModels(sections, partial: partial)
+        case .setHeaders(let titles):
+            for (section, title) in titles {
+                let isBound = try binder.binding(of: known(section))?.header != nil
+                try editor.setHeader(title.isNull && !isBound ? nil : title, of: section)
+            }
+        case .setFooters(let titles):
+            for (section, title) in titles {
+                let isBound = try binder.binding(of: known(section))?.footer != nil
+                try editor.setFooter(title.isNull && !isBound ? nil : title, of: section)
+            }
+        case .setDisplayedSections(let ids): ignored = try setDisplayedSections(ids)
+        case .patchState(let patch): editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))
+        case .tap(let row): try tap(row)
+        case .event(let row, let event, let parameters): try emit(row, event, parameters)
+        case .displayedRows(let rows): try noteDisplayed(rows)
+        case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
+        }
+        try show()
+        return ignored
+    }
+
+    /// Brings the snapshot up to date with the table.
+    mutating func show() throws {
+        let step = editor.takeStep()
+        guard step.changedAnything else { return }
+        var remade: [SectionID] = []
+        shown = try binder.snapshot(
+            of: editor.table, revision: before.revision + 1,
+            after: .init(table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections, stateChanged: step.stateChanged),
+            remade: &remade, evaluation)
+        for section in remade { editor.noteWhole(section) }
+        shownTable = editor.table
+    }
+
+    func outcome(ignored: String?) throws -> Outcome {
+        let change = editor.change
+        if change.isEmpty, !isRevision {
+            let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
+            return Outcome(
+                kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before, change: change, update: update)
+        }
+        var after = shown
+        after.revision = before.revision + 1
+        return Outcome(
+            kind: .applied, table: editor.table, snapshot: after, change: change,
+            update: try BatchUpdate(from: before, to: after, touched: editor.allTouched))
+    }
+}
+
+// Data.
+extension CommandInProgress {
+    func known(_ section: SectionID) throws(Refusal) -> SectionID {
+        guard editor.table.position(of: section) != nil else { throw .noSection(section) }
+        return section
+    }
+
+    mutating func setModels(_ sections: [(section: SectionID, models: [JSONText])], partial: Bool) throws {
+        for (section, models) in sections {
+            if binder.declaredSections == nil {
+                _ = try binder.requiredBinding(of: section)
+                editor.ensureSection(section)
+            }
+            _ = try known(section)
+            let identified = try binder.identified(models, in: section, at: JSONPointer.root.appending(section.text))
+            try editor.setModels(identified, in: section)
+        }
+        if binder.declaredSections == nil, !partial {
+            let named = Set(sections.map(\.section))
+            for section in editor.table.sections where !named.contains(section.id) { try editor.setModels([], in: section.id) }
+        }
+    }
+
+    mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {
+        for id in ids { _ = try known(id) }
+        guard binder.display.behavior == .manuallyManaged else {
+            return "The sections' display is automatic (\(binder.display.behavior.rawValue)): it cannot be set."
+        }
+        // What declared sections show is set already; dynamic ones may come to more.
+        if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
+        return nil
+    }
+}
