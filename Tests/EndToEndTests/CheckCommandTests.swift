@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+/// `braid-server check FILE...`.
+@Suite struct CheckCommandTests {
+    static func check(_ files: [String]) throws -> (output: String, status: Int32) {
+        let process = Process(), output = Pipe()
+        process.executableURL = ServerProcess.binary
+        process.arguments = ["check"] + files
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (String(decoding: data, as: UTF8.self), process.terminationStatus)
+    }
+
+    @Test func everyFaultIsPrintedWithItsPlace() throws {
+        let directory = try TemporaryDirectory()
+        let faulty = directory.path("faulty.json"), broken = directory.path("broken.json")
+        try """
+            { "table": "t",
+              "cells": { "C": {} },
+              "bindings": [
+                { "on": "table", "cell": "D", "models": [] },
+                { "on": "anySection", "onTap": [ { "setState": { "$eval": "1 +" } } ] }
+              ] }
+            """.write(toFile: faulty, atomically: true, encoding: .utf8)
+        try "{ \"table\": \"t\",\n  oops }".write(toFile: broken, atomically: true, encoding: .utf8)
+        let (output, status) = try Self.check([faulty, broken, directory.path("missing.json")])
+        let lines = output.split(separator: "\n").map(String.init)
+        #expect(status == 1)
+        #expect(lines.count == 4)
+        #expect(lines.first == "\(faulty):4:30: /bindings/0/cell: the cell \"D\" is not declared; add it to `cells`")
+        #expect(lines.dropFirst().first?.hasPrefix("\(faulty):5:63: /bindings/1/onTap/0/setState/$eval: ") == true, "\(output)")
+        #expect(lines.dropFirst(2).first?.hasPrefix("\(broken):2:3: ") == true, "\(output)")
+        #expect(lines.last == "\(directory.path("missing.json")): cannot be read")
+    }
+
+    @Test func theExamplesHaveNoFaults() throws {
+        let root = ServerProcess.package.appendingPathComponent("Examples").path
+        let files = (FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".table.json") }.map { "\(root)/\($0)" }
+        #expect(files.count >= 7)
+        let (output, status) = try Self.check(files)
+        #expect(output.isEmpty && status == 0, "\(output)")
+    }
+}
