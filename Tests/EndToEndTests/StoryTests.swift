@@ -97,6 +97,16 @@ import Testing
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"x":1}"#, headers: ["Prefer": #"respond-async, return="minimal"; foo=1"#]).status == 204)
     }
 
+    /// A prefetch handler that emptied another section, whose own handler came next, took the process along.
+    @Test func prefetchHandlersThatChangeEachOthersRows() throws {
+        let client = try ServerProcess().keptClient()
+        let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"},{"id":"4"}]},"prefetch":{"cellsFromEnd":5},"onPrefetch":[{"setModels":{"a":[],"b":[]}}]}]}"#
+        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
+        let answer = try client.request("POST", "/v1/sessions/s/displayed-rows", #"{"rows":[{"section":"a","row":1},{"section":"b","row":1}]}"#)
+        #expect(answer.status == 200)
+        #expect((answer.object["update"] as? [String: Any])?["totalRowCount"] as? Int == 0)
+    }
+
     /// A policy by expression was asked for every pair of sections.
     @Test func aPolicyForManySectionsIsAskedOnceForEach() throws {
         let client = try ServerProcess().keptClient()

@@ -26,24 +26,28 @@ extension CommandInProgress {
 
     /// Rows that a client has on its screen: near a section's end they make `onPrefetch` run, once for each growth.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
-        var nearest: [(place: Place, binding: SectionBinding)] = []
+        // Who is called is settled before the first handler runs: it may change the rows of the others.
+        var nearest: [(section: Section, handler: Handler?, call: HandlerCall)] = []
         for reference in references {
             let place = try resolve(reference)
             let binding = try binder.requiredBinding(of: place.section.id)
             guard let distance = binding.prefetchDistance, place.section.rows.count - 1 - place.row <= distance else { continue }
-            if !nearest.contains(where: { $0.place.section.id == place.section.id }) { nearest.append((place, binding)) }
+            if !nearest.contains(where: { $0.section.id == place.section.id }) {
+                nearest.append((place.section, binding.onPrefetch, handlerCall(for: place, binding)))
+            }
         }
-        for (place, binding) in nearest {
-            let count = place.section.rows.count
-            if let before = editor.table[place.section.id]?.facts.prefetched, count <= before { continue }
-            try editor.setPrefetched(count, of: place.section.id)
-            try call(binding.onPrefetch, handlerCall(for: place, binding))
+        for (section, handler, call) in nearest {
+            let count = section.rows.count
+            if let before = editor.table[section.id]?.facts.prefetched, count <= before { continue }
+            try editor.setPrefetched(count, of: section.id)
+            try self.call(handler, call)
         }
     }
 
     func handlerCall(for place: Place, _ binding: SectionBinding) -> HandlerCall {
         let row = place.section.rows[place.row]
-        guard let index = storedIndex(of: place.row, in: place.section, binding), let stored = editor.table[place.section.id]?.rows[index] else {
+        guard let index = storedIndex(of: place.row, in: place.section, binding), let stored = editor.table[place.section.id]?.rows[index]
+        else {
             return HandlerCall(
                 section: place.section.id, row: place.row, model: row.model ?? row.json["viewModel"] ?? .null,
                 derivedCount: place.section.rows.count)

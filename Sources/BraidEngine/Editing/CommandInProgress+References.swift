@@ -40,7 +40,7 @@ extension CommandInProgress {
     func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) -> Int? {
         guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
         switch binding.cells.source {
-        case .stored: return row
+        case .stored: return row < stored.rows.count ? row : nil
         case .derived, .counted: return nil
         case .shown(let shown):
             if let id = section.rows[row].id { return stored.index(of: id) }
