@@ -107,6 +107,17 @@ import Testing
         #expect((answer.object["update"] as? [String: Any])?["totalRowCount"] as? Int == 0)
     }
 
+    /// The diff refused the server's own snapshots where a height was "automatic".
+    @Test func aDiffTakesEverySnapshotOfTheServer() throws {
+        let client = try ServerProcess().keptClient()
+        let table = #"{"table":"t","cells":{"C":{}},"empty":[],"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"header":{"view":"V","viewModel":[1]},"footer":"f","dimensions":{"cellHeight":"automatic","estimatedCellHeight":4.5,"headerHeight":"automatic"},"editing":"delete","moving":{"to":"anySection"}}]}"#
+        let old = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).text
+        let deleted = try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#).text
+        let diff = try client.request("POST", "/v1/diff", #"{"from":\#(old),"to":\#(client.get("/v1/sessions/s/snapshot").text)}"#)
+        #expect(diff.status == 200, "\(diff.text)")
+        #expect(deleted == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
+    }
+
     /// A policy by expression was asked for every pair of sections.
     @Test func aPolicyForManySectionsIsAskedOnceForEach() throws {
         let client = try ServerProcess().keptClient()

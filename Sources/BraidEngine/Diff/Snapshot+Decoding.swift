@@ -129,8 +129,8 @@ private struct SnapshotReader {
                 parts.editing = value.stringValue
                 if parts.editing != "delete", parts.editing != "insert" { reader.fault(pointer, "it is \"delete\" or \"insert\"") }
             case "movable": parts.movable = reader.bool(value, pointer)
-            case "height": parts.height = reader.number(value, pointer)
-            default: parts.estimatedHeight = reader.number(value, pointer)
+            case "height": parts.height = reader.dimension(value, pointer)
+            default: parts.estimatedHeight = reader.dimension(value, pointer)
             }
         }
         if json.kind == .object, cell == nil { fault(pointer, "the member `cell`, the name of a cell, is missing") }
@@ -178,8 +178,8 @@ extension SnapshotReader {
         return json.boolValue ?? false
     }
 
-    private mutating func number(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
-        if json.kind != .number { fault(pointer, "it is a number") }
+    private mutating func dimension(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
+        if json.kind != .number, json != .string("automatic") { fault(pointer, "it is a number or \"automatic\"") }
         return json
     }
 
