@@ -118,6 +118,33 @@ import Testing
         #expect(deleted == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
     }
 
+    /// A template that is within its budget for one row was rendered for thousands.
+    @Test func theTemplatesOfACommandHaveABudgetTogether() throws {
+        let client = try ServerProcess().keptClient()
+        let models = (0..<4_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
+        let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"$reduce":{"$eval":"range(0,9000)"},"initial":0,"each(sum,x)":{"$eval":"sum + x"}}}]}"#
+        let answer = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#)
+        #expect(answer.object["type"] as? String == "/problems/template-failed", "\(answer.text.prefix(300))")
+        #expect(try client.get("/healthz").status == 200)
+    }
+
+    /// A revision in which no row changed left rows that read the time as they were, until the session was read again.
+    @Test func rowsThatReadTheTimeAreTheSameAfterARestart() throws {
+        let directory = try TemporaryDirectory()
+        let database = directory.path("braid.sqlite")
+        var before = ""
+        do {
+            let client = try ServerProcess(database: database).keptClient()
+            let table = #"{"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"viewModel":{"t":"${now}"}}]}"#
+            #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
+            usleep(5_000)
+            #expect(try client.request("POST", "/v1/sessions/s/events", #"{"at":{"id":"1"},"event":{"e":{}}}"#).text.contains("reloadRows"))
+            before = try client.get("/v1/sessions/s/snapshot").text
+            client.server.kill()
+        }
+        #expect(try ServerProcess(database: database).keptClient().get("/v1/sessions/s/snapshot").text == before)
+    }
+
     /// A policy by expression was asked for every pair of sections.
     @Test func aPolicyForManySectionsIsAskedOnceForEach() throws {
         let client = try ServerProcess().keptClient()

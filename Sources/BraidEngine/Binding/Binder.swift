@@ -32,6 +32,11 @@ public struct Binder: Sendable {
         other = SectionBinding(section: SectionID(""), named: [], unnamed: unnamed)
     }
 
+    /// Whether any row or title reads the time of the command.
+    var readsNow: Bool {
+        ([other].compactMap { $0 } + named.values).contains { $0.rowReads.contains(.now) || $0.titleReads.contains(.now) }
+    }
+
     /// What is bound to a section; nil when nothing binds its cells.
     func binding(of section: SectionID) -> SectionBinding? {
         named[section] ?? (declaredSections == nil ? other : nil)

@@ -101,6 +101,7 @@ typealias Handler = @Sendable (HandlerCall, inout TableEditor, HandlerContext) t
 struct HandlerContext: Sendable {
     let binder: Binder
     let now: String
+    let meter: StepMeter
 }
 
 /// Where a section's rows come from.

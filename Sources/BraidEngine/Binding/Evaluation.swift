@@ -53,11 +53,14 @@ public final class Evaluation: Sendable {
     /// The command's time, RFC 3339.
     public let now: String
     let table: TableModel
+    /// Shared by all evaluations of a command.
+    let meter: StepMeter
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 
-    public init(table: TableModel, now: String) {
+    init(table: TableModel, now: String, meter: StepMeter? = nil) {
         self.table = table
         self.now = now
+        self.meter = meter ?? StepMeter(rows: table.rowCount)
     }
 
     public var state: JSONValue {
@@ -83,6 +86,7 @@ public final class Evaluation: Sendable {
     /// The names that every expression may read. Only those that are read are set: a context is made for each row.
     func context(reading reads: Reads) -> TemplateContext {
         var context = TemplateContext(now: now)
+        context.meter = meter
         if reads.contains(.state) { context.lazy("state") { [self] in state } }
         if reads.contains(.models) { context.lazy("models") { [self] in models } }
         return context

@@ -53,7 +53,7 @@ struct RowMaker {
     }
 
     /// A number is quickly written, and its rows are not.
-    private static let mostCountedRows = 100_000
+    static let mostCountedRows = 100_000
 
     /// The rows of a section that shows every stored model; `shown` is how they were before the edits in `touched`.
     func rows(

@@ -168,8 +168,8 @@ extension DescriptionCompiler {
                 JSONText(try expression.evaluated(evaluation.context(forTitleOf: input, reading: reads)))
             })
         }
-        guard let count = value.intValue, count >= 0 else {
-            reader.fault(pointer, "`numberOfCells` must be an integer from 0, or an expression over the state that gives one")
+        guard let count = value.intValue, (0...RowMaker.mostCountedRows).contains(count) else {
+            reader.fault(pointer, "`numberOfCells` must be an integer from 0 to \(RowMaker.mostCountedRows), or an expression over the state that gives one")
             return .stored
         }
         return .counted(Computed(constant: .number(count)))

@@ -35,7 +35,7 @@ struct StepRunner {
     init(call: HandlerCall, table: TableModel, context: HandlerContext) {
         self.call = call
         self.context = context
-        evaluation = Evaluation(table: table, now: context.now)
+        evaluation = Evaluation(table: table, now: context.now, meter: context.meter)
     }
 
     mutating func run(_ steps: [HandlerStep], on editor: inout TableEditor) throws {
@@ -50,7 +50,7 @@ struct StepRunner {
                 } catch let refusal as Refusal {
                     throw refused(refusal)
                 }
-                evaluation = Evaluation(table: editor.table, now: context.now)
+                evaluation = Evaluation(table: editor.table, now: context.now, meter: context.meter)
             }
         }
     }

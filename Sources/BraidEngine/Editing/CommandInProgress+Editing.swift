@@ -75,7 +75,7 @@ extension CommandInProgress {
 
     mutating func call(_ handler: Handler?, _ call: HandlerCall) throws {
         guard let handler else { return }
-        try handler(call, &editor, HandlerContext(binder: binder, now: now))
+        try handler(call, &editor, HandlerContext(binder: binder, now: now, meter: meter))
     }
 
     /// Braid's rule: a handler leaves exactly one model fewer, or more, than there were.

@@ -2,6 +2,7 @@
 struct CommandInProgress {
     let binder: Binder
     let now: String
+    let meter: StepMeter
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
@@ -17,11 +18,12 @@ struct CommandInProgress {
         before = shown
         beforeTable = table
         editor = TableEditor(table)
+        meter = StepMeter(rows: table.rowCount)
         shownTable = table
         self.shown = shown
     }
 
-    var evaluation: Evaluation { Evaluation(table: editor.table, now: now) }
+    var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter) }
 
     /// Returns why the command was ignored, if it was.
     mutating func perform(_ command: Command) throws -> String? {
@@ -55,7 +57,8 @@ struct CommandInProgress {
     /// Brings the snapshot up to date with the table.
     mutating func show() throws {
         let step = editor.takeStep()
-        guard step.changedAnything else { return }
+        // What reads the time is made anew with every revision, as it will be when the session is read again.
+        guard step.changedAnything || binder.readsNow else { return }
         var remade: [SectionID] = []
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,

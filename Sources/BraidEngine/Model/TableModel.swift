@@ -29,6 +29,9 @@ public struct TableModel: Sendable {
         for (position, section) in sections.enumerated() { positions[section.id] = position }
     }
 
+    /// Stored rows of all sections.
+    var rowCount: Int { sections.reduce(0) { $0 + $1.rows.count } }
+
     /// The section's place in `sections`.
     public func position(of id: SectionID) -> Int? { positions[id] }
 

@@ -15,6 +15,8 @@ public struct TemplateContext: Sendable {
     private var slots: [Slot] = []
     /// RFC 3339; what `now`, `$fromNow` and `fromNow()` go by, unless the context names another `now`.
     public let now: String
+    /// What renderings with this context are charged to, beside their own budgets.
+    var meter: StepMeter?
 
     public init(now: String, _ names: [(String, JSONValue)] = []) {
         self.now = now
