@@ -8,6 +8,8 @@ public struct Binder: Sendable {
     let empty: JSONText?
     /// The declared cells, by name.
     let cells: [String: CellDeclaration]
+    /// Whether any row or title reads the time of the command.
+    let readsNow: Bool
     private let named: [SectionID: SectionBinding]
     /// The binding of all sections that no binding names; nil when it depends on the section.
     private let other: SectionBinding?
@@ -30,11 +32,7 @@ public struct Binder: Sendable {
         for (id, bindings) in naming { named[id] = SectionBinding(section: id, named: bindings, unnamed: unnamed) }
         self.named = named
         other = SectionBinding(section: SectionID(""), named: [], unnamed: unnamed)
-    }
-
-    /// Whether any row or title reads the time of the command.
-    var readsNow: Bool {
-        ([other].compactMap { $0 } + named.values).contains { $0.rowReads.contains(.now) || $0.titleReads.contains(.now) }
+        readsNow = ([other].compactMap { $0 } + named.values).contains { $0.rowReads.contains(.now) || $0.titleReads.contains(.now) }
     }
 
     /// What is bound to a section; nil when nothing binds its cells.

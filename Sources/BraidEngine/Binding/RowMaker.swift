@@ -24,12 +24,12 @@ struct RowMaker {
         switch binding.cells.source {
         case .stored:
             rows.reserveCapacity(stored.rows.count)
-            for (index, row) in stored.rows.enumerated() { rows.append(try self.row(id: row.id, model: row.model, at: index, of: count)) }
+            for (index, row) in stored.rows.enumerated() { rows.append(try self.row(for: row, at: index)) }
         case .shown(let shown):
             for (index, row) in stored.rows.enumerated() {
                 let input = RowInput(section: section, row: index, count: count, model: row.model)
                 if try shown.value(for: input, evaluation)?.boolValue ?? false {
-                    rows.append(try self.row(id: row.id, model: row.model, at: index, of: count))
+                    rows.append(try self.row(for: row, at: index))
                 }
             }
         case .derived(let template):
