@@ -100,11 +100,6 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         return chunks
     }
 
-    /// Calls the body with runs of elements, in order: for loops that must not pay for an index look-up each.
-    public func forEachRun(_ body: (ContiguousArray<Element>) throws -> Void) rethrows {
-        for chunk in chunks { try body(chunk.elements) }
-    }
-
     public mutating func append(_ element: Element) { insert(element, at: count) }
 
     /// `index` in 0...count.
