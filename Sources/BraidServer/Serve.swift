@@ -66,6 +66,7 @@ struct Serve: AsyncParsableCommand {
         var configuration = HTTPServer.Configuration()
         configuration.address = socket.map { .unix(path: $0) } ?? .tcp(host: hostname, port: port)
         let server = HTTPServer(configuration: configuration, handler: app)
+        let stop = await StopSignal()
         do {
             try server.start()
         } catch {
@@ -74,7 +75,7 @@ struct Serve: AsyncParsableCommand {
         FileHandle.standardOutput.write(Data("listening on \(server.address?.description ?? "")\n".utf8))
         logger.info("serving \(database)")
 
-        await StopSignal.wait()
+        await stop.wait()
         logger.info("stopping")
         await server.stop(grace: .seconds(10))
         await store.close()
@@ -113,18 +114,27 @@ enum Environment {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// SIGTERM or SIGINT.
-enum StopSignal {
-    static func wait() async {
+/// SIGTERM or SIGINT, heard from `init` on.
+struct StopSignal {
+    private let signals: AsyncStream<Void>
+    private let sources: [any DispatchSourceSignal]
+
+    /// Returns once a signal will be heard: who reads the readiness line may send one at once.
+    init() async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
-        let sources = [SIGTERM, SIGINT].map { number in
-            // Ignored as a signal, so that only the source hears of it.
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number)
+        self.signals = signals
+        sources = [SIGTERM, SIGINT].map { DispatchSource.makeSignalSource(signal: $0) }
+        for source in sources {
             source.setEventHandler { continuation.yield() }
-            source.resume()
-            return source
+            await withCheckedContinuation { registered in
+                // From here on a signal goes to the source; one before that ends the process.
+                source.setRegistrationHandler { registered.resume() }
+                source.resume()
+            }
         }
+    }
+
+    func wait() async {
         for await _ in signals { break }
         for source in sources { source.cancel() }
     }

@@ -95,4 +95,9 @@ import Testing
         _ = try server.client().get("/healthz")
         #expect(server.stop() == 0)
     }
+
+    /// A supervisor that stops the server as soon as it is ready once met one that did not listen to signals yet.
+    @Test func aStopRightAfterTheReadinessLineIsHeard() throws {
+        for _ in 0..<30 { #expect(try ServerProcess().stop() == 0) }
+    }
 }
