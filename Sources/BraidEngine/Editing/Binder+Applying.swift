@@ -33,6 +33,31 @@ extension Binder {
     }
 }
 
+// What a program's binder does beside commands.
+extension Binder {
+    /// The table as it is at first, with the models that a program keeps.
+    func openingTable() throws -> TableModel {
+        var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
+        for id in declaredSections ?? [] { work.editor.ensureSection(id) }
+        try work.readProvided()
+        return work.editor.table
+    }
+
+    /// Reads the program's models anew, and everything that its closures say. `displayed`: the sections that are to be
+    /// displayed from now on; nil: no others than so far.
+    func refreshing(_ table: TableModel, shown: Snapshot, displayed: [SectionID]?) throws -> Outcome {
+        var work = CommandInProgress(binder: self, table: table, shown: shown, now: "")
+        work.isRefresh = true
+        try work.readProvided()
+        if let displayed {
+            if declaredSections == nil { for id in displayed { work.editor.ensureSection(id) } }
+            _ = try work.setDisplayedSections(displayed)
+        }
+        try work.show()
+        return try work.outcome(ignored: nil)
+    }
+}
+
 extension Refusal {
     /// The same refusal, its faults inside a larger document.
     func placed(at place: JSONPointer) -> Refusal {

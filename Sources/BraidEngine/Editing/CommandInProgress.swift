@@ -11,6 +11,10 @@ struct CommandInProgress {
     var shown: Snapshot
     /// A revision is made even if nothing changed.
     var isRevision = false
+    /// A revision is made if anything is displayed in another way, even if no model changed.
+    var isRefresh = false
+    /// The models that a program keeps were read since the last handler ran.
+    private var hasReadProvided = false
 
     init(binder: Binder, table: TableModel, shown: Snapshot, now: String) {
         self.binder = binder
@@ -28,6 +32,7 @@ struct CommandInProgress {
     /// Returns why the command was ignored, if it was.
     mutating func perform(_ command: Command) throws -> String? {
         var ignored: String?
+        hasReadProvided = false
         switch command {
         case .delete(let row): try delete(row)
         case .insert(let row, let model): try insert(row, model)
@@ -50,8 +55,17 @@ struct CommandInProgress {
         case .displayedRows(let rows): try noteDisplayed(rows)
         case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
         }
+        if !hasReadProvided { try readProvided() }
         try show()
         return ignored
+    }
+
+    /// Reads anew the models that a program keeps: its handlers may have changed them.
+    mutating func readProvided() throws {
+        hasReadProvided = true
+        var departures = Departures()
+        for provider in binder.providers.value { try provider.read(editor.table, &departures) }
+        for provider in binder.providers.value { try provider.place(into: &editor, &departures) }
     }
 
     /// Brings the snapshot up to date with the table.
@@ -70,16 +84,17 @@ struct CommandInProgress {
 
     func outcome(ignored: String?) throws -> Outcome {
         let change = editor.change
-        if change.isEmpty, !isRevision {
-            let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
-            return Outcome(
-                kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before, change: change, update: update)
-        }
         var after = shown
         after.revision = before.revision + 1
+        if !change.isEmpty || isRevision || isRefresh {
+            let update = try BatchUpdate(from: before, to: after, touched: editor.allTouched)
+            if !change.isEmpty || isRevision || !update.isEmpty {
+                return Outcome(kind: .applied, table: editor.table, snapshot: after, change: change, update: update)
+            }
+        }
+        let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
         return Outcome(
-            kind: .applied, table: editor.table, snapshot: after, change: change,
-            update: try BatchUpdate(from: before, to: after, touched: editor.allTouched))
+            kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before, change: change, update: update)
     }
 }
 
