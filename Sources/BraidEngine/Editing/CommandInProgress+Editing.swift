@@ -48,7 +48,7 @@ extension CommandInProgress {
         let index = try requireMove(from, place, to: destination, bound: to)
         let isWithin = source.id == destination.id
         let last = destination.rows.count - (isWithin ? 1 : 0)
-        guard targetRow <= last else {
+        guard (0...last).contains(targetRow) else {
             throw Refusal(.rowNotFound, "A row cannot be moved to row \(targetRow) of the section \"\(destination.id)\": it may go to 0...\(last), counted after it has been taken out.")
         }
         guard from.modelType.name == to.modelType.name else {

@@ -66,6 +66,7 @@ struct CommandInProgress {
         var departures = Departures()
         for provider in binder.providers.value { try provider.read(editor.table, &departures) }
         for provider in binder.providers.value { try provider.place(into: &editor, &departures) }
+        for provider in binder.providers.value { provider.settle(departures) }
     }
 
     /// Brings the snapshot up to date with the table.

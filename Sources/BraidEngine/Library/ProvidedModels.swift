@@ -7,6 +7,8 @@ protocol ModelProvider: AnyObject {
     func read(_ table: TableModel, _ departures: inout Departures) throws
     /// Brings the table up to date with what was read.
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
+    /// Gives up the models that left, and turned up nowhere.
+    func settle(_ departures: Departures)
     func commit()
     func rollBack()
 }
@@ -14,15 +16,24 @@ protocol ModelProvider: AnyObject {
 /// Models that left their places in this command, by id: those that turn up elsewhere keep their numbers.
 struct Departures {
     private var numbers: [RowID: [JSONText]] = [:]
+    private var kept: Set<JSONText> = []
 
     mutating func add(_ row: StoredRow) {
         if let id = row.id { numbers[id, default: []].append(row.model) }
     }
 
     mutating func take(_ id: RowID, where isSame: (JSONText) -> Bool) -> JSONText? {
-        guard let index = numbers[id]?.firstIndex(where: isSame) else { return nil }
-        return numbers[id]?.remove(at: index)
+        guard let index = numbers[id]?.firstIndex(where: isSame), let number = numbers[id]?.remove(at: index) else { return nil }
+        kept.insert(number)
+        return number
     }
+
+    mutating func keep(_ number: JSONText) -> JSONText {
+        kept.insert(number)
+        return number
+    }
+
+    func isKept(_ number: JSONText) -> Bool { kept.contains(number) }
 }
 
 /// What a model type says of its models. The less it says, the coarser the updates (Braid's tiers of diffing).
@@ -55,6 +66,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     private var held: [SectionID: [Model]] = [:]
     private var pending: [SectionID: [Model]]?
     private var changes: [Change] = []
+    /// The numbers of the models that left their places in this command.
+    private var departed: [JSONText] = []
 
     private struct Change {
         var section: SectionID
@@ -91,11 +104,15 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         // New dynamic sections come in the order of their ids: a dictionary has none.
         read.sort { $0.section < $1.section }
         changes = []
+        departed = []
         for (section, models) in read {
             let old = before[section] ?? []
             guard let change = change(from: old, to: models, in: section) else { continue }
             if let stored = table[section] {
-                for index in change.prefix..<old.count - change.suffix { departures.add(stored.rows[index]) }
+                for index in change.prefix..<old.count - change.suffix {
+                    departures.add(stored.rows[index])
+                    departed.append(stored.rows[index].model)
+                }
             }
             changes.append(change)
         }
@@ -136,6 +153,11 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         changes = []
     }
 
+    func settle(_ departures: Departures) {
+        for number in departed where !departures.isKept(number) { bindings.values.retire(number) }
+        departed = []
+    }
+
     private func place(_ change: Change, into editor: inout TableEditor, _ departures: inout Departures) throws {
         let section = change.section
         editor.ensureSection(section)
@@ -150,7 +172,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
                 let id = RowID(identity(model))
                 rows.append((id, departures.take(id) { isSame($0, model) } ?? bindings.values.add(model)))
             } else if offset < old.count, isSame(old[offset].model, model) {
-                rows.append((nil, old[offset].model))
+                rows.append((nil, departures.keep(old[offset].model)))
             } else {
                 rows.append((nil, bindings.values.add(model)))
             }
@@ -162,8 +184,6 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             func kept(_ range: Range<Int>) -> [(id: RowID?, model: JSONText)] { range.map { (stored.rows[$0].id, stored.rows[$0].model) } }
             try editor.setModels(kept(0..<change.prefix) + rows + kept(places.upperBound..<change.oldCount), in: section)
         }
-        let numbers = Set(rows.map(\.model))
-        for row in old where !numbers.contains(row.model) { bindings.values.retire(row.model) }
     }
 
     /// Beyond so many, to give the section all its models anew is cheaper.
