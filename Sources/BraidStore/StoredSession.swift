@@ -19,12 +19,15 @@ public struct NewSession: Sendable {
     public var totalRowCount: Int
     public var sections: [StoredSectionFacts]
     public var rows: [(section: Int, row: StoredRow)]
+    /// What the client is answered, for when it asks again.
+    public var answer: KeptAnswer?
 
     public init(
         id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,
         opening: JSONText, state: JSONText, displayedSections: JSONText?, nextKey: Int, totalRowCount: Int,
-        sections: [StoredSectionFacts], rows: [(section: Int, row: StoredRow)]
+        sections: [StoredSectionFacts], rows: [(section: Int, row: StoredRow)], answer: KeptAnswer? = nil
     ) {
+        self.answer = answer
         self.id = id
         self.table = table
         self.tableVersion = tableVersion
@@ -112,11 +115,17 @@ public struct SessionCommit: Sendable {
     public var command: JSONText
     /// The update, as it is journalled.
     public var update: JSONText
+    /// The sections that the update took away, with the ids of their rows; nil: none.
+    public var hidden: JSONText?
+    /// What the client is answered, for when it asks again.
+    public var answer: KeptAnswer?
 
     public init(
         session: Int, from: Int, to: Int, at: Int, change: TableChange, nextKey: Int, totalRowCount: Int,
-        command: JSONText, update: JSONText
+        command: JSONText, update: JSONText, hidden: JSONText? = nil, answer: KeptAnswer? = nil
     ) {
+        self.hidden = hidden
+        self.answer = answer
         self.session = session
         self.from = from
         self.to = to
@@ -135,8 +144,11 @@ public struct JournalRecord: Sendable, Equatable {
     public var at: Int
     public var command: JSONText
     public var update: JSONText
+    /// The sections that the update took away, with the ids of their rows; nil: none.
+    public var hidden: JSONText?
 
-    public init(revision: Int, at: Int, command: JSONText, update: JSONText) {
+    public init(revision: Int, at: Int, command: JSONText, update: JSONText, hidden: JSONText? = nil) {
+        self.hidden = hidden
         self.revision = revision
         self.at = at
         self.command = command
