@@ -6,7 +6,7 @@
 -- belongs to a session is deleted with it by key range.
 
 PRAGMA application_id = 1114792297; -- "Brai"
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- Registered table descriptions. Sessions keep the version they were opened with; a version that is not the latest
 -- and that no session has is dropped.
@@ -73,5 +73,6 @@ CREATE TABLE journal (
     key INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
     command TEXT NOT NULL,
-    changes TEXT NOT NULL -- the update, in JSON
+    changes TEXT NOT NULL, -- the update, in JSON
+    cell_events TEXT -- what controllers are told of the command's cell events, an array; null for none
 ) STRICT;

@@ -112,10 +112,12 @@ public struct SessionCommit: Sendable {
     public var command: JSONText
     /// The update, as it is journalled.
     public var update: JSONText
+    /// The command's cell events as their controllers get them, an array; nil for none.
+    public var cellEvents: JSONText?
 
     public init(
         session: Int, from: Int, to: Int, at: Int, change: TableChange, nextKey: Int, totalRowCount: Int,
-        command: JSONText, update: JSONText
+        command: JSONText, update: JSONText, cellEvents: JSONText? = nil
     ) {
         self.session = session
         self.from = from
@@ -126,6 +128,7 @@ public struct SessionCommit: Sendable {
         self.totalRowCount = totalRowCount
         self.command = command
         self.update = update
+        self.cellEvents = cellEvents
     }
 }
 
@@ -135,11 +138,13 @@ public struct JournalRecord: Sendable, Equatable {
     public var at: Int
     public var command: JSONText
     public var update: JSONText
+    public var cellEvents: JSONText?
 
-    public init(revision: Int, at: Int, command: JSONText, update: JSONText) {
+    public init(revision: Int, at: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil) {
         self.revision = revision
         self.at = at
         self.command = command
         self.update = update
+        self.cellEvents = cellEvents
     }
 }

@@ -11,6 +11,7 @@ struct CommandInProgress {
     var shown: Snapshot
     /// A revision is made even if nothing changed.
     var isRevision = false
+    var cellEvents: [CellEvent] = []
 
     init(binder: Binder, table: TableModel, shown: Snapshot, now: String) {
         self.binder = binder
@@ -79,7 +80,7 @@ struct CommandInProgress {
         after.revision = before.revision + 1
         return Outcome(
             kind: .applied, table: editor.table, snapshot: after, change: change,
-            update: try BatchUpdate(from: before, to: after, touched: editor.allTouched))
+            update: try BatchUpdate(from: before, to: after, touched: editor.allTouched), cellEvents: cellEvents)
     }
 }
 

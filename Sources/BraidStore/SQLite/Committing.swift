@@ -57,8 +57,8 @@ extension Database {
         }
         try write(commit.change, of: commit.session)
         try run(
-            "INSERT INTO journal (key, at, command, changes) VALUES (?, ?, ?, ?)",
-            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update)
+            "INSERT INTO journal (key, at, command, changes, cell_events) VALUES (?, ?, ?, ?, ?)",
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents)
         try trimJournal(of: commit.session, upTo: commit.to - journalLimit)
     }
 

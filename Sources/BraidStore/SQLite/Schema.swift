@@ -3,13 +3,13 @@ internal import GRDB
 /// The schema and the way to it from older ones.
 enum Schema {
     static let applicationID = 1_114_792_297
-    static let version = 1
+    static let version = 2
 
     /// Steps from each version to the next: `steps[0]` leads from version 1 to 2.
     ///
     /// To change the schema: add a step here, change `schema.sql` and its copy below with its `user_version`, raise
     /// `version`, and keep the schema of before in the tests' Schemas/, from where they check that the steps lead here.
-    static let steps: [String] = []
+    static let steps = ["ALTER TABLE journal ADD COLUMN cell_events TEXT"]
 
     /// Makes the schema in an empty database, or leads an older one to it.
     static func prepare(_ db: Database, found: Int) throws {
@@ -43,7 +43,7 @@ enum Schema {
 -- belongs to a session is deleted with it by key range.
 
 PRAGMA application_id = 1114792297; -- "Brai"
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- Registered table descriptions. Sessions keep the version they were opened with; a version that is not the latest
 -- and that no session has is dropped.
@@ -110,7 +110,8 @@ CREATE TABLE journal (
     key INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
     command TEXT NOT NULL,
-    changes TEXT NOT NULL -- the update, in JSON
+    changes TEXT NOT NULL, -- the update, in JSON
+    cell_events TEXT -- what controllers are told of the command's cell events, an array; null for none
 ) STRICT;
 
 """#

@@ -1,0 +1,78 @@
+-- What Braid Server keeps in SQLite. The binary has the same text in Schema.swift; a test holds the two together.
+--
+-- Times are milliseconds since 1970, JSON is the text that the client sent. Everything that belongs to a session has
+-- a key that starts with the session's number, `session << 32 | n`: one session's things lie side by side, a range of
+-- keys is all of them, and a change writes a leaf or two however large the table is. There are no foreign keys: what
+-- belongs to a session is deleted with it by key range.
+
+PRAGMA application_id = 1114792297; -- "Brai"
+PRAGMA user_version = 2;
+
+-- Registered table descriptions. Sessions keep the version they were opened with; a version that is not the latest
+-- and that no session has is dropped.
+CREATE TABLE table_description (
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL, -- 1, 2, 3, …
+    updated INTEGER NOT NULL,
+    description TEXT NOT NULL,
+    UNIQUE (name, version)
+) STRICT;
+
+-- A session's facts, rewritten by each commit: nothing large may stand here.
+-- AUTOINCREMENT: a number is never used again, so a late write to a session that has ended cannot hit another one.
+CREATE TABLE session (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    table_name TEXT,
+    table_version INTEGER, -- of a registered description; null: the description stands in `opening`
+    epoch TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    next_key INTEGER NOT NULL,
+    total_row_count INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
+
+-- What a session was opened with; never changed.
+CREATE TABLE opening (
+    session INTEGER PRIMARY KEY,
+    body TEXT NOT NULL,
+    description TEXT -- inline; null: a registered one
+) STRICT;
+
+CREATE TABLE state (
+    session INTEGER PRIMARY KEY,
+    state TEXT NOT NULL,
+    displayed_sections TEXT -- null: none were set
+) STRICT;
+
+-- key: session << 32 | the section's number
+CREATE TABLE section (
+    key INTEGER PRIMARY KEY,
+    ordinal INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    header TEXT, -- SQL null: none was set; JSON null: set to none
+    footer TEXT,
+    prefetched INTEGER -- the section's rows when the description's onPrefetch was last called
+) STRICT;
+
+-- key: session << 32 | the row's key. Sorted by (ordinal of the section, rank) when a session is loaded: an index on
+-- them would be a second tree to write on every insert.
+CREATE TABLE model (
+    key INTEGER PRIMARY KEY,
+    section INTEGER NOT NULL, -- the section's number
+    rank INTEGER NOT NULL,
+    id TEXT, -- null: the model's type is not identifiable
+    body TEXT NOT NULL
+) STRICT;
+
+-- key: session << 32 | the revision that the command led to
+CREATE TABLE journal (
+    key INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    command TEXT NOT NULL,
+    changes TEXT NOT NULL, -- the update, in JSON
+    cell_events TEXT -- what controllers are told of the command's cell events, an array; null for none
+) STRICT;
