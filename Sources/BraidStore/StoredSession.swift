@@ -115,6 +115,8 @@ public struct SessionCommit: Sendable {
     public var command: JSONText
     /// The update, as it is journalled.
     public var update: JSONText
+    /// The command's cell events as their controllers get them, an array; nil for none.
+    public var cellEvents: JSONText?
     /// The sections that the update took away, with the ids of their rows; nil: none.
     public var hidden: JSONText?
     /// What the client is answered, for when it asks again.
@@ -122,7 +124,7 @@ public struct SessionCommit: Sendable {
 
     public init(
         session: Int, from: Int, to: Int, at: Int, change: TableChange, nextKey: Int, totalRowCount: Int,
-        command: JSONText, update: JSONText, hidden: JSONText? = nil, answer: KeptAnswer? = nil
+        command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil, answer: KeptAnswer? = nil
     ) {
         self.hidden = hidden
         self.answer = answer
@@ -135,6 +137,7 @@ public struct SessionCommit: Sendable {
         self.totalRowCount = totalRowCount
         self.command = command
         self.update = update
+        self.cellEvents = cellEvents
     }
 }
 
@@ -144,14 +147,16 @@ public struct JournalRecord: Sendable, Equatable {
     public var at: Int
     public var command: JSONText
     public var update: JSONText
+    public var cellEvents: JSONText?
     /// The sections that the update took away, with the ids of their rows; nil: none.
     public var hidden: JSONText?
 
-    public init(revision: Int, at: Int, command: JSONText, update: JSONText, hidden: JSONText? = nil) {
+    public init(revision: Int, at: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil) {
         self.hidden = hidden
         self.revision = revision
         self.at = at
         self.command = command
         self.update = update
+        self.cellEvents = cellEvents
     }
 }

@@ -14,6 +14,8 @@ public struct Outcome: Sendable {
     /// What the store has to write.
     public var change: TableChange
     public var update: BatchUpdate
+    /// In the order in which they came.
+    public var cellEvents: [CellEvent] = []
 }
 
 extension Binder {

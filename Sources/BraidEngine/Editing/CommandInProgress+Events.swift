@@ -18,6 +18,9 @@ extension CommandInProgress {
             throw error.placed(at: JSONPointer.root.appending("event").appending(event))
         }
         isRevision = true
+        let section = shown.sections.firstIndex { $0.id == place.section.id } ?? 0
+        cellEvents.append(CellEvent(
+            at: IndexPath(section: section, row: place.row), row: place.section.rows[place.row], name: event, parameters: parameters))
         guard let handler = binding.handler(of: event, from: cell) else { return }
         var call = handlerCall(for: place, binding)
         call.event = parameters

@@ -15,6 +15,7 @@ struct CommandInProgress {
     var isRefresh = false
     /// The models that a program keeps were read since the last handler ran.
     private var hasReadProvided = false
+    var cellEvents: [CellEvent] = []
 
     init(binder: Binder, table: TableModel, shown: Snapshot, now: String) {
         self.binder = binder
@@ -90,7 +91,7 @@ struct CommandInProgress {
         if !change.isEmpty || isRevision || isRefresh {
             let update = try BatchUpdate(from: before, to: after, touched: editor.allTouched)
             if !change.isEmpty || isRevision || !update.isEmpty {
-                return Outcome(kind: .applied, table: editor.table, snapshot: after, change: change, update: update)
+                return Outcome(kind: .applied, table: editor.table, snapshot: after, change: change, update: update, cellEvents: cellEvents)
             }
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)

@@ -102,6 +102,8 @@ struct ProblemError: Error, Sendable {
     var detail: String
     var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
+    /// Of a body that is taken line by line, which one is at fault.
+    var line: Int?
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
         self.problem = problem
@@ -136,6 +138,21 @@ struct ProblemError: Error, Sendable {
 
     init(_ error: JSONError) {
         self.init(.invalidJSON, "The body is not valid JSON: line \(error.line), column \(error.column): \(error.message).")
+    }
+
+    init(_ failure: HTTPFailure) {
+        let problem: Problem = switch failure.status {
+        case 408: .requestTimeout
+        case 413: .tooLarge
+        case 414: .targetTooLong
+        case 417: .expectationFailed
+        case 431: .headersTooLarge
+        case 500: .internalError
+        case 503: .unavailable
+        case 505: .unsupportedVersion
+        default: .badRequest
+        }
+        self.init(problem, failure.detail, headers: problem == .unavailable ? [("Retry-After", "1")] : [])
     }
 
     /// Any error that reaches the edge. Nil: a fault of ours, to be logged and not shown.
@@ -175,6 +192,10 @@ struct ProblemError: Error, Sendable {
         writer.value(path)
         writer.name("requestId")
         writer.value(requestID)
+        if let line {
+            writer.name("line")
+            writer.value(line)
+        }
         if !faults.isEmpty {
             writer.name("errors")
             writer.beginArray()

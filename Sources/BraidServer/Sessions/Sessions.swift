@@ -7,13 +7,15 @@ import Synchronization
 final class Sessions: Sendable {
     let store: any SessionStore
     let source: Source
+    private let streams: StreamLimits
     private let logger: Logger
     private let live = Mutex<[String: Session]>([:])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
-    init(store: any SessionStore, source: Source, logger: Logger) {
+    init(store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits(), logger: Logger) {
         self.store = store
         self.source = source
+        self.streams = streams
         self.logger = logger
     }
 
@@ -50,7 +52,7 @@ final class Sessions: Sendable {
         let displayed = stored.displayedSections?.elements()?.compactMap { $0.stringValue.map { SectionID($0) } }
         let model = TableModel(sections: sections, displayedSections: displayed, state: stored.state, nextKey: stored.nextKey)
         let snapshot = try binder.snapshot(of: model, revision: stored.facts.revision, now: timestamp(stored.facts.updated))
-        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source))
+        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -70,7 +72,7 @@ final class Sessions: Sendable {
         let session = live.withLock { live in
             live[id]?.number == number ? live.removeValue(forKey: id) : nil
         }
-        session?.markStale()
+        session?.markStale(.ended)
     }
 
     /// Opens a session. `text` is the request's body, kept for `reset` and `replay`.
@@ -99,7 +101,7 @@ final class Sessions: Sendable {
         let facts = SessionFacts(
             id: id, number: number, table: description.name, epoch: epoch, revision: 0, created: now, updated: now,
             totalRowCount: snapshot.totalRowCount)
-        let session = Session(facts: facts, binder: description.binder, model: model, snapshot: snapshot, store: store, source: source)
+        let session = Session(facts: facts, binder: description.binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams)
         logger.debug("session \(id) opened")
         // One that is ended at once was there all the same.
         return try await adopt(session) ?? session
@@ -110,18 +112,24 @@ final class Sessions: Sendable {
         forget(number, id: id)
     }
 
-    /// Carries a command out on the session, looked up again if it was dropped from memory meanwhile.
+    /// Carries a command out on the session.
     func perform(
         _ command: Command, text: JSONText, on id: String, dryRun: Bool = false, ifMatch: String? = nil
     ) async throws -> (session: Session, answer: Session.Answer) {
+        try await with(id) { session in
+            let answer = try await session.perform(command, text: text, dryRun: dryRun) { revision in
+                guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
+                throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
+            }
+            return (session, answer)
+        }
+    }
+
+    /// Does something with a session, looked up again if it was dropped from memory meanwhile (`StaleSession`).
+    func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         for _ in 0..<3 {
-            let session = try await session(id)
             do {
-                let answer = try await session.perform(command, text: text, dryRun: dryRun) { revision in
-                    guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
-                    throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
-                }
-                return (session, answer)
+                return try await body(try await session(id))
             } catch is StaleSession {
                 continue
             }

@@ -58,8 +58,8 @@ extension Database {
         }
         try write(commit.change, of: commit.session)
         try run(
-            "INSERT INTO journal (key, at, command, changes, hidden) VALUES (?, ?, ?, ?, ?)",
-            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.hidden)
+            "INSERT INTO journal (key, at, command, changes, cell_events, hidden) VALUES (?, ?, ?, ?, ?, ?)",
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents, commit.hidden)
         if let answer = commit.answer { try keep(answer) }
         try trimJournal(of: commit.session, upTo: commit.to - journalLimit)
     }

@@ -74,6 +74,7 @@ CREATE TABLE journal (
     at INTEGER NOT NULL,
     command TEXT NOT NULL,
     changes TEXT NOT NULL, -- the update, in JSON
+    cell_events TEXT, -- what controllers are told of the command's cell events, an array; null for none
     hidden TEXT -- sections that the update took away, with the ids of their rows; null: none
 ) STRICT;
 
