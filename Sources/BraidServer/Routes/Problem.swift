@@ -18,6 +18,8 @@ enum Problem: String, CaseIterable, Sendable {
     case forbidden
     case handlerContract = "handler-contract"
     case headersTooLarge = "headers-too-large"
+    case idempotencyKeyInUse = "idempotency-key-in-use"
+    case idempotencyKeyReused = "idempotency-key-reused"
     case internalError = "internal-error"
     case invalidJSON = "invalid-json"
     case methodNotAllowed = "method-not-allowed"
@@ -66,6 +68,8 @@ enum Problem: String, CaseIterable, Sendable {
         case .forbidden: (403, "Forbidden", "The token's role does not allow this.")
         case .handlerContract: (409, "A handler broke its contract", "After its handlers ran, a command must have changed the section's row count by exactly one. The command was undone.")
         case .headersTooLarge: (431, "Header fields too large", "The request's header section has too many fields, or too many bytes.")
+        case .idempotencyKeyInUse: (409, "Idempotency key in use", "The first request with this Idempotency-Key is still under way. Ask again in a moment.")
+        case .idempotencyKeyReused: (422, "Idempotency key reused", "The Idempotency-Key was sent before with another request. Every request needs a key of its own.")
         case .internalError: (500, "Internal error", "A fault of the server's; it is in the log, under the request's id.")
         case .invalidJSON: (400, "Not JSON", "The body must be JSON (RFC 8259) and keep to I-JSON (RFC 7493): UTF-8, no lone surrogates, no duplicate member names.")
         case .methodNotAllowed: (405, "Method not allowed", "The `Allow` field lists the methods of this resource.")

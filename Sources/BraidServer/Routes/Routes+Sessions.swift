@@ -7,12 +7,19 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         Route("POST", "/v1/sessions", takesBody: true) { context in
             let body = try context.json()
             let opening = try SessionOpening(body)
-            return .later {
-                let session = try await sessions.open(opening, text: body.detached)
+            @Sendable func response(_ session: Session) -> HTTPResponse {
                 var response = session.snapshotResponse()
                 response.status = 201
                 response.headers.append(("Location", "/v1/sessions/\(session.id)"))
                 return response
+            }
+            guard let key = try IdempotencyKey(context) else {
+                return .later { response(try await sessions.open(opening, text: body.detached)) }
+            }
+            return .later {
+                try await sessions.once(key, session: 0, context: context) { keep in
+                    response(try await sessions.open(opening, text: body.detached) { keep(response($0)) })
+                }
             }
         },
         Route("GET", "/v1/sessions", query: ["limit", "after"]) { context in

@@ -102,7 +102,12 @@ final class Session: Sendable {
     }
 
     /// Carries a command out: on disk before anyone sees it. `ifMatch` is checked when the command's turn has come.
-    func perform(_ command: Command, text: JSONText, dryRun: Bool, precondition: (@Sendable (_ revision: Int) throws -> Void)?) async throws -> Answer {
+    ///
+    /// `keep` makes what is stored with the command, to be answered when the client asks again.
+    func perform(
+        _ command: Command, text: JSONText, dryRun: Bool, keep: (@Sendable (Session, Answer) -> KeptAnswer)? = nil,
+        precondition: (@Sendable (_ revision: Int) throws -> Void)?
+    ) async throws -> Answer {
         try await turn.wait()
         defer { turn.end() }
         let before = current
@@ -115,13 +120,16 @@ final class Session: Sendable {
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
             snapshot: outcome.snapshot)
-        guard outcome.kind == .applied, !dryRun else { return answer }
+        guard outcome.kind == .applied, !dryRun else {
+            if let keep { try await store.keep(keep(self, answer)) }
+            return answer
+        }
         let cellEvents = outcome.cellEvents.map(\.json)
         do {
             try await store.commit(SessionCommit(
                 session: number, from: before.snapshot.revision, to: outcome.snapshot.revision, at: at,
                 change: outcome.change, nextKey: outcome.table.nextKey, totalRowCount: outcome.snapshot.totalRowCount,
-                command: text, update: updateText, cellEvents: Self.array(cellEvents)))
+                command: text, update: updateText, cellEvents: Self.array(cellEvents), answer: keep?(self, answer)))
         } catch {
             // Whatever the store now holds, it is what holds: the next request reads it from there.
             if case StoreError.full = error {} else { markStale() }

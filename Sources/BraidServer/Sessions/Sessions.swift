@@ -9,6 +9,7 @@ final class Sessions: Sendable {
     let source: Source
     private let streams: StreamLimits
     private let logger: Logger
+    let keysUnderWay = KeysUnderWay()
     private let live = Mutex<[String: Session]>([:])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
@@ -76,7 +77,9 @@ final class Sessions: Sendable {
     }
 
     /// Opens a session. `text` is the request's body, kept for `reset` and `replay`.
-    func open(_ opening: SessionOpening, text: JSONText) async throws -> Session {
+    func open(
+        _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
+    ) async throws -> Session {
         let description: TableDescription
         var version: Int?
         switch opening.table {
@@ -92,16 +95,21 @@ final class Sessions: Sendable {
         let model = try description.openingTable(models: opening.models, state: opening.state)
         let snapshot = try description.binder.snapshot(of: model, revision: 0, now: timestamp(now))
         let epoch = source.epoch()
-        let number = try await store.createSession(NewSession(
+        var facts = SessionFacts(
+            id: id, number: 0, table: description.name, epoch: epoch, revision: 0, created: now, updated: now,
+            totalRowCount: snapshot.totalRowCount)
+        func session() -> Session {
+            Session(facts: facts, binder: description.binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams)
+        }
+        facts.number = try await store.createSession(NewSession(
             id: id, table: description.name, tableVersion: version, description: version == nil ? description.text : nil,
             epoch: epoch, created: now, opening: text, state: model.state,
             displayedSections: nil, nextKey: model.nextKey, totalRowCount: snapshot.totalRowCount,
             sections: model.sections.map(\.facts),
-            rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } }))
-        let facts = SessionFacts(
-            id: id, number: number, table: description.name, epoch: epoch, revision: 0, created: now, updated: now,
-            totalRowCount: snapshot.totalRowCount)
-        let session = Session(facts: facts, binder: description.binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams)
+            rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
+            // The number is the store's to give; the answer does not have it.
+            answer: keep?(session())))
+        let session = session()
         logger.debug("session \(id) opened")
         // One that is ended at once was there all the same.
         return try await adopt(session) ?? session
@@ -114,10 +122,11 @@ final class Sessions: Sendable {
 
     /// Carries a command out on the session.
     func perform(
-        _ command: Command, text: JSONText, on id: String, dryRun: Bool = false, ifMatch: String? = nil
+        _ command: Command, text: JSONText, on id: String, dryRun: Bool = false, ifMatch: String? = nil,
+        keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(id) { session in
-            let answer = try await session.perform(command, text: text, dryRun: dryRun) { revision in
+            let answer = try await session.perform(command, text: text, dryRun: dryRun, keep: keep) { revision in
                 guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
                 throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
             }
