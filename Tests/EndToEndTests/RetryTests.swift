@@ -5,11 +5,11 @@ import Testing
 @Suite(.serialized) struct RetryTests {
     static let models = #"{"a":[{"id":"1"},{"id":"2"},{"id":"3"}]}"#
 
-    static func open(_ client: HTTPClient, id: String = "x") throws {
+    static func open(_ client: KeptClient, id: String = "x") throws {
         try #require(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(APITests.list),"models":\#(models)}"#).status == 201)
     }
 
-    private func delete(_ client: HTTPClient, _ row: Int = 0, key: String, query: String = "", session: String = "x", prefer: String? = nil) throws -> HTTPClient.Response {
+    private func delete(_ client: KeptClient, _ row: Int = 0, key: String, query: String = "", session: String = "x", prefer: String? = nil) throws -> HTTPClient.Response {
         var headers = ["Idempotency-Key": key]
         headers["Prefer"] = prefer
         return try client.request("POST", "/v1/sessions/\(session)/edits\(query)", #"{"delete":{"section":"a","row":\#(row)}}"#, headers: headers)
@@ -20,7 +20,7 @@ import Testing
         let database = directory.path("braid.sqlite")
         let first: HTTPClient.Response
         do {
-            let server = try ServerProcess(database: database), client = try server.client()
+            let server = try ServerProcess(database: database), client = try server.keptClient()
             try Self.open(client)
             try Self.open(client, id: "y")
             first = try delete(client, key: "k1")
@@ -39,14 +39,14 @@ import Testing
             server.kill()
         }
         // The answer is on disk with what it answers.
-        let restarted = try ServerProcess(database: database), client = try restarted.client()
+        let client = try ServerProcess(database: database).keptClient()
         let again = try delete(client, key: "k1")
         #expect(again.text == first.text && again.header("idempotent-replayed") == "true")
         #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 1)
     }
 
     @Test func everyKindOfAnswerIsGivenAgain() throws {
-        let server = try ServerProcess(), client = try server.client()
+        let client = try ServerProcess().keptClient()
         try Self.open(client)
         for (query, prefer) in [("", "return=minimal"), ("", "return=representation"), ("?form=sequential", nil)] as [(String, String?)] {
             let key = UUID().uuidString
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func aSessionIsOpenedOnce() throws {
-        let server = try ServerProcess(), client = try server.client()
+        let client = try ServerProcess().keptClient()
         let body = #"{"table":\#(APITests.list)}"#
         let first = try client.request("POST", "/v1/sessions", body, headers: ["Idempotency-Key": "o"])
         let again = try client.request("POST", "/v1/sessions", body, headers: ["Idempotency-Key": "o"])
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func aDryRunIsDoneAsOftenAsItIsAskedForAndKeepsNothing() throws {
-        let server = try ServerProcess(), client = try server.client()
+        let client = try ServerProcess().keptClient()
         try Self.open(client)
         #expect(try delete(client, key: "d", query: "?dryRun").status == 200)
         #expect(try delete(client, key: "d", query: "?dryRun").header("idempotent-replayed") == nil)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: ["", "\"\"", String(repeating: "k", count: 256), "a b"]) func aKeyThatIsNoneIsRefused(key: String) throws {
-        let server = try ServerProcess(), client = try server.client()
+        let client = try ServerProcess().keptClient()
         try Self.open(client)
         #expect(try delete(client, key: key).status == 400)
         #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 0)
@@ -96,7 +96,7 @@ import Testing
 
     @Test func ofManyWithTheSameKeyAtOnceOneIsDone() throws {
         let server = try ServerProcess()
-        try Self.open(try server.client())
+        try Self.open(try server.keptClient())
         let clients = try (0..<8).map { _ in try server.client() }
         let command = #"{"delete":{"section":"a","row":0}}"#
         for client in clients {
