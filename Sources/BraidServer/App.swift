@@ -25,7 +25,7 @@ final class App: HTTPHandler {
         self.sessions = sessions
         router = Router(
             operationRoutes(store: store) + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
-                + commandRoutes(sessions) + statelessRoutes(source: source))
+                + commandRoutes(sessions) + dataSourceRoutes(sessions) + statelessRoutes(source: source))
     }
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition { .gather(limit: maxBodyBytes) }

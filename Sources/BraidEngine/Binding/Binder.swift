@@ -6,15 +6,14 @@ public struct Binder: Sendable {
     public let display: SectionDisplay
     /// Stands in the snapshot as `empty` while there are no rows.
     let empty: JSONText?
-    /// The declared cells, by name.
-    let cells: [String: CellDeclaration]
+    let cells: CellDeclarations
     /// Whether any row or title reads the time of the command.
     let readsNow: Bool
     private let named: [SectionID: SectionBinding]
     /// The binding of all sections that no binding names; nil when it depends on the section.
     private let other: SectionBinding?
 
-    init(sections: [SectionID]?, display: SectionDisplay, empty: JSONText?, cells: [String: CellDeclaration], bindings: [Binding]) {
+    init(sections: [SectionID]?, display: SectionDisplay, empty: JSONText?, cells: CellDeclarations, bindings: [Binding]) {
         declaredSections = sections
         self.display = display
         self.empty = empty

@@ -87,7 +87,7 @@ extension DescriptionCompiler {
             cell = Computed(constant: .string(name))
         case (.object(let byType)?, nil):
             if byType["byModelType"] == .bool(true), byType.members.allSatisfy({ $0.name == "byModelType" || DescriptionReader.isRemark($0.name) }) {
-                cell = cellByModelType
+                cell = .cellByModelType(cellsForModelTypes)
             } else {
                 reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
             }
@@ -222,18 +222,6 @@ extension DescriptionCompiler {
             if let first = boundOthers { reader.fault(pointer, "the cells of all other sections are bound already, by \(first)") }
             boundOthers = pointer
         case .anySection: break
-        }
-    }
-
-    /// DataSourceController's `register(dataController:for:)`.
-    var cellByModelType: Computed<RowInput> {
-        let cells = cellsForModelTypes
-        return Computed(reads: []) { input, _ in
-            let type = input.model["type"]?.stringValue ?? input.model.kind.name
-            guard let cell = cells[type] else {
-                throw Refusal(.modelInvalid, "No cell is registered for the model type \"\(type)\", that of row \(input.row) of the section \"\(input.section)\".")
-            }
-            return .string(cell)
         }
     }
 

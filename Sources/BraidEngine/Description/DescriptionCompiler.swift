@@ -73,7 +73,7 @@ struct DescriptionCompiler {
         }
         let binder = Binder(
             sections: sections, display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
-            cells: cells, bindings: bindings)
+            cells: CellDeclarations(named: cells), bindings: bindings)
         checkAssumedTypes(object["bindings"], bindings, binder, &reader)
         checkMoves(bindings, binder, &reader)
         checkPolicies(bindings, binder, &reader)
