@@ -25,8 +25,8 @@ final class App: HTTPHandler {
         self.sessions = sessions
         router = Router(
             operationRoutes(store: store) + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
-                + commandRoutes(sessions) + updateRoutes(sessions) + observeRoutes(sessions, maxLineBytes: maxBodyBytes)
-                + statelessRoutes(source: source))
+                + commandRoutes(sessions) + dataSourceRoutes(sessions) + updateRoutes(sessions)
+                + observeRoutes(sessions, maxLineBytes: maxBodyBytes) + statelessRoutes(source: source))
     }
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {

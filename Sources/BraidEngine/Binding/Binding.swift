@@ -20,6 +20,8 @@ public struct ModelType: Sendable {
     public var name: String?
     /// Where the id stands in a model; nil: models of this type are not identifiable.
     public var id: JSONPointer?
+    /// A model with nothing there that could be an id has none, where it would be refused otherwise.
+    var isIDOptional = false
     /// Nil: any JSON will do.
     public var schema: Schema?
 
@@ -39,6 +41,7 @@ public struct ModelType: Sendable {
             }
         }
         guard let id else { return nil }
+        if isIDOptional { return model[id].flatMap { RowID(json: $0) } }
         let type = name.map { "of the type \"\($0)\" " } ?? ""
         guard let value = model[id] else {
             throw Refusal(.modelInvalid, "A model \(type)needs its id at \"\(id)\"; there is nothing there.", faults: [.init(pointer: id, detail: "missing id")])
@@ -56,6 +59,21 @@ extension Schema.Mismatch {
 struct CellDeclaration: Sendable {
     var events: [String: Schema] = [:]
     var viewModel: Schema?
+}
+
+/// The cells that a table knows, by name.
+struct CellDeclarations: Sendable {
+    var named: [String: CellDeclaration] = [:]
+    /// What every other name is known for; nil: there are no other cells.
+    var others: CellDeclaration?
+
+    subscript(name: String) -> CellDeclaration? { named[name] ?? others }
+
+    /// A program's cells are types: the compiler knows what they can say, and every name will do.
+    static let ofProgram = CellDeclarations(others: CellDeclaration(events: [anyEvent: .any]))
+
+    /// The event that stands for all events of a program's cells: its parameters are the program's value.
+    static let anyEvent = "event"
 }
 
 /// Which sections rows may move to (Braid's `allowMoving`).

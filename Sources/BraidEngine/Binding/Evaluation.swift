@@ -22,7 +22,7 @@ public struct Reads: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    public static let everything = Reads(rawValue: 127)
+    public static let everything = Reads(rawValue: 255)
 
     /// The row's index: changes for all rows after an insert or a delete.
     public static let row = Reads(rawValue: 1)
@@ -35,6 +35,8 @@ public struct Reads: OptionSet, Sendable {
     public static let now = Reads(rawValue: 16)
     public static let model = Reads(rawValue: 32)
     public static let section = Reads(rawValue: 64)
+    /// The cells that the session registered for model types.
+    static let cells = Reads(rawValue: 128)
 
     init(names: Set<String>) {
         self = []

@@ -94,9 +94,10 @@ struct SectionBinding: Sendable {
         return nil
     }
 
-    /// Whether rows have ids.
-    var isIdentifiable: Bool {
+    /// Whether every row has an id. O(1).
+    func isDiffable(_ stored: StoredSection) -> Bool {
         if case .counted = cells.source { return false }
+        if modelType.isIDOptional, cells.source.isStored { return stored.isWhollyIdentified }
         return modelType.id != nil
     }
 }

@@ -102,7 +102,7 @@ public final class TableBindings<Section: TableSection> {
         return nil
     }
 
-    func binder(display: SectionDisplay, empty: JSONText? = nil, cells: CellDeclarations = .undeclared) -> Binder {
+    func binder(display: SectionDisplay, empty: JSONText? = nil, cells: CellDeclarations = .ofProgram) -> Binder {
         Binder(sections: declared, display: display, empty: empty, cells: cells, bindings: bindings, providers: providers)
     }
 }
@@ -132,22 +132,5 @@ final class SectionNames<Section: TableSection> {
     func section(_ id: SectionID) throws(Refusal) -> Section {
         guard let section = byID[id] else { throw .noSection(id) }
         return section
-    }
-}
-
-/// The cells that a table declares, with what they can say.
-enum CellDeclarations: Sendable {
-    case declared([String: CellDeclaration])
-    /// A program's cells are types: the compiler knows what they can say, and every name will do.
-    case undeclared
-
-    /// The event that stands for all events of a program's cells: its parameters are the program's value.
-    static let anyEvent = "event"
-
-    subscript(name: String) -> CellDeclaration? {
-        switch self {
-        case .declared(let cells): cells[name]
-        case .undeclared: CellDeclaration(events: [Self.anyEvent: .any])
-        }
     }
 }

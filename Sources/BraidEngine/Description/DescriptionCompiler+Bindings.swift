@@ -93,7 +93,7 @@ extension DescriptionCompiler {
             cell = Computed(constant: .string(name))
         case (.object(let byType)?, nil):
             if byType["byModelType"] == .bool(true), byType.members.allSatisfy({ $0.name == "byModelType" || DescriptionReader.isRemark($0.name) }) {
-                cell = cellByModelType
+                cell = .cellByModelType(cellsForModelTypes)
             } else {
                 reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
             }
@@ -210,18 +210,6 @@ extension DescriptionCompiler {
             return reader.fault(prefetch["cellsFromEnd"] == nil ? place : place.appending("cellsFromEnd"), "`cellsFromEnd` must be an integer from 0")
         }
         chain.prefetch(cellsFromEnd: distance, handler)
-    }
-
-    /// DataSourceController's `register(dataController:for:)`.
-    var cellByModelType: Computed<RowInput> {
-        let cells = cellsForModelTypes
-        return Computed(reads: []) { input, _ in
-            let type = input.model["type"]?.stringValue ?? input.model.kind.name
-            guard let cell = cells[type] else {
-                throw Refusal(.modelInvalid, "No cell is registered for the model type \"\(type)\", that of row \(input.row) of the section \"\(input.section)\".")
-            }
-            return .string(cell)
-        }
     }
 
     private mutating func readModels(_ value: JSONValue, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader) {

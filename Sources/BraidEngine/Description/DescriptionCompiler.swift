@@ -69,7 +69,7 @@ struct DescriptionCompiler {
             }
         }
         let binder = bindings.binder(
-            display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) }, cells: .declared(cells))
+            display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) }, cells: CellDeclarations(named: cells))
         checkAssumedTypes(bindings, binder, &reader)
         checkMoves(bindings, binder, &reader)
         checkPolicies(bindings, binder, &reader)

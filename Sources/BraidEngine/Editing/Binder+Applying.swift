@@ -10,24 +10,33 @@ public struct Outcome: Sendable {
 
     public var kind: Kind
     public var table: TableModel
+    /// What clients see: the snapshot of `table`, unless something is unpublished.
     public var snapshot: Snapshot
+    /// What is stored and not shown; nil: all is published.
+    public var unpublished: Unpublished?
     /// What the store has to write.
     public var change: TableChange
     public var update: BatchUpdate
     /// In the order in which they came.
     public var cellEvents: [CellEvent] = []
+    /// What the data source's delegate is told; nil: nothing.
+    public var notification: DataSourceNotification?
 }
 
 extension Binder {
     /// Carries a command out: policy, handlers, invariants; then the snapshot and the update that follow. Everything
     /// is a value: when this throws, nothing has changed.
     ///
-    /// `shown` must be the snapshot of `table`. Cost: of what the command touches, and of the number of sections.
-    public func applying(_ command: Command, to table: TableModel, shown: Snapshot, now: String) throws -> Outcome {
-        var work = CommandInProgress(binder: self, table: table, shown: shown, now: now)
+    /// `shown` must be the snapshot of `table`, or, while something is unpublished, what clients see. Cost: of what the
+    /// command touches, and of the number of sections; of what it publishes, if that was kept back.
+    public func applying(
+        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String
+    ) throws -> Outcome {
+        var work = CommandInProgress(binder: self, table: table, shown: shown, unpublished: unpublished, now: now)
         var ignored: String?
         switch command {
         case .transaction(let commands):
+            work.isTransaction = true
             for command in commands { ignored = try work.perform(command) ?? ignored }
         default: ignored = try work.perform(command)
         }

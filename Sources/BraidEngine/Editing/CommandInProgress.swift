@@ -16,25 +16,35 @@ struct CommandInProgress {
     /// The models that a program keeps were read since the last handler ran.
     private var hasReadProvided = false
     var cellEvents: [CellEvent] = []
+    /// What was stored before this command and is not published.
+    let unpublished: Unpublished?
+    /// Whether what is stored is published in the end: always, but for data source calls without `notify`.
+    var publishes = false
+    var isTransaction = false
+    /// What the data source's delegate is told.
+    var notification: DataSourceNotification?
 
-    init(binder: Binder, table: TableModel, shown: Snapshot, now: String) {
+    /// `shown` is the published snapshot: that of `table`, unless something is unpublished.
+    init(binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String) {
         self.binder = binder
         self.now = now
+        self.unpublished = unpublished
         before = shown
         beforeTable = table
         editor = TableEditor(table)
         meter = StepMeter(rows: table.rowCount)
         shownTable = table
-        self.shown = shown
+        self.shown = unpublished?.snapshot ?? shown
     }
 
     var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter) }
 
     /// Returns why the command was ignored, if it was.
     mutating func perform(_ command: Command) throws -> String? {
+        if case .dataSource = command {} else { publishes = true }
         var ignored: String?
         hasReadProvided = false
-        switch command {
+        switch try rebased(command) {
         case .delete(let row): try delete(row)
         case .insert(let row, let model): try insert(row, model)
         case .move(let row, let section, let index): try move(row, section, index)
@@ -54,6 +64,7 @@ struct CommandInProgress {
         case .tap(let row): try tap(row)
         case .event(let row, let event, let parameters): try emit(row, event, parameters)
         case .displayedRows(let rows): try noteDisplayed(rows)
+        case .dataSource(let call, let notify): ignored = try perform(call, notify: notify)
         case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
         }
         if !hasReadProvided { try readProvided() }
@@ -78,7 +89,7 @@ struct CommandInProgress {
         var remade: [SectionID] = []
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,
-            after: .init(table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections, stateChanged: step.stateChanged),
+            after: .init(table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections, stateChanged: step.stateChanged, cellsChanged: step.cellsChanged),
             remade: &remade, evaluation)
         for section in remade { editor.noteWhole(section) }
         shownTable = editor.table
@@ -89,14 +100,20 @@ struct CommandInProgress {
         var after = shown
         after.revision = before.revision + 1
         if !change.isEmpty || isRevision || isRefresh {
-            let update = try BatchUpdate(from: before, to: after, touched: editor.allTouched)
+            guard publishes || isRefresh else { return unpublishedOutcome(change) }
+            var touched = unpublished?.touched ?? TouchedRows()
+            touched.append(editor.allTouched)
+            let update = try BatchUpdate(from: before, to: after, touched: touched)
             if !change.isEmpty || isRevision || !update.isEmpty {
-                return Outcome(kind: .applied, table: editor.table, snapshot: after, change: change, update: update, cellEvents: cellEvents)
+                return Outcome(
+                    kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change, update: update,
+                    cellEvents: cellEvents, notification: notification)
             }
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
         return Outcome(
-            kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before, change: change, update: update)
+            kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
+            unpublished: unpublished, change: change, update: update, notification: notification)
     }
 }
 

@@ -69,7 +69,8 @@ struct CommandForm: Sendable {
         }
     }
 
-    func response(_ answer: Session.Answer, of session: Session) -> HTTPResponse {
+    /// Answers of the data source have a `notification`.
+    func response(_ answer: Session.Answer, of session: Session, notifies: Bool = false) -> HTTPResponse {
         var headers = [("ETag", session.etag(answer.committed))]
         switch preference {
         case "minimal":
@@ -93,6 +94,10 @@ struct CommandForm: Sendable {
                 writer.value("ignored")
                 writer.name("reason")
                 writer.value(reason)
+            }
+            if notifies {
+                writer.name("notification")
+                writer.value(answer.notification?.json ?? .null)
             }
             writer.name("update")
             writer.value(isSequential ? answer.update.sequentialJSON : answer.updateText)

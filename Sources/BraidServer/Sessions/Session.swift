@@ -24,7 +24,9 @@ final class Session: Sendable {
     /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
     struct Committed: Sendable {
         var model: TableModel
+        /// What clients see: the snapshot of `model`, unless something is unpublished.
         var snapshot: Snapshot
+        var unpublished: Unpublished?
         /// Milliseconds since 1970.
         var updated: Int
         /// The snapshot as it is sent, once someone has asked for it.
@@ -34,8 +36,8 @@ final class Session: Sendable {
     }
 
     init(
-        facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, store: any SessionStore, source: Source,
-        streams: StreamLimits = StreamLimits()
+        facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
+        store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits()
     ) {
         id = facts.id
         number = facts.number
@@ -45,7 +47,7 @@ final class Session: Sendable {
         self.binder = binder
         self.store = store
         self.source = source
-        committed = Mutex(Committed(model: model, snapshot: snapshot, updated: facts.updated))
+        committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
         feed = ChangeFeed(revision: snapshot.revision, limits: streams)
     }
 
@@ -85,6 +87,8 @@ final class Session: Sendable {
         /// The update as JSON, as the journal has it.
         var updateText: JSONText
         var snapshot: Snapshot
+        /// What the data source's delegate is told.
+        var notification: DataSourceNotification?
     }
 
     private static func array(_ elements: [JSONText]) -> JSONText? {
@@ -114,12 +118,13 @@ final class Session: Sendable {
         if before.isStale { throw StaleSession() }
         try precondition?(before.snapshot.revision)
         let at = source.now()
-        let outcome = try binder.applying(command, to: before.model, shown: before.snapshot, now: timestamp(at))
+        let outcome = try binder.applying(
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(at))
         let updateText = outcome.update.json
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
-            snapshot: outcome.snapshot)
+            snapshot: outcome.snapshot, notification: outcome.notification)
         guard outcome.kind == .applied, !dryRun else {
             if let keep { try await store.keep(keep(self, answer)) }
             return answer
@@ -128,7 +133,8 @@ final class Session: Sendable {
         do {
             try await store.commit(SessionCommit(
                 session: number, from: before.snapshot.revision, to: outcome.snapshot.revision, at: at,
-                change: outcome.change, nextKey: outcome.table.nextKey, totalRowCount: outcome.snapshot.totalRowCount,
+                change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
+                nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
                 command: text, update: updateText, cellEvents: Self.array(cellEvents), answer: keep?(self, answer)))
         } catch {
             // Whatever the store now holds, it is what holds: the next request reads it from there.
@@ -138,6 +144,7 @@ final class Session: Sendable {
         committed.withLock {
             $0.model = outcome.table
             $0.snapshot = outcome.snapshot
+            $0.unpublished = outcome.unpublished
             $0.updated = at
             $0.encoded = nil
         }

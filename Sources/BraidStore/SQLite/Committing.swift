@@ -27,16 +27,17 @@ extension Database {
         }
         try run(
             """
-            INSERT INTO session (id, table_name, table_version, epoch, revision, created, updated, next_key, total_row_count)
-            VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?)
+            INSERT INTO session
+            (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count)
+            VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?)
             """,
             session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
-            session.nextKey, session.totalRowCount)
+            session.nextKey, session.nextSection, session.totalRowCount)
         let number = Int(lastInsertedRowID)
         try run("INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening, session.description)
         try run(
-            "INSERT INTO state (session, state, displayed_sections) VALUES (?, ?, ?)",
-            number, session.state, session.displayedSections)
+            "INSERT INTO state (session, state, displayed_sections, cells) VALUES (?, ?, ?, ?)",
+            number, session.state, session.displayedSections, session.cells)
         for section in session.sections { try write(section, of: number) }
         for (section, row) in session.rows { try write(row, in: section, of: number) }
         if let answer = session.answer { try keep(answer) }
@@ -45,17 +46,20 @@ extension Database {
 
     /// Writes what a command changed, and its journal record. Touches as many pages as the change has rows, about.
     func apply(_ commit: SessionCommit, journalLimit: Int) throws {
-        guard commit.to <= Key.largest, commit.nextKey <= Key.largest else { throw StoreError.exhausted }
-        let found = try run(
-            """
-            UPDATE session SET revision = ?, updated = ?, next_key = ?, total_row_count = ?
-            WHERE number = ? AND revision = ?
-            """,
-            commit.to, commit.at, commit.nextKey, commit.totalRowCount, commit.session, commit.from)
-        guard found == 1 else {
-            let exists = try first("SELECT 1 FROM session WHERE number = ?", commit.session) { _ in true } ?? false
-            throw exists ? StoreError.revisionConflict : StoreError.sessionMissing
+        guard commit.to <= Key.largest, commit.nextKey <= Key.largest, commit.nextSection <= Key.largest else {
+            throw StoreError.exhausted
         }
+        guard let found = try first("SELECT revision, updated FROM session WHERE number = ?", commit.session, value: { ($0.int(0), $0.int(1)) })
+        else { throw StoreError.sessionMissing }
+        guard found.0 == commit.from else { throw StoreError.revisionConflict }
+        if commit.publishes {
+            try publish(commit.session)
+        } else {
+            try keepPublished(commit.change, of: commit.session, updated: found.1)
+        }
+        try run(
+            "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ? WHERE number = ?",
+            commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, commit.session)
         try write(commit.change, of: commit.session)
         try run(
             "INSERT INTO journal (key, at, command, changes, cell_events, hidden) VALUES (?, ?, ?, ?, ?, ?)",
@@ -76,6 +80,7 @@ extension Database {
         if let displayed = change.displayedSections {
             try run("UPDATE state SET displayed_sections = ? WHERE session = ?", displayed, session)
         }
+        if let cells = change.cells { try run("UPDATE state SET cells = ? WHERE session = ?", cells, session) }
     }
 
     private func write(_ row: StoredRow, in section: Int, of session: Int) throws {
@@ -100,9 +105,10 @@ extension Database {
             Key.of(session, 0), Key.of(session, revision))
     }
 
-    /// False: there is no such session.
+    /// Gives the session's number; nil: there is no such session.
     func deleteSession(_ id: String) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
+        try publish(number)
         let keys = Key.all(of: number)
         for table in ["model", "section", "journal"] {
             try run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)

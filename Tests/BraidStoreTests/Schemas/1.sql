@@ -30,7 +30,8 @@ CREATE TABLE session (
     created INTEGER NOT NULL,
     updated INTEGER NOT NULL,
     next_key INTEGER NOT NULL,
-    total_row_count INTEGER NOT NULL
+    next_section INTEGER NOT NULL,
+    total_row_count INTEGER NOT NULL -- as clients see it
 ) STRICT;
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
@@ -45,7 +46,8 @@ CREATE TABLE opening (
 CREATE TABLE state (
     session INTEGER PRIMARY KEY,
     state TEXT NOT NULL,
-    displayed_sections TEXT -- null: none were set
+    displayed_sections TEXT, -- null: none were set
+    cells TEXT -- the session's own cells by model type; null: none
 ) STRICT;
 
 -- key: session << 32 | the section's number
@@ -66,6 +68,33 @@ CREATE TABLE model (
     rank INTEGER NOT NULL,
     id TEXT, -- null: the model's type is not identifiable
     body TEXT NOT NULL
+) STRICT;
+
+-- What clients go on seeing of a session that has changes which were stored with `notify: false`: where its published
+-- table differs from the stored one, how it is. The next commit that publishes deletes all of it.
+CREATE TABLE published (
+    session INTEGER PRIMARY KEY,
+    updated INTEGER NOT NULL, -- when the published table was
+    displayed_sections TEXT
+) STRICT;
+
+-- As `section`; all null: there was no such section.
+CREATE TABLE published_section (
+    key INTEGER PRIMARY KEY,
+    ordinal INTEGER,
+    id TEXT,
+    header TEXT,
+    footer TEXT,
+    prefetched INTEGER
+) STRICT;
+
+-- As `model`; all null: there was no such row.
+CREATE TABLE published_model (
+    key INTEGER PRIMARY KEY,
+    section INTEGER,
+    rank INTEGER,
+    id TEXT,
+    body TEXT
 ) STRICT;
 
 -- key: session << 32 | the revision that the command led to
