@@ -62,6 +62,26 @@ import Testing
         #expect(tapped == ["b"])
     }
 
+    @Test func whichChainWins() throws {
+        struct EventCell: ViewEventEmitting { enum ViewEvent { case happened }; var log: [String] = [] }
+        let binder = SectionedTableBinder(sectionedBy: Section.self)
+        var log: [String] = []
+        binder.onSection(.first).bind(cellType: EventCell.self, models: { ["a"] })
+            .onDequeue { _, _, cell, _ in cell.log.append("first") }
+            .onEvent(from: EventCell.self) { _, _, _ in log.append("first") }
+            .cellHeight { _, _ in 1 }
+        binder.onAllOtherSections().bind(cellType: EventCell.self, models: { [.second: ["b"]] })
+        binder.onAnySection()
+            .assuming(modelType: String.self)
+            .onEvent(from: EventCell.self) { section, _, _ in log.append("any: \(section)") }
+        binder.onSection(.first).cellHeight { _, _ in 2 }
+        try binder.finish()
+        try binder.emit(EventCell.ViewEvent.happened, at: IndexPath(section: 0, row: 0))
+        try binder.emit(EventCell.ViewEvent.happened, at: IndexPath(section: 1, row: 0))
+        #expect(log == ["first", "any: second"])
+        #expect(binder.snapshot.sections[0].rows[0].json["height"]?.intValue == 2)
+    }
+
     @Test func cellsAreBoundOnce() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.onAllSections().bind(cellType: FirstCell.self, models: { [Section: [String]]() })

@@ -49,6 +49,20 @@ import Testing
         #expect(update.stages.count == 1 && moved.map { [$0.from, $0.to] } == [[IndexPath(section: 1, row: 1), IndexPath(section: 0, row: 0)]])
     }
 
+    @Test func aRowIsAppendedByEditing() throws {
+        var people = [Person(name: "Jonathan")]
+        let binder = TableBinder()
+        binder.onTable()
+            .bind(cellType: PersonCell.self, models: { people })
+            .allowEditing(style: .insert)
+            .onInsert { _, row, _, _ in people.insert(Person(name: "New guest"), at: row) }
+        try binder.finish()
+        try binder.commit(.insert, at: 1)
+        #expect(people.map(\.name) == ["Jonathan", "New guest"])
+        let party = try Party()
+        #expect(throws: Refusal.self) { try party.binder.commit(.insert, at: IndexPath(section: 1, row: 1)) }
+    }
+
     @Test func whatIsNotAllowedIsRefused() throws {
         let party = try Party()
         var code: Refusal.Code?

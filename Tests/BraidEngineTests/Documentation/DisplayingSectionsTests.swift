@@ -1,7 +1,7 @@
 import BraidEngine
 import Testing
 
-@Suite struct SectionDisplayTests {
+@Suite struct DisplayingSectionsTests {
     struct SongCell: ReuseIdentifiable { var title = "" }
 
     @Test func displayedSectionsAreSet() throws {
