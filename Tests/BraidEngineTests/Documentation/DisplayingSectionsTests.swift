@@ -71,4 +71,17 @@ import Testing
         #expect(binder.displayedSections.map(\.name) == ["Arcade Fire", "Blur", "Bowie"])
         #expect(binder.snapshot.sections[1].header["title"]?.stringValue == "Blur")
     }
+
+    @Test func aSectionIsWhatItsIdSays() throws {
+        struct Shelf: TableSection {
+            var id: Int, label: String
+            var sectionID: SectionID { SectionID("\(id)") }
+        }
+        var books = [Shelf(id: 1, label: "Poems"): ["Odyssey"]]
+        let binder = SectionedTableBinder(sectionedBy: Shelf.self)
+        binder.onAllSections().bind(cellType: SongCell.self, models: { books })
+        try binder.finish()
+        books = [Shelf(id: 1, label: "Epics"): ["Odyssey"]]
+        #expect(throws: Refusal.self) { try binder.refresh() }
+    }
 }
