@@ -27,8 +27,8 @@ import Testing
 
     @Test func anySectionAddsHandlersAndFallsBackForDimensions() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
-        var log: [String] = []
         // snippet: any
+        var log: [String] = []
         binder.onAllSections()
             .bind(cellType: FirstCell.self, models: { [.first: ["a"], .second: ["b"]] })
             .onTapped { section, row, model in log.append("\(model) was tapped") }
@@ -46,8 +46,8 @@ import Testing
 
     @Test func aChainIsSplit() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
-        var tapped: [String] = []
         // snippet: split
+        var tapped: [String] = []
         binder.onSection(.first)
             .bind(cellType: FirstCell.self, models: { ["a"] })
         binder.onSection(.second)

@@ -65,8 +65,8 @@ import Testing
 
     @Test func whatIsNotAllowedIsRefused() throws {
         let party = try Party()
-        var code: Refusal.Code?
         // snippet: refused
+        var code: Refusal.Code?
         do {
             try party.binder.commit(.delete, at: IndexPath(section: 1, row: 0))
         } catch let refusal as Refusal {

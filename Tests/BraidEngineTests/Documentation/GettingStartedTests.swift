@@ -14,9 +14,9 @@ import Testing
     // end
 
     @Test func aTableWithoutSections() throws {
-        var tapped: [String] = []
         // snippet: table
         var people = [Person(name: "Jonathan"), Person(name: "Omar")]
+        var tapped: [String] = []
 
         let binder = TableBinder()
         binder.onTable()
@@ -70,8 +70,8 @@ import Testing
     @Test func aMistakeIsSaid() throws {
         enum Section: String, TableSection, CaseIterable { case attending, invited }
         let attending = [Person(name: "Jonathan")]
-        var message = ""
         // snippet: mistake
+        var message = ""
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.onSection(.attending)
             .bind(cellType: PersonCell.self, models: { attending })

@@ -46,11 +46,12 @@ import Testing
         // end
         #expect(after.encoded() == binder.snapshot.encoded() && after.encoded() != before.encoded())
 
-        var steps: [String] = []
         // snippet: sequential
+        var steps: [String] = []
         for operation in update.sequential() {
             if case .moveRow(let from, let to, _) = operation { steps.append("\(from) to \(to)") }
         }
+        // steps: "[0,0] to [0,2]", "[0,0] to [0,1]"
         // end
         #expect(steps == ["[0,0] to [0,2]", "[0,0] to [0,1]"])
     }
