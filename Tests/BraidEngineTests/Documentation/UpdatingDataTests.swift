@@ -13,8 +13,8 @@ import Testing
     struct SongCell: ReuseIdentifiable { var title = "" }
 
     @Test func aRefreshReadsEverythingAnew() throws {
-        var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
         // snippet: refresh
+        var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
         let binder = TableBinder()
         binder.onTable()
             .bind(cellType: SongCell.self, models: { songs })
