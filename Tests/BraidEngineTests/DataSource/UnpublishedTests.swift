@@ -79,6 +79,36 @@ import Testing
         #expect(throws: Refusal.self, "no such place") { try session.perform(.move(at(1, 0), to: .displayed(0), row: 4)) }
     }
 
+    @Test(arguments: 0..<4, [true, false])
+    func noOtherRowIsEverTaken(seed: Int, identified: Bool) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var taken = 0
+        for _ in 0..<300 {
+            var session = try Self.session(identified: identified)
+            for step in 0..<Int.random(in: 1..<5, using: &random) {
+                let path = IndexPath(section: Int.random(in: 0..<2, using: &random), row: Int.random(in: 0..<4, using: &random))
+                let calls: [DataSourceCommand] = [
+                    .addRow(row("n\(step)"), at: path), .removeRow(at: path), .updateRow(row("u\(step)"), at: path),
+                    .updateRowsOfSection(["c", "x", "a"].shuffled(using: &random).map { row($0) }, at: path.section),
+                    .addSection(SectionContent(rows: [row("s\(step)")]), at: path.section), .removeSection(at: path.section),
+                ]
+                try session.perform(silently(calls.randomElement(using: &random) ?? .removeAllSections))
+            }
+            let section = session.snapshot.sections[0]
+            let index = Int.random(in: 0..<3, using: &random), seen = section.rows[index].model
+            var stored = session.table[section.id].map { $0.rows.map(\.model) } ?? []
+            do {
+                try session.perform(.delete(at(0, index)))
+                taken += 1
+                #expect(seen.flatMap { stored.firstIndex(of: $0) }.map { stored.remove(at: $0) } != nil)
+                #expect(session.table[section.id].map { $0.rows.map(\.model) } == stored)
+            } catch is Refusal {
+                #expect(!identified || !stored.contains { $0 == seen }, "a row that is there is found")
+            }
+        }
+        #expect(taken > 100)
+    }
+
     /// Nobody has seen the table that a transaction's second command counts in.
     @Test func transactionsNameRowsByTheirIDs() throws {
         var session = try Self.session()
