@@ -26,7 +26,7 @@ public final class DataSourceController {
 
     public weak var delegate: (any DataSourceControllerDelegate)?
     /// The table as it was notified of last.
-    public private(set) var snapshot: BraidEngine.Snapshot
+    public private(set) var snapshot: Snapshot
     /// What the last notifying call has changed since the one before it, for a view's batch updates.
     public private(set) var lastUpdate: BatchUpdate?
 
