@@ -102,5 +102,18 @@ CREATE TABLE journal (
     key INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
     command TEXT NOT NULL,
-    changes TEXT NOT NULL -- the update, in JSON
+    changes TEXT NOT NULL, -- the update, in JSON
+    cell_events TEXT, -- what controllers are told of the command's cell events, an array; null for none
+    hidden TEXT -- sections that the update took away, with the ids of their rows; null: none
 ) STRICT;
+
+CREATE TABLE answer (
+    session INTEGER NOT NULL, -- 0: the opening of a session
+    key TEXT NOT NULL, -- the client's Idempotency-Key
+    at INTEGER NOT NULL,
+    request INTEGER NOT NULL, -- a hash of what was asked
+    answer TEXT NOT NULL, -- {"status", "headers", "body"}
+    PRIMARY KEY (session, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX answer_by_age ON answer (at);

@@ -15,40 +15,39 @@ final class App: HTTPHandler {
     private let token: String?
     let source: Source
 
-    init(store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, logger: Logger) {
+    init(store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, streams: StreamLimits = StreamLimits(), logger: Logger) {
         self.store = store
         self.source = source
         self.maxBodyBytes = maxBodyBytes
         self.token = token
         self.logger = logger
-        let sessions = Sessions(store: store, source: source, logger: logger)
+        let sessions = Sessions(store: store, source: source, streams: streams, logger: logger)
         self.sessions = sessions
         router = Router(
             operationRoutes(store: store) + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
-                + commandRoutes(sessions) + dataSourceRoutes(sessions) + statelessRoutes(source: source))
+                + commandRoutes(sessions) + dataSourceRoutes(sessions) + updateRoutes(sessions)
+                + observeRoutes(sessions, maxLineBytes: maxBodyBytes) + statelessRoutes(source: source))
     }
 
-    func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition { .gather(limit: maxBodyBytes) }
+    func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
+        router.streamsBody(method: head.method, path: head.path) ? .stream : .gather(limit: maxBodyBytes)
+    }
 
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
         let exchange = Exchange(head: head, id: requestID(of: head), start: .now)
-        return finish(response(to: ProblemError(.notFound, "No resource takes a streamed body."), exchange), exchange)
+        do {
+            guard case .route(let route, let parameters) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
+            else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
+            let context = try context(HTTPRequest(head: head), route, parameters, id: exchange.id)
+            return finish(try await taker.handle(context, body), exchange)
+        } catch {
+            return finish(response(to: error, exchange), exchange)
+        }
     }
 
     func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
-        let problem: Problem = switch failure.status {
-        case 408: .requestTimeout
-        case 413: .tooLarge
-        case 414: .targetTooLong
-        case 417: .expectationFailed
-        case 431: .headersTooLarge
-        case 500: .internalError
-        case 503: .unavailable
-        case 505: .unsupportedVersion
-        default: .badRequest
-        }
         let id = head.map(requestID(of:)) ?? source.requestID()
-        var response = ProblemError(problem, failure.detail, headers: problem == .unavailable ? [("Retry-After", "1")] : []).response(path: head?.plainPath ?? "", requestID: id)
+        var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
         response.status = failure.status
         response.headers.append(("X-Request-Id", id))
         return response
@@ -59,17 +58,19 @@ final class App: HTTPHandler {
         do {
             switch try reply(to: request, id: exchange.id) {
             case .ready(let response): return .ready(finish(response, exchange))
-            case .later(let work):
-                return .later { [self] in
-                    do {
-                        return finish(try await work(), exchange)
-                    } catch {
-                        return finish(response(to: error, exchange), exchange)
-                    }
-                }
+            case .later(let work): return .later { [self] in await answer(exchange, work) }
+            case .waiting(let work): return .waiting { [self] in await answer(exchange, work) }
             }
         } catch {
             return .ready(finish(response(to: error, exchange), exchange))
+        }
+    }
+
+    private func answer(_ exchange: Exchange, _ work: () async throws -> HTTPResponse) async -> HTTPResponse {
+        do {
+            return finish(try await work(), exchange)
+        } catch {
+            return finish(response(to: error, exchange), exchange)
         }
     }
 
@@ -92,20 +93,26 @@ final class App: HTTPHandler {
             if head.method == "OPTIONS" { return .ready(HTTPResponse(status: 204, headers: allow)) }
             throw ProblemError(.methodNotAllowed, "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).", headers: allow)
         case .route(let route, let parameters):
-            try authorize(head)
-            try checkAccept(head)
-            for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
-                throw ProblemError(.badRequest, "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))").")
-            }
-            let context = RequestContext(request: request, requestID: id, parameters: parameters)
-            _ = try context.flag("pretty")
-            if route.takesBody {
-                try checkContentType(head)
-            } else if !request.body.isEmpty {
-                throw ProblemError(.badRequest, "\(head.method) \(head.plainPath) takes no body.")
-            }
-            return try route.handle(context)
+            return try route.handle(context(request, route, parameters, id: id))
         }
+    }
+
+    /// A request that is what its route takes.
+    private func context(_ request: HTTPRequest, _ route: Route, _ parameters: [String: String], id: String) throws -> RequestContext {
+        let head = request.head
+        try authorize(head)
+        try checkAccept(head, route)
+        for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
+            throw ProblemError(.badRequest, "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))").")
+        }
+        let context = RequestContext(request: request, requestID: id, parameters: parameters)
+        _ = try context.flag("pretty")
+        if route.takesBody {
+            try checkContentType(head, route)
+        } else if !request.body.isEmpty {
+            throw ProblemError(.badRequest, "\(head.method) \(head.plainPath) takes no body.")
+        }
+        return context
     }
 
     // MARK: What all routes have in common
@@ -119,22 +126,26 @@ final class App: HTTPHandler {
         }
     }
 
-    /// RFC 9110, 12.5.1: JSON is all there is, and it must be acceptable.
-    private func checkAccept(_ head: HTTPRequestHead) throws {
-        guard let accept = head.headers["accept"], !accept.isEmpty else { return }
-        for range in accept.split(separator: ",") {
-            let parts = range.split(separator: ";").map { $0.drop { $0 == " " || $0 == "\t" }.lowercased() }
-            guard let type = parts.first.map({ String($0.reversed().drop { $0 == " " || $0 == "\t" }.reversed()) }) else { continue }
-            let isRefused = parts.dropFirst().contains { $0.hasPrefix("q=0") && !$0.contains { ("1"..."9").contains($0) } }
-            if !isRefused, ["*/*", "application/*", "application/json", "application/problem+json"].contains(type) { return }
-            if !isRefused, type == "text/plain" || type == "text/*", head.path == ["metrics"] { return }
+    /// RFC 9110, 12.5.1: JSON is what there is, and sometimes events, and it must be acceptable.
+    private func checkAccept(_ head: HTTPRequestHead, _ route: Route) throws {
+        guard let types = head.acceptedTypes else { return }
+        for type in types {
+            if ["*/*", "application/*", "application/json", "application/problem+json"].contains(type) { return }
+            if route.streamsEvents, type == "text/event-stream" { return }
+            if type == "text/plain" || type == "text/*", head.path == ["metrics"] { return }
         }
-        throw ProblemError(.notAcceptable, "Answers are application/json, which `Accept: \(accept)` does not allow.")
+        let available = route.streamsEvents ? "application/json or text/event-stream" : "application/json"
+        throw ProblemError(.notAcceptable, "Answers are \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow.")
     }
 
-    private func checkContentType(_ head: HTTPRequestHead) throws {
-        guard let type = head.headers["content-type"] else { return }
-        let essence = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+    private func checkContentType(_ head: HTTPRequestHead, _ route: Route) throws {
+        let type = head.headers["content-type"]
+        let essence = type.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" } }
+        if let streamed = route.streamedBody?.contentType {
+            guard essence == streamed else { throw ProblemError(.unsupportedMediaType, "The body must be \(streamed), not \(type ?? "of no type").") }
+            return
+        }
+        guard let type, let essence else { return }
         guard essence == "application/json" || (essence.hasPrefix("application/") && essence.hasSuffix("+json")) else {
             throw ProblemError(.unsupportedMediaType, "The body must be application/json, not \(type). (With curl: -H 'Content-Type: application/json'.)")
         }

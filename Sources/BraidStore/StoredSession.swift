@@ -22,12 +22,16 @@ public struct NewSession: Sendable {
     public var totalRowCount: Int
     public var sections: [StoredSectionFacts]
     public var rows: [(section: Int, row: StoredRow)]
+    /// What the client is answered, for when it asks again.
+    public var answer: KeptAnswer?
 
     public init(
         id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,
         opening: JSONText, state: JSONText, displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
-        totalRowCount: Int, sections: [StoredSectionFacts], rows: [(section: Int, row: StoredRow)]
+        totalRowCount: Int, sections: [StoredSectionFacts], rows: [(section: Int, row: StoredRow)],
+        answer: KeptAnswer? = nil
     ) {
+        self.answer = answer
         self.id = id
         self.table = table
         self.tableVersion = tableVersion
@@ -145,11 +149,20 @@ public struct SessionCommit: Sendable {
     public var command: JSONText
     /// The update, as it is journalled.
     public var update: JSONText
+    /// The command's cell events as their controllers get them, an array; nil for none.
+    public var cellEvents: JSONText?
+    /// The sections that the update took away, with the ids of their rows; nil: none.
+    public var hidden: JSONText?
+    /// What the client is answered, for when it asks again.
+    public var answer: KeptAnswer?
 
     public init(
         session: Int, from: Int, to: Int, at: Int, change: TableChange, publishes: Bool, nextKey: Int, nextSection: Int,
-        totalRowCount: Int, command: JSONText, update: JSONText
+        totalRowCount: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil,
+        answer: KeptAnswer? = nil
     ) {
+        self.hidden = hidden
+        self.answer = answer
         self.session = session
         self.from = from
         self.to = to
@@ -161,6 +174,7 @@ public struct SessionCommit: Sendable {
         self.totalRowCount = totalRowCount
         self.command = command
         self.update = update
+        self.cellEvents = cellEvents
     }
 }
 
@@ -170,11 +184,16 @@ public struct JournalRecord: Sendable, Equatable {
     public var at: Int
     public var command: JSONText
     public var update: JSONText
+    public var cellEvents: JSONText?
+    /// The sections that the update took away, with the ids of their rows; nil: none.
+    public var hidden: JSONText?
 
-    public init(revision: Int, at: Int, command: JSONText, update: JSONText) {
+    public init(revision: Int, at: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil) {
+        self.hidden = hidden
         self.revision = revision
         self.at = at
         self.command = command
         self.update = update
+        self.cellEvents = cellEvents
     }
 }

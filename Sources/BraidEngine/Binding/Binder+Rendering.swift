@@ -173,7 +173,7 @@ private struct MoveTargets {
     /// `"anySection"`, a list of section ids, or nil where rows may not move.
     mutating func targets(of binding: SectionBinding) throws -> JSONText? {
         guard binding.allowsMoving else { return nil }
-        switch binding.moving {
+        switch binding.moving?.targets {
         case nil: return nil
         case .anySection: return .string("anySection")
         case .sections(let ids): return JSONText(ids: ids)

@@ -22,7 +22,7 @@ public struct Reads: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    static let everything = Reads(rawValue: 255)
+    public static let everything = Reads(rawValue: 255)
 
     /// The row's index: changes for all rows after an insert or a delete.
     public static let row = Reads(rawValue: 1)
@@ -124,19 +124,19 @@ public final class Evaluation: Sendable {
 }
 
 /// A value given directly, or computed for each row or section from what stands in the context.
-struct Computed<Input>: Sendable {
-    let reads: Reads
+public struct Computed<Input>: Sendable {
+    public let reads: Reads
     /// The value, when it is the same for every input.
-    let constant: JSONText?
+    public let constant: JSONText?
     private let compute: @Sendable (Input, Evaluation) throws -> JSONText?
 
-    init(constant: JSONText) {
+    public init(constant: JSONText) {
         self.constant = constant
         reads = []
         compute = { _, _ in constant }
     }
 
-    init(reads: Reads, _ compute: @escaping @Sendable (Input, Evaluation) throws -> JSONText?) {
+    public init(reads: Reads, _ compute: @escaping @Sendable (Input, Evaluation) throws -> JSONText?) {
         constant = nil
         self.reads = reads
         self.compute = compute

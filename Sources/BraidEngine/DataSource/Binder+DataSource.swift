@@ -2,12 +2,11 @@ extension Binder {
     /// Binds sessions that were opened without a table: sections come as they are given, each row's cell is that of its
     /// model's type (the type's name itself, where none is registered), and rows have ids where models have `/id`.
     public static let dataSource: Binder = {
-        var binding = Binding(scope: .allOtherSections)
-        binding.cells = CellBinding(cell: .cellByModelType([:], typeNamesCell: true))
+        let bindings = TableBindings<SectionID>(sections: nil)
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
-        binding.modelType = type
-        return Binder(sections: nil, display: SectionDisplay(), empty: nil, cells: CellDeclarations(isOpen: true), bindings: [binding])
+        bindings.onAllSections().bind(CellBinding(cell: .cellByModelType([:], typeNamesCell: true)), of: type)
+        return bindings.binder(display: SectionDisplay(), cells: CellDeclarations(others: CellDeclaration()))
     }()
 
     /// Binds DataSourceController's own table, whose models are numbers: nothing in its rows depends on the models.

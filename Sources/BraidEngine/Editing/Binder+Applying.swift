@@ -17,6 +17,8 @@ public struct Outcome: Sendable {
     /// What the store has to write.
     public var change: TableChange
     public var update: BatchUpdate
+    /// In the order in which they came.
+    public var cellEvents: [CellEvent] = []
     /// What the data source's delegate is told; nil: nothing.
     public var notification: DataSourceNotification?
 
@@ -41,6 +43,31 @@ extension Binder {
         default: ignored = try work.perform(command)
         }
         return try work.outcome(ignored: ignored)
+    }
+}
+
+// What a program's binder does beside commands.
+extension Binder {
+    /// The table as it is at first, with the models that a program keeps.
+    func openingTable() throws -> TableModel {
+        var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
+        for id in declaredSections ?? [] { work.editor.ensureSection(id) }
+        try work.readProvided()
+        return work.editor.table
+    }
+
+    /// Reads the program's models anew, and everything that its closures say. `displayed`: the sections that are to be
+    /// displayed from now on; nil: no others than so far.
+    func refreshing(_ table: TableModel, shown: Snapshot, displayed: [SectionID]?) throws -> Outcome {
+        var work = CommandInProgress(binder: self, table: table, shown: shown, now: "")
+        work.isRefresh = true
+        try work.readProvided()
+        if let displayed {
+            if declaredSections == nil { for id in displayed { work.editor.ensureSection(id) } }
+            _ = try work.setDisplayedSections(displayed)
+        }
+        try work.show()
+        return try work.outcome(ignored: nil)
     }
 }
 

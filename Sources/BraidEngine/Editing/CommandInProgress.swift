@@ -11,6 +11,11 @@ struct CommandInProgress {
     var shown: Snapshot
     /// A revision is made even if nothing changed.
     var isRevision = false
+    /// A revision is made if anything is displayed in another way, even if no model changed.
+    var isRefresh = false
+    /// The models that a program keeps were read since the last handler ran.
+    private var hasReadProvided = false
+    var cellEvents: [CellEvent] = []
     /// What was stored before this command and is not published.
     let unpublished: Unpublished?
     /// Whether what is stored is published in the end: always, but for data source calls without `notify`.
@@ -38,6 +43,7 @@ struct CommandInProgress {
     mutating func perform(_ command: Command) throws -> String? {
         if case .dataSource = command {} else { publishes = true }
         var ignored: String?
+        hasReadProvided = false
         switch try rebased(command) {
         case .delete(let row): try delete(row)
         case .insert(let row, let model): try insert(row, model)
@@ -61,8 +67,18 @@ struct CommandInProgress {
         case .dataSource(let call, let notify): return try perform(call, notify: notify)
         case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
         }
+        if !hasReadProvided { try readProvided() }
         try show()
         return ignored
+    }
+
+    /// Reads anew the models that a program keeps: its handlers may have changed them.
+    mutating func readProvided() throws {
+        hasReadProvided = true
+        var departures = Departures()
+        for provider in binder.providers.value { try provider.read(editor.table, &departures) }
+        for provider in binder.providers.value { try provider.place(into: &editor, &departures) }
+        for provider in binder.providers.value { provider.settle(departures) }
     }
 
     /// Brings the snapshot up to date with the table.
@@ -83,20 +99,23 @@ struct CommandInProgress {
 
     func outcome(ignored: String?) throws -> Outcome {
         let change = editor.change
-        if change.isEmpty, !isRevision {
-            let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
-            return Outcome(
-                kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
-                unpublished: unpublished, change: change, update: update, notification: notification)
-        }
-        guard publishes else { return unpublishedOutcome(change) }
         var after = shown
         after.revision = before.revision + 1
-        var touched = unpublished?.touched ?? TouchedRows()
-        touched.append(editor.allTouched)
+        if !change.isEmpty || isRevision || isRefresh {
+            guard publishes || isRefresh else { return unpublishedOutcome(change) }
+            var touched = unpublished?.touched ?? TouchedRows()
+            touched.append(editor.allTouched)
+            let update = try BatchUpdate(from: before, to: after, touched: touched)
+            if !change.isEmpty || isRevision || !update.isEmpty {
+                return Outcome(
+                    kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change, update: update,
+                    cellEvents: cellEvents, notification: notification)
+            }
+        }
+        let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
         return Outcome(
-            kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change,
-            update: try BatchUpdate(from: before, to: after, touched: touched), notification: notification)
+            kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
+            unpublished: unpublished, change: change, update: update, notification: notification)
     }
 }
 

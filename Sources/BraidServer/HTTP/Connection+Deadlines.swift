@@ -24,7 +24,7 @@ extension Connection {
             }
         case .lingering:
             if waited > limits.lingerTime.milliseconds { close() }
-        case .answering, .streaming, .closing:
+        case .answering, .waiting, .streaming, .closing:
             break
         }
     }

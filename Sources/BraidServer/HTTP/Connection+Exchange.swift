@@ -53,15 +53,24 @@ extension Connection {
             answer(response)
         case .later(let work):
             phase = .answering
-            let (loop, id) = (loop, id)
-            Task { loop.post(.answer(connection: id, await work())) }
+            answerLater(work)
+        case .waiting(let work):
+            let task = answerLater(work)
+            phase = .waiting(task)
+            if loop.isStopping || peerIsDone { task.cancel() }
         }
+    }
+
+    @discardableResult
+    private func answerLater(_ work: @escaping @Sendable () async -> HTTPResponse) -> Task<Void, Never> {
+        let (loop, id) = (loop, id)
+        return Task { loop.post(.answer(connection: id, await work())) }
     }
 
     /// The answer of a handler that ran elsewhere.
     func answerCame(_ response: HTTPResponse) {
         switch phase {
-        case .answering:
+        case .answering, .waiting:
             answer(response)
         case .feeding:
             // The rest of the body is unread: the next request's start cannot be reached.

@@ -14,6 +14,8 @@ final class Connection {
         case feeding(HTTPBodyReader)
         /// The handler runs; the request is complete.
         case answering
+        /// The handler waits for something to happen.
+        case waiting(Task<Void, Never>)
         /// The answer's body is written as it comes.
         case streaming(HTTPBodyStream)
         /// The last answer is being written.
@@ -72,7 +74,7 @@ final class Connection {
         if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return close() }
         if events & EPOLLRDHUP.rawValue != 0, !peerIsDone {
             peerIsDone = true
-            if case .streaming(let stream) = phase, stream.isEndless { stream.endFromServer() }
+            endWaits()
         }
         if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { isReadable = true }
         proceed()
@@ -86,7 +88,7 @@ final class Connection {
             guard turnBytes > 0 else { return yield() }
             guard output.isEmpty || drain() else { return }
             switch phase {
-            case .answering:
+            case .answering, .waiting:
                 return
             case .streaming(let stream):
                 guard relay(stream) else { return }
@@ -136,9 +138,18 @@ final class Connection {
     func serverStops() {
         // What has come already is still a request to answer.
         proceed()
-        if !isClosed, case .streaming(let stream) = phase, stream.isEndless {
-            stream.endFromServer()
-            proceed()
+        guard !isClosed else { return }
+        endWaits()
+        proceed()
+    }
+
+    /// Ends what has no end of its own, because the client or the server leaves.
+    private func endWaits() {
+        switch phase {
+        case .streaming(let stream) where stream.isEndless: stream.endFromServer()
+        case .waiting(let task): task.cancel()
+        case .feeding(let reader) where loop.isStopping: reader.fail(HTTPFailure(status: 503, detail: "The server is stopping."))
+        default: break
         }
     }
 
@@ -147,6 +158,7 @@ final class Connection {
         isClosed = true
         switch phase {
         case .streaming(let stream): stream.close()
+        case .waiting(let task): task.cancel()
         case .feeding(let reader): reader.fail(HTTPFailure(status: 400, detail: "The client left before its request was complete."))
         default: break
         }

@@ -55,6 +55,7 @@ final class HTTPBodyReader: Sendable {
     /// Pieces are joined: a body of many tiny chunks takes no more memory than its bytes.
     func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
+            guard state.end == nil else { return nil }  // given up on: what still comes is dropped
             if state.waiting == nil {
                 state.bytes.append(contentsOf: bytes)
                 state.isPaused = state.bytes.count >= limit

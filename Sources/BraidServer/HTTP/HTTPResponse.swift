@@ -29,6 +29,9 @@ enum HTTPReply: Sendable {
     case ready(HTTPResponse)
     /// Runs elsewhere. Goes on when the client leaves meanwhile: a commit under way is never torn off.
     case later(@Sendable () async -> HTTPResponse)
+    /// Runs elsewhere and waits for something that may not happen: its task is cancelled, to answer with what there is, when
+    /// the client leaves or the server stops.
+    case waiting(@Sendable () async -> HTTPResponse)
 }
 
 // MARK: - Encoding

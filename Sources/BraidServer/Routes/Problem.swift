@@ -18,6 +18,8 @@ enum Problem: String, CaseIterable, Sendable {
     case forbidden
     case handlerContract = "handler-contract"
     case headersTooLarge = "headers-too-large"
+    case idempotencyKeyInUse = "idempotency-key-in-use"
+    case idempotencyKeyReused = "idempotency-key-reused"
     case internalError = "internal-error"
     case invalidJSON = "invalid-json"
     case methodNotAllowed = "method-not-allowed"
@@ -66,6 +68,8 @@ enum Problem: String, CaseIterable, Sendable {
         case .forbidden: (403, "Forbidden", "The token's role does not allow this.")
         case .handlerContract: (409, "A handler broke its contract", "After its handlers ran, a command must have changed the section's row count by exactly one. The command was undone.")
         case .headersTooLarge: (431, "Header fields too large", "The request's header section has too many fields, or too many bytes.")
+        case .idempotencyKeyInUse: (409, "Idempotency key in use", "The first request with this Idempotency-Key is still under way. Ask again in a moment.")
+        case .idempotencyKeyReused: (422, "Idempotency key reused", "The Idempotency-Key was sent before with another request. Every request needs a key of its own.")
         case .internalError: (500, "Internal error", "A fault of the server's; it is in the log, under the request's id.")
         case .invalidJSON: (400, "Not JSON", "The body must be JSON (RFC 8259) and keep to I-JSON (RFC 7493): UTF-8, no lone surrogates, no duplicate member names.")
         case .methodNotAllowed: (405, "Method not allowed", "The `Allow` field lists the methods of this resource.")
@@ -102,6 +106,8 @@ struct ProblemError: Error, Sendable {
     var detail: String
     var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
+    /// Of a body that is taken line by line, which one is at fault.
+    var line: Int?
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
         self.problem = problem
@@ -136,6 +142,21 @@ struct ProblemError: Error, Sendable {
 
     init(_ error: JSONError) {
         self.init(.invalidJSON, "The body is not valid JSON: line \(error.line), column \(error.column): \(error.message).")
+    }
+
+    init(_ failure: HTTPFailure) {
+        let problem: Problem = switch failure.status {
+        case 408: .requestTimeout
+        case 413: .tooLarge
+        case 414: .targetTooLong
+        case 417: .expectationFailed
+        case 431: .headersTooLarge
+        case 500: .internalError
+        case 503: .unavailable
+        case 505: .unsupportedVersion
+        default: .badRequest
+        }
+        self.init(problem, failure.detail, headers: problem == .unavailable ? [("Retry-After", "1")] : [])
     }
 
     /// Any error that reaches the edge. Nil: a fault of ours, to be logged and not shown.
@@ -175,6 +196,10 @@ struct ProblemError: Error, Sendable {
         writer.value(path)
         writer.name("requestId")
         writer.value(requestID)
+        if let line {
+            writer.name("line")
+            writer.value(line)
+        }
         if !faults.isEmpty {
             writer.name("errors")
             writer.beginArray()

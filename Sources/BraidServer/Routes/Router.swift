@@ -7,6 +7,9 @@ struct RequestContext: Sendable {
 
     var head: HTTPRequestHead { request.head }
 
+    /// The role of whoever asks: the only token there is, and doing without one, is the controller's.
+    var isController: Bool { true }
+
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
     /// The last value of a query parameter; "" for one without a value.
@@ -35,6 +38,8 @@ struct RequestContext: Sendable {
 enum RouteReply: Sendable {
     case ready(HTTPResponse)
     case later(@Sendable () async throws -> HTTPResponse)
+    /// Later, when something has happened: cancelled when the client leaves or the server stops.
+    case waiting(@Sendable () async throws -> HTTPResponse)
 }
 
 /// One method on one path pattern.
@@ -46,14 +51,42 @@ struct Route: Sendable {
     let query: Set<String>
     /// Whether the request brings a JSON body.
     let takesBody: Bool
+    /// Whether it has an answer for `Accept: text/event-stream`.
+    let streamsEvents: Bool
     let handle: @Sendable (RequestContext) throws -> RouteReply
+    /// In place of `handle`, for a body that is read while it arrives.
+    let streamedBody: StreamedBody?
 
-    init(_ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply) {
+    struct StreamedBody: Sendable {
+        let contentType: String
+        let handle: @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
+    }
+
+    init(
+        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, streamsEvents: Bool = false,
+        _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
+    ) {
         self.method = method
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         self.query = query
         self.takesBody = takesBody
+        self.streamsEvents = streamsEvents
         self.handle = handle
+        streamedBody = nil
+    }
+
+    /// A route that reads the request's body while it arrives.
+    init(
+        _ method: String, _ pattern: String, query: Set<String> = [], streamedBody contentType: String,
+        _ handle: @escaping @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
+    ) {
+        self.method = method
+        self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        self.query = query
+        takesBody = true
+        streamsEvents = false
+        self.handle = { _ in throw ProblemError(.internalError, "The body was gathered that is to be read while it arrives.") }
+        streamedBody = StreamedBody(contentType: contentType, handle: handle)
     }
 
     func match(_ path: [String]) -> [String: String]? {
@@ -77,10 +110,17 @@ struct Router: Sendable {
     /// Routes by number of segments and, of those with two and more, by the last but two: most requests then meet
     /// only the routes of their own resource.
     private let bySegments: [Int: [Route]]
+    private let streamed: [Route]
 
     init(_ routes: [Route]) {
         self.routes = routes
         bySegments = Dictionary(grouping: routes) { $0.pattern.count }
+        streamed = routes.filter { $0.streamedBody != nil }
+    }
+
+    /// Whether the request's body is read while it arrives.
+    func streamsBody(method: String, path: [String]) -> Bool {
+        streamed.contains { $0.method == method && $0.match(path) != nil }
     }
 
     enum Match {

@@ -11,9 +11,18 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
             let form = try CommandForm(context)
             let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
             let text = command.journalText(resource: resource, body: body, partial: partial)
+            // Nothing is done by a dry run, and nothing can be done twice.
+            guard !form.dryRun, let key = try IdempotencyKey(context) else {
+                return .later {
+                    let (session, answer) = try await sessions.perform(command, text: text, on: id, dryRun: form.dryRun, ifMatch: ifMatch)
+                    return form.response(answer, of: session)
+                }
+            }
             return .later {
-                let (session, answer) = try await sessions.perform(command, text: text, on: id, dryRun: form.dryRun, ifMatch: ifMatch)
-                return form.response(answer, of: session)
+                try await sessions.once(key, session: try await sessions.session(id).number, context: context) { keep in
+                    let (session, answer) = try await sessions.perform(command, text: text, on: id, ifMatch: ifMatch) { keep(form.response($1, of: $0)) }
+                    return form.response(answer, of: session)
+                }
             }
         }
     }

@@ -7,12 +7,19 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         Route("POST", "/v1/sessions", takesBody: true) { context in
             let body = try context.json()
             let opening = try SessionOpening(body)
-            return .later {
-                let session = try await sessions.open(opening, text: body.detached)
+            @Sendable func response(_ session: Session) -> HTTPResponse {
                 var response = session.snapshotResponse()
                 response.status = 201
                 response.headers.append(("Location", "/v1/sessions/\(session.id)"))
                 return response
+            }
+            guard let key = try IdempotencyKey(context) else {
+                return .later { response(try await sessions.open(opening, text: body.detached)) }
+            }
+            return .later {
+                try await sessions.once(key, session: 0, context: context) { keep in
+                    response(try await sessions.open(opening, text: body.detached) { keep(response($0)) })
+                }
             }
         },
         Route("GET", "/v1/sessions", query: ["limit", "after"]) { context in
@@ -64,12 +71,6 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             let id = context.parameter("id")
             return .later { try response(try await sessions.session(id)) }
         },
-        Route("GET", "/v1/sessions/{id}/updates", query: ["since"]) { context in
-            let id = context.parameter("id")
-            guard let since = context.query("since") else { throw ProblemError(.badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.") }
-            let position = try Position(since)
-            return .later { try await sessions.session(id).updates(since: position, sessions.store) }
-        },
         Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"]) { context in
             let id = context.parameter("id")
             let after = try context.integer("after", in: 0...Int.max) ?? 0
@@ -105,21 +106,6 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
     ]
 }
 
-/// A position in a session's history: `<epoch>.<revision>`, or, short, `<revision>`.
-struct Position: Sendable {
-    var epoch: String?
-    var revision: Int
-
-    init(_ text: String) throws {
-        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let digits = parts.last, let revision = Int(digits), digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), parts.count == 1 || !parts[0].isEmpty else {
-            throw ProblemError(.badRequest, "A position is <revision> or <epoch>.<revision>, not \"\(text)\".")
-        }
-        self.revision = revision
-        epoch = parts.count == 2 ? String(parts[0]) : nil
-    }
-}
-
 /// `?section=ID&offset=N&limit=M`: which rows of which section a snapshot shows.
 struct SnapshotWindow: Sendable {
     var section: SectionID
@@ -151,37 +137,6 @@ extension Session {
         }
         let bytes = snapshot.encoded(session: id, table: table, epoch: epoch, window: (window.section, window.offset, window.limit))
         return HTTPResponse(status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(snapshot.revision))], body: .bytes(bytes))
-    }
-
-    /// Updates after a position, one for each revision, or the snapshot where history does not reach back to it.
-    func updates(since position: Position, _ store: any SessionStore) async throws -> HTTPResponse {
-        let current = current.snapshot
-        let records = position.revision < current.revision
-            ? try await store.journal(of: number, after: position.revision, limit: current.revision - position.revision) : []
-        let reaches = position.revision <= current.revision && records.count == current.revision - position.revision
-        guard reaches, position.epoch == nil || position.epoch == epoch else {
-            let (revision, bytes) = encodedSnapshot()
-            return .json(headers: [("ETag", etag(revision))]) { writer in
-                writer.beginObject()
-                writer.name("reset")
-                writer.value(true)
-                writer.name("snapshot")
-                writer.raw(bytes)
-                writer.endObject()
-            }
-        }
-        return .json(headers: [("ETag", etag(current.revision))]) { writer in
-            writer.beginObject()
-            writer.name("from")
-            writer.value(position.revision)
-            writer.name("to")
-            writer.value(current.revision)
-            writer.name("updates")
-            writer.beginArray()
-            for record in records { writer.value(record.update) }
-            writer.endArray()
-            writer.endObject()
-        }
     }
 }
 

@@ -18,6 +18,8 @@ final class Session: Sendable {
     private let source: Source
     private let turn = Turn()
     private let committed: Mutex<Committed>
+    /// Those who follow the session.
+    let feed: ChangeFeed
 
     /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
     struct Committed: Sendable {
@@ -35,7 +37,7 @@ final class Session: Sendable {
 
     init(
         facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
-        store: any SessionStore, source: Source
+        store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits()
     ) {
         id = facts.id
         number = facts.number
@@ -46,11 +48,17 @@ final class Session: Sendable {
         self.store = store
         self.source = source
         committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
+        feed = ChangeFeed(revision: snapshot.revision, limits: streams)
     }
 
     var current: Committed { committed.withLock { $0 } }
     var isStale: Bool { committed.withLock { $0.isStale } }
-    func markStale() { committed.withLock { $0.isStale = true } }
+
+    /// Whoever holds the session must look it up again; those who follow it are told why.
+    func markStale(_ end: ChangeFeed.End = .dropped) {
+        committed.withLock { $0.isStale = true }
+        feed.close(end)
+    }
 
     func etag(_ revision: Int) -> String { "\"\(epoch).\(revision)\"" }
 
@@ -83,8 +91,27 @@ final class Session: Sendable {
         var notification: DataSourceNotification?
     }
 
+    private static func array(_ elements: [JSONText]) -> JSONText? {
+        guard !elements.isEmpty else { return nil }
+        var writer = JSONWriter()
+        writer.beginArray()
+        for element in elements { writer.value(element) }
+        writer.endArray()
+        return writer.text
+    }
+
+    /// The journal's records after a revision.
+    func history(after revision: Int, limit: Int) async throws -> [JournalRecord] {
+        try await store.journal(of: number, after: revision, limit: limit)
+    }
+
     /// Carries a command out: on disk before anyone sees it. `ifMatch` is checked when the command's turn has come.
-    func perform(_ command: Command, text: JSONText, dryRun: Bool, precondition: (@Sendable (_ revision: Int) throws -> Void)?) async throws -> Answer {
+    ///
+    /// `keep` makes what is stored with the command, to be answered when the client asks again.
+    func perform(
+        _ command: Command, text: JSONText, dryRun: Bool, keep: (@Sendable (Session, Answer) -> KeptAnswer)? = nil,
+        precondition: (@Sendable (_ revision: Int) throws -> Void)?
+    ) async throws -> Answer {
         try await turn.wait()
         defer { turn.end() }
         let before = current
@@ -98,13 +125,17 @@ final class Session: Sendable {
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
             snapshot: outcome.snapshot, notification: outcome.notification)
-        guard outcome.kind == .applied, !dryRun else { return answer }
+        guard outcome.kind == .applied, !dryRun else {
+            if let keep { try await store.keep(keep(self, answer)) }
+            return answer
+        }
+        let cellEvents = outcome.cellEvents.map(\.json)
         do {
             try await store.commit(SessionCommit(
                 session: number, from: before.snapshot.revision, to: outcome.snapshot.revision, at: at,
                 change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                 nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
-                command: text, update: updateText))
+                command: text, update: updateText, cellEvents: Self.array(cellEvents), answer: keep?(self, answer)))
         } catch {
             // Whatever the store now holds, it is what holds: the next request reads it from there.
             if case StoreError.full = error {} else { markStale() }
@@ -116,6 +147,10 @@ final class Session: Sendable {
             $0.unpublished = outcome.unpublished
             $0.updated = at
             $0.encoded = nil
+        }
+        // The turn is still ours: revisions are published in their order.
+        feed.publish(revision: answer.revision) {
+            Change(epoch: epoch, revision: answer.revision, update: answer.update, updateText: updateText, cellEvents: cellEvents)
         }
         return answer
     }

@@ -7,13 +7,16 @@ import Synchronization
 final class Sessions: Sendable {
     let store: any SessionStore
     let source: Source
+    private let streams: StreamLimits
     private let logger: Logger
+    let keysUnderWay = KeysUnderWay()
     private let live = Mutex<[String: Session]>([:])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
-    init(store: any SessionStore, source: Source, logger: Logger) {
+    init(store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits(), logger: Logger) {
         self.store = store
         self.source = source
+        self.streams = streams
         self.logger = logger
     }
 
@@ -55,7 +58,7 @@ final class Sessions: Sendable {
         } else {
             snapshot = try binder.snapshot(of: model, revision: revision, now: now)
         }
-        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source))
+        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -75,11 +78,13 @@ final class Sessions: Sendable {
         let session = live.withLock { live in
             live[id]?.number == number ? live.removeValue(forKey: id) : nil
         }
-        session?.markStale()
+        session?.markStale(.ended)
     }
 
     /// Opens a session. `text` is the request's body, kept for `reset` and `replay`.
-    func open(_ opening: SessionOpening, text: JSONText) async throws -> Session {
+    func open(
+        _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
+    ) async throws -> Session {
         let (table, binder) = try await boundTable(opening)
         let id = opening.id ?? source.sessionID()
         if inMemory(id) != nil { throw StoreError.sessionExists }
@@ -88,18 +93,23 @@ final class Sessions: Sendable {
             ?? binder.openingTable(opening.sections, cells: opening.cells)
         let snapshot = try binder.snapshot(of: model, revision: 0, now: timestamp(now))
         let epoch = source.epoch()
-        let number = try await store.createSession(NewSession(
+        var facts = SessionFacts(
+            id: id, number: 0, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,
+            totalRowCount: snapshot.totalRowCount)
+        func session() -> Session {
+            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams)
+        }
+        facts.number = try await store.createSession(NewSession(
             id: id, table: table?.description.name, tableVersion: table?.version,
             description: table?.version == nil ? table?.description.text : nil,
             epoch: epoch, created: now, opening: text, state: model.state,
             displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
             nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
             sections: model.sections.map(\.facts),
-            rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } }))
-        let facts = SessionFacts(
-            id: id, number: number, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,
-            totalRowCount: snapshot.totalRowCount)
-        let session = Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source)
+            rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
+            // The number is the store's to give; the answer does not have it.
+            answer: keep?(session())))
+        let session = session()
         logger.debug("session \(id) opened")
         // One that is ended at once was there all the same.
         return try await adopt(session) ?? session
@@ -124,18 +134,25 @@ final class Sessions: Sendable {
         forget(number, id: id)
     }
 
-    /// Carries a command out on the session, looked up again if it was dropped from memory meanwhile.
+    /// Carries a command out on the session.
     func perform(
-        _ command: Command, text: JSONText, on id: String, dryRun: Bool = false, ifMatch: String? = nil
+        _ command: Command, text: JSONText, on id: String, dryRun: Bool = false, ifMatch: String? = nil,
+        keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
     ) async throws -> (session: Session, answer: Session.Answer) {
+        try await with(id) { session in
+            let answer = try await session.perform(command, text: text, dryRun: dryRun, keep: keep) { revision in
+                guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
+                throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
+            }
+            return (session, answer)
+        }
+    }
+
+    /// Does something with a session, looked up again if it was dropped from memory meanwhile (`StaleSession`).
+    func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         for _ in 0..<3 {
-            let session = try await session(id)
             do {
-                let answer = try await session.perform(command, text: text, dryRun: dryRun) { revision in
-                    guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
-                    throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
-                }
-                return (session, answer)
+                return try await body(try await session(id))
             } catch is StaleSession {
                 continue
             }

@@ -40,6 +40,7 @@ extension Database {
             number, session.state, session.displayedSections, session.cells)
         for section in session.sections { try write(section, of: number) }
         for (section, row) in session.rows { try write(row, in: section, of: number) }
+        if let answer = session.answer { try keep(answer) }
         return number
     }
 
@@ -61,8 +62,9 @@ extension Database {
             commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, commit.session)
         try write(commit.change, of: commit.session)
         try run(
-            "INSERT INTO journal (key, at, command, changes) VALUES (?, ?, ?, ?)",
-            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update)
+            "INSERT INTO journal (key, at, command, changes, cell_events, hidden) VALUES (?, ?, ?, ?, ?, ?)",
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents, commit.hidden)
+        if let answer = commit.answer { try keep(answer) }
         try trimJournal(of: commit.session, upTo: commit.to - journalLimit)
     }
 
@@ -113,6 +115,7 @@ extension Database {
         }
         try run("DELETE FROM opening WHERE session = ?", number)
         try run("DELETE FROM state WHERE session = ?", number)
+        try run("DELETE FROM answer WHERE session = ?", number)
         let table = try first("SELECT table_name FROM session WHERE number = ?", number) { $0.optionalText(0) } ?? nil
         try run("DELETE FROM session WHERE number = ?", number)
         if let table { try dropUnusedVersions(of: table) }

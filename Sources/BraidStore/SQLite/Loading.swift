@@ -83,11 +83,12 @@ extension Database {
         guard revision < Key.largest else { return [] }
         var records: [JournalRecord] = []
         try query(
-            "SELECT key, at, command, changes FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
+            "SELECT key, at, command, changes, cell_events, hidden FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
             Key.of(session, max(0, revision) + 1), Key.of(session, Key.largest), max(0, limit)
         ) {
             records.append(JournalRecord(
-                revision: Key.number(in: $0.int(0)), at: $0.int(1), command: try $0.json(2), update: try $0.json(3)))
+                revision: Key.number(in: $0.int(0)), at: $0.int(1), command: try $0.json(2), update: try $0.json(3),
+                cellEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5)))
         }
         return records
     }

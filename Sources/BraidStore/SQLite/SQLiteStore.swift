@@ -98,6 +98,14 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
+    public func keep(_ answer: KeptAnswer) async throws { try await writer.write { try $0.keep(answer) } }
+
+    public func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer? {
+        try await read { try $0.answer(to: key, of: session, now: now) }
+    }
+}
+
+extension SQLiteStore {
     public func check() async throws {
         _ = try await sessions(after: nil, limit: 1)
         // An empty transaction: takes the write lock, costs no flush, and fails while the disk is short.

@@ -1,0 +1,106 @@
+import BraidEngine
+import BraidStore
+
+/// What became of a session since a position: as a list, by long polling, or as a stream of events.
+func updateRoutes(_ sessions: Sessions) -> [Route] {
+    [
+        Route("GET", "/v1/sessions/{id}/updates", query: ["since", "wait", "form"], streamsEvents: true) { context in
+            let id = context.parameter("id")
+            let isSequential = try CommandForm(context).isSequential
+            let since = try context.query("since").map { try Position($0) }
+            if context.head.acceptsEventStream {
+                if context.query("wait") != nil { throw ProblemError(.badRequest, "`wait` is for JSON: a stream of events waits by itself.") }
+                // What a reader that lost its connection has last read, before what it once asked for (WHATWG HTML, 9.2.4).
+                let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
+                let form = StreamForm(isSequential: isSequential, hasCellEvents: context.isController)
+                return .later { try await sessions.with(id) { try $0.eventStream(after: last ?? since, form) } }
+            }
+            guard let since else { throw ProblemError(.badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.") }
+            let wait = try context.integer("wait", in: 0...60) ?? 0
+            let work = { @Sendable in
+                try await sessions.with(id) { try await $0.updates(since: since, waiting: .seconds(wait), sequential: isSequential) }
+            }
+            return wait == 0 ? .later(work) : .waiting(work)
+        }
+    ]
+}
+
+/// A position in a session's history: `<epoch>.<revision>`, or, short, `<revision>`.
+struct Position: Sendable {
+    var epoch: String?
+    var revision: Int
+
+    init(_ text: String) throws {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let digits = parts.last, let revision = Int(digits), digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), parts.count == 1 || !parts[0].isEmpty else {
+            throw ProblemError(.badRequest, "A position is <revision> or <epoch>.<revision>, not \"\(text)\".")
+        }
+        self.revision = revision
+        epoch = parts.count == 2 ? String(parts[0]) : nil
+    }
+}
+
+extension Session {
+    /// The revision of a position in this session's history; nil for one of another epoch, or that is still to come.
+    private func revision(at position: Position) -> Int? {
+        guard position.epoch == nil || position.epoch == epoch else { return nil }
+        return position.revision <= current.snapshot.revision ? position.revision : nil
+    }
+
+    /// A stream of what comes after a position; nil, or one that history does not reach back to: of a snapshot and what comes
+    /// after it.
+    func eventStream(after position: Position?, _ form: StreamForm) throws -> HTTPResponse {
+        let subscriber = Subscriber(self, after: position.flatMap { revision(at: $0) }, form: form)
+        guard subscriber.start() else { throw StaleSession() }
+        let headers = [
+            ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
+            ("X-Accel-Buffering", "no"),  // nginx would hold events back until its buffer is full
+        ]
+        return HTTPResponse(status: 200, headers: headers, body: .stream(subscriber.stream))
+    }
+
+    /// The updates after a position, one for each revision, or the snapshot where history does not reach back to it.
+    /// If there are none, waits for one.
+    func updates(since position: Position, waiting time: Duration, sequential: Bool) async throws -> HTTPResponse {
+        guard let from = revision(at: position) else { return reset() }
+        var recent = feed.recent.changes
+        if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
+        if let changes = recent.after(from) {
+            if changes.isEmpty, isStale { throw StaleSession() }
+            return list(changes.map { $0.updateText(sequential: sequential) }, from: from)
+        }
+        let records = try await history(after: from, limit: recent.last - from)
+        let updates = records.compactMap { $0.updateText(sequential: sequential) }
+        guard records.first?.revision == from + 1, updates.count == recent.last - from else { return reset() }
+        return list(updates, from: from)
+    }
+
+    /// The updates of the revisions after `from`, without a gap. (The place to compose them into one.)
+    private func list(_ updates: [JSONText], from: Int) -> HTTPResponse {
+        let to = from + updates.count
+        return .json(headers: [("ETag", etag(to))]) { writer in
+            writer.beginObject()
+            writer.name("from")
+            writer.value(from)
+            writer.name("to")
+            writer.value(to)
+            writer.name("updates")
+            writer.beginArray()
+            for update in updates { writer.value(update) }
+            writer.endArray()
+            writer.endObject()
+        }
+    }
+
+    private func reset() -> HTTPResponse {
+        let (revision, bytes) = encodedSnapshot()
+        return .json(headers: [("ETag", etag(revision))]) { writer in
+            writer.beginObject()
+            writer.name("reset")
+            writer.value(true)
+            writer.name("snapshot")
+            writer.raw(bytes)
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import BraidEngine
+import BraidStore
+import Synchronization
+
+/// How a subscriber wants to be told.
+struct StreamForm: Sendable, Hashable {
+    /// `operations` in place of `stages`.
+    var isSequential = false
+    /// For controllers.
+    var hasCellEvents = true
+}
+
+/// One committed revision on its way to the subscribers: its events are encoded once, whoever many read them.
+final class Change: Sendable {
+    let epoch: String
+    let revision: Int
+    let update: BatchUpdate
+    let updateText: JSONText
+    let cellEvents: [JSONText]
+    private let encoded = Mutex(Encoded())
+
+    private struct Encoded {
+        var sequentialUpdate: JSONText?
+        var events: [StreamForm: [UInt8]] = [:]
+    }
+
+    init(epoch: String, revision: Int, update: BatchUpdate, updateText: JSONText, cellEvents: [JSONText]) {
+        self.epoch = epoch
+        self.revision = revision
+        self.update = update
+        self.updateText = updateText
+        self.cellEvents = cellEvents
+    }
+
+    /// Bytes that the revision takes up, about.
+    var size: Int { cellEvents.reduce(256 + updateText.count) { $0 + $1.count } }
+
+    /// The revision's events; empty when there is nothing to tell in this form.
+    func events(_ form: StreamForm) -> [UInt8] {
+        encoded.withLock { encoded in
+            if let bytes = encoded.events[form] { return bytes }
+            let text = update.isEmpty ? nil : updateText(form.isSequential, &encoded)
+            let bytes = Self.events(epoch: epoch, revision: revision, update: text, cellEvents: form.hasCellEvents ? cellEvents : [])
+            encoded.events[form] = bytes
+            return bytes
+        }
+    }
+
+    func updateText(sequential: Bool) -> JSONText {
+        sequential ? encoded.withLock { updateText(true, &$0) } : updateText
+    }
+
+    private func updateText(_ isSequential: Bool, _ encoded: inout Encoded) -> JSONText {
+        guard isSequential else { return updateText }
+        let text = encoded.sequentialUpdate ?? update.sequentialJSON
+        encoded.sequentialUpdate = text
+        return text
+    }
+
+    /// Cell events come before the update that they led to: their index paths are those of the table as the reader has it.
+    /// Only the revision's last event has the position, so that a reader who loses the connection between two of them
+    /// is told the revision again, and misses nothing.
+    fileprivate static func events(epoch: String, revision: Int, update: JSONText?, cellEvents: [JSONText]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(cellEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
+        let position = "\(epoch).\(revision)"
+        for (index, event) in cellEvents.enumerated() {
+            let isLast = update == nil && index == cellEvents.count - 1
+            event.withBytes { ServerSentEvent.append("cellEvent", id: isLast ? position : nil, data: $0, to: &bytes) }
+        }
+        update?.withBytes { ServerSentEvent.append("update", id: position, data: $0, to: &bytes) }
+        return bytes
+    }
+}
+
+// A revision as the journal has it.
+extension JournalRecord {
+    /// The same bytes as `Change.events`; nil when the form cannot be had of the journal.
+    func events(_ form: StreamForm, epoch: String) -> [UInt8]? {
+        guard let text = updateText(sequential: form.isSequential) else { return nil }
+        return Change.events(
+            epoch: epoch, revision: revision, update: changedTheTable ? text : nil,
+            cellEvents: form.hasCellEvents ? cellEvents?.elements() ?? [] : [])
+    }
+
+    /// The update in a form; nil when it cannot be had.
+    ///
+    /// The sequential form is made of a `BatchUpdate`, which cannot be read back from its JSON yet: history in that form
+    /// reaches back only as far as the session's memory.
+    func updateText(sequential: Bool) -> JSONText? {
+        guard sequential else { return update }
+        if changedTheTable { return nil }
+        return BatchUpdate(from: revision - 1, to: revision, totalRowCount: update["totalRowCount"]?.intValue ?? 0).sequentialJSON
+    }
+
+    private var changedTheTable: Bool {
+        update["stages"] != .emptyArray || update["state"] != nil || update["empty"] != nil
+    }
+}

@@ -1,0 +1,14 @@
+/// What following a session may cost.
+struct StreamLimits: Sendable {
+    /// How often a stream gets a comment, so that nobody on the way takes it for dead.
+    var commentInterval = Duration.seconds(15)
+    /// How long a reader is told to wait before it connects again.
+    var retryTime = Duration.seconds(2)
+    /// What may wait for one subscriber; as many bytes again may be on their way into its socket.
+    var queueBytes = 256 * 1024
+    /// What a session keeps of its last revisions while it is followed, for all its subscribers together.
+    var recentChanges = 1_024
+    var recentBytes = 1 << 20
+    /// Revisions that are read from the journal at a time.
+    var historyPage = 64
+}

@@ -1,0 +1,145 @@
+import BraidEngine
+import BraidStore
+import Synchronization
+
+/// One reader of a session's event stream.
+///
+/// While it keeps up it is *live*: the feed's pump writes each change to its queue. While it is new, or its queue is full,
+/// it catches up in a task of its own, from the journal or with a fresh snapshot, and then goes live again. Only one of the
+/// two writes at a time.
+final class Subscriber: Sendable {
+    let stream: HTTPBodyStream
+    private let session: Session
+    private let form: StreamForm
+    private let progress: Mutex<Progress>
+
+    private struct Progress {
+        /// The revision that the reader has when it has read its queue; nil: it needs a snapshot.
+        var position: Int?
+        var isLive = false
+        var owesCaughtUp = true
+    }
+
+    /// `position`: what the reader has, if its session's history is to go on from there; nil to start with a snapshot.
+    init(_ session: Session, after position: Int?, form: StreamForm) {
+        self.session = session
+        self.form = form
+        stream = HTTPBodyStream(limit: session.feed.limits.queueBytes)
+        progress = Mutex(Progress(position: position))
+        stream.write(ServerSentEvent.retry(after: session.feed.limits.retryTime))
+    }
+
+    /// False when the session is gone.
+    func start() -> Bool {
+        guard session.feed.add(self) else { return false }
+        stream.onClose { [self] in session.feed.remove(self) }
+        Task { await catchUp(readsHistory: true) }
+        return true
+    }
+
+    // MARK: Live
+
+    /// For the pump: queues what comes after the reader's position.
+    func advance(through recent: RecentChanges, _ end: ChangeFeed.End?) {
+        guard progress.withLock({ $0.isLive }) else { return }
+        let result = deliver(recent, end)
+        guard result != .accepted, result != .closed else { return }
+        progress.withLock { $0.isLive = false }
+        Task { await catchUp(readsHistory: false) }
+    }
+
+    // MARK: Catching up
+
+    private func catchUp(readsHistory: Bool) async {
+        var result = readsHistory ? HTTPBodyStream.WriteResult.accepted : .full(queued: 0)
+        while true {
+            switch result {
+            case .accepted: break
+            case .full: await stream.drained()
+            case .closed: return
+            }
+            let (recent, end) = session.feed.recent
+            if let known = deliver(recent, end) {
+                result = known
+                if result == .accepted { result = deliverCaughtUp() }
+                guard result == .accepted else { continue }
+                let position = progress.withLock { progress in
+                    progress.isLive = true
+                    return progress.position
+                }
+                return session.feed.resume(after: position ?? 0)
+            }
+            do {
+                if readsHistory, let told = try await deliverHistory() {
+                    result = told
+                } else {
+                    result = deliverSnapshot()
+                }
+            } catch {
+                // The store is out of order: the reader comes back, with its position.
+                session.feed.remove(self)
+                return stream.fail()
+            }
+        }
+    }
+
+    /// Queues the changes after the reader's position, and the end. Nil when they are not all known.
+    private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?) -> HTTPBodyStream.WriteResult? {
+        if let changes = progress.withLock({ $0.position }).flatMap({ recent.after($0) }) {
+            for change in changes {
+                let result = deliver(change.events(form), revision: change.revision)
+                guard result == .accepted else { return result }
+            }
+        } else if end == nil {
+            return nil
+        }
+        return end.map { deliver($0) } ?? .accepted
+    }
+
+    /// A page of the journal; nil when it does not reach back to the reader's position.
+    private func deliverHistory() async throws -> HTTPBodyStream.WriteResult? {
+        guard let position = progress.withLock({ $0.position }) else { return nil }
+        let records = try await session.history(after: position, limit: session.feed.limits.historyPage)
+        guard records.first?.revision == position + 1 else { return nil }
+        for record in records {
+            guard let events = record.events(form, epoch: session.epoch) else { return nil }
+            while case let result = deliver(events, revision: record.revision), result != .accepted {
+                if result == .closed { return .closed }
+                await stream.drained()
+            }
+        }
+        return .accepted
+    }
+
+    private func deliverSnapshot() -> HTTPBodyStream.WriteResult {
+        let (revision, bytes) = session.feed.snapshotEvent(of: session)
+        return deliver(bytes, revision: revision)
+    }
+
+    private func deliverCaughtUp() -> HTTPBodyStream.WriteResult {
+        guard let position = progress.withLock({ $0.owesCaughtUp ? $0.position : nil }) else { return .accepted }
+        var bytes: [UInt8] = []
+        ServerSentEvent.append("caught-up", id: "\(session.epoch).\(position)", data: #"{"revision":\#(position)}"#.utf8, to: &bytes)
+        let result = stream.write(bytes)
+        if result == .accepted { progress.withLock { $0.owesCaughtUp = false } }
+        return result
+    }
+
+    private func deliver(_ events: [UInt8], revision: Int) -> HTTPBodyStream.WriteResult {
+        let result = stream.write(events)
+        if result == .accepted { progress.withLock { $0.position = revision } }
+        return result
+    }
+
+    private func deliver(_ end: ChangeFeed.End) -> HTTPBodyStream.WriteResult {
+        if end == .ended {
+            var bytes: [UInt8] = []
+            ServerSentEvent.append("ended", id: nil, data: "{}".utf8, to: &bytes)
+            let result = stream.write(bytes)
+            guard result == .accepted else { return result }
+        }
+        stream.finish()
+        session.feed.remove(self)
+        return .closed
+    }
+}
