@@ -9,6 +9,14 @@ extension Binder {
         return bindings.binder(display: SectionDisplay(), cells: CellDeclarations(others: CellDeclaration()))
     }()
 
+    /// Binds DataSourceController's own table, whose models are numbers: nothing in its rows depends on the models.
+    static let values: Binder = {
+        var binding = Binding(scope: .allOtherSections)
+        binding.cells = CellBinding(cell: Computed(constant: .string("")))
+        binding.modelType = ModelType(id: nil)
+        return Binder(sections: nil, display: SectionDisplay(), empty: nil, cells: CellDeclarations(isOpen: true), bindings: [binding])
+    }()
+
     /// The table of a session that is opened with these sections: DataSourceController's initializers.
     public func openingTable(_ sections: [SectionContent], cells: RegisteredCells = RegisteredCells()) throws(Refusal) -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(cells: cells), shown: Snapshot(), now: "")

@@ -21,6 +21,8 @@ public struct Outcome: Sendable {
     public var cellEvents: [CellEvent] = []
     /// What the data source's delegate is told; nil: nothing.
     public var notification: DataSourceNotification?
+
+    public var isIgnored: Bool { if case .ignored = kind { true } else { false } }
 }
 
 extension Binder {

@@ -64,7 +64,7 @@ struct CommandInProgress {
         case .tap(let row): try tap(row)
         case .event(let row, let event, let parameters): try emit(row, event, parameters)
         case .displayedRows(let rows): try noteDisplayed(rows)
-        case .dataSource(let call, let notify): ignored = try perform(call, notify: notify)
+        case .dataSource(let call, let notify): return try perform(call, notify: notify)
         case .reset(let opening): try reset(to: opening)
         case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
         }
@@ -90,7 +90,9 @@ struct CommandInProgress {
         var remade: [SectionID] = []
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,
-            after: .init(table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections, stateChanged: step.stateChanged, cellsChanged: step.cellsChanged),
+            after: .init(
+                table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections,
+                stateChanged: step.stateChanged, cellsChanged: step.cellsChanged),
             remade: &remade, evaluation)
         for section in remade { editor.noteWhole(section) }
         shownTable = editor.table
