@@ -31,7 +31,7 @@ let package = Package(
         .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
         .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"], exclude: ["Schemas"]),
         .testTarget(name: "EndToEndTests", dependencies: ["BraidServer", "BraidEngine"], exclude: ["Flows"]),
-        .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "CEpoll"]),
+        .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidStore", "BraidEngine", "CEpoll"]),
     ],
     swiftLanguageModes: [.v6]
 )
