@@ -224,4 +224,10 @@ struct Binding: Sendable {
     var updatesManually: Bool?
 
     init(scope: Scope) { self.scope = scope }
+
+    /// The scope is any section, and something is bound that only chains about certain sections bind.
+    var bindsWhatAnySectionCannot: Bool {
+        scope == .anySection
+            && (cells != nil || header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || editing != nil || moving != nil)
+    }
 }

@@ -2,7 +2,7 @@
 /// wins, and of two equally specific ones the later.
 ///
 /// `Cell` and `Model` are what the chain's cells were bound to, carried down the chain so that handlers get them as they
-/// are; `Never` until they are bound or assumed.
+/// are. Until cells are bound, a cell is any cell; until models are bound or assumed, there is none.
 ///
 /// This file has each link once, in the form that the engine keeps: that is what table descriptions are compiled to.
 /// The forms with closures, for programs, lead here.

@@ -5,7 +5,7 @@ public final class TableBindings<Section: TableSection> {
     /// The declared sections; nil when sections are dynamic and come with the models.
     let declared: [SectionID]?
     /// The program's sections by their ids.
-    let sections = SectionNames<Section>()
+    let sections: SectionNames<Section>
     /// Swift models, by the numbers that stand for them in the table.
     let values = Values()
     var providers: [any ModelProvider] = []
@@ -22,34 +22,35 @@ public final class TableBindings<Section: TableSection> {
     /// `sections`: the declared ones, in order; nil: dynamic.
     public init(sections: [Section]?) {
         declared = sections?.map(\.sectionID)
+        self.sections = SectionNames(areDeclared: sections != nil)
         for section in sections ?? [] { mistake { () throws(Refusal) in try self.sections.add(section) } }
     }
 
     // MARK: Starting chains
 
     /// For the single section of an unsectioned table.
-    public func onTable() -> BindingChain<Section, Never, Never> { on(.table) }
+    public func onTable() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.table) }
 
-    public func onSection(_ section: Section) -> BindingChain<Section, Never, Never> { onSections([section]) }
+    public func onSection(_ section: Section) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections([section]) }
 
-    public func onSections(_ sections: Section...) -> BindingChain<Section, Never, Never> { onSections(sections) }
+    public func onSections(_ sections: Section...) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections(sections) }
 
-    public func onSections(_ sections: [Section]) -> BindingChain<Section, Never, Never> {
+    public func onSections(_ sections: [Section]) -> BindingChain<Section, any ReuseIdentifiable, Never> {
         for section in sections { mistake { () throws(Refusal) in try self.sections.add(section) } }
         return on(.sections(sections.map(\.sectionID)))
     }
 
     /// For every section whose cells are not bound by name: those that `onSection` and `onSections` leave.
-    public func onAllOtherSections() -> BindingChain<Section, Never, Never> { on(.allOtherSections) }
+    public func onAllOtherSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
 
     /// The same scope as `onAllOtherSections()`, for tables that bind no section by name.
-    public func onAllSections() -> BindingChain<Section, Never, Never> { on(.allOtherSections) }
+    public func onAllSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
 
     /// For any section, bound by name or not: a fallback for dimensions, and handlers called in addition. It binds no
     /// cells, titles, editing or moving.
-    public func onAnySection() -> BindingChain<Section, Never, Never> { on(.anySection) }
+    public func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
-    func on(_ scope: Scope) -> BindingChain<Section, Never, Never> {
+    func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {
         bindings.append(Binding(scope: scope))
         return BindingChain(bindings: self, index: bindings.count - 1)
     }
@@ -121,10 +122,14 @@ extension Scope {
 /// A program's sections by their ids: what its closures are given.
 final class SectionNames<Section: TableSection> {
     private var byID: [SectionID: Section] = [:]
+    private let areDeclared: Bool
 
+    init(areDeclared: Bool) { self.areDeclared = areDeclared }
+
+    /// Of dynamic sections the newest is the one that is meant by its id. Throws for declared ones that share an id.
     func add(_ section: Section) throws(Refusal) {
         let known = byID.updateValue(section, forKey: section.sectionID)
-        guard known == nil || known == section else {
+        guard !areDeclared || known == nil || known == section else {
             throw Refusal(.descriptionInvalid, "Two sections have the id \"\(section.sectionID)\".")
         }
     }

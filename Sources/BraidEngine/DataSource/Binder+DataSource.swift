@@ -2,20 +2,19 @@ extension Binder {
     /// Binds sessions that were opened without a table: sections come as they are given, each row's cell is that of its
     /// model's type (the type's name itself, where none is registered), and rows have ids where models have `/id`.
     public static let dataSource: Binder = {
-        let bindings = TableBindings<SectionID>(sections: nil)
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
-        bindings.onAllSections().bind(CellBinding(cell: .cellByModelType([:], typeNamesCell: true)), of: type)
-        return bindings.binder(display: SectionDisplay(), cells: CellDeclarations(others: CellDeclaration()))
+        return sections(showing: .cellByModelType([:], typeNamesCell: true), of: type)
     }()
 
     /// Binds DataSourceController's own table, whose models are numbers: nothing in its rows depends on the models.
-    static let values: Binder = {
-        var binding = Binding(scope: .allOtherSections)
-        binding.cells = CellBinding(cell: Computed(constant: .string("")))
-        binding.modelType = ModelType(id: nil)
-        return Binder(sections: nil, display: SectionDisplay(), empty: nil, cells: CellDeclarations(isOpen: true), bindings: [binding])
-    }()
+    static let values = sections(showing: Computed(constant: .string("")), of: ModelType(id: nil))
+
+    private static func sections(showing cell: Computed<RowInput>, of type: ModelType) -> Binder {
+        let bindings = TableBindings<SectionID>(sections: nil)
+        bindings.onAllSections().bind(CellBinding(cell: cell), of: type)
+        return bindings.binder(display: SectionDisplay(), cells: CellDeclarations(others: CellDeclaration()))
+    }
 
     /// The table of a session that is opened with these sections: DataSourceController's initializers.
     public func openingTable(_ sections: [SectionContent], cells: RegisteredCells = RegisteredCells()) throws(Refusal) -> TableModel {

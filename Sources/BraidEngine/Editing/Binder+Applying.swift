@@ -34,7 +34,15 @@ extension Binder {
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String
     ) throws -> Outcome {
+        try applying(command, to: table, shown: shown, unpublished: unpublished, now: now, refreshes: false)
+    }
+
+    /// `refreshes`: handlers may have changed what is displayed beside the table, as a program's closures can.
+    func applying(
+        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String, refreshes: Bool
+    ) throws -> Outcome {
         var work = CommandInProgress(binder: self, table: table, shown: shown, unpublished: unpublished, now: now)
+        work.isRefresh = refreshes
         var ignored: String?
         switch command {
         case .transaction(let commands):

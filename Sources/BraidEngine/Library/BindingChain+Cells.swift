@@ -113,7 +113,6 @@ extension BindingChain where Model == Never {
         for (section, _) in bindings.claimCells(index) {
             bindings.mistakes.append("The cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound twice.")
         }
-        if binding.scope == .anySection { bindings.mistakes.append("A chain of any section cannot bind cells.") }
         return self
     }
 }
@@ -127,14 +126,23 @@ extension BindingChain {
     /// Fills a cell when it is about to be shown. Of any section: called in addition.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell, Model) throws -> Void) -> Self {
-        let program = Confined((bindings: bindings, fill: fill))
+        let values = bindings.values
+        return filling { section, input, cell in try fill(section, input.row, &cell, values.model(input.model)) }
+    }
+
+    @discardableResult
+    public func onDequeue(_ fill: @escaping (Section, Int, inout Cell) throws -> Void) -> Self {
+        filling { section, input, cell in try fill(section, input.row, &cell) }
+    }
+
+    private func filling(_ fill: @escaping (Section, RowInput, inout Cell) throws -> Void) -> Self {
+        let program = Confined((sections: bindings.sections, fill: fill))
         return edit { binding in
             binding.onDequeue = { input, cell in
-                let (bindings, fill) = program.value
                 guard var typed = cell as? Cell else {
                     throw Refusal(.modelTypeMismatch, "The section \"\(input.section)\" shows \(type(of: cell)), not \(Cell.self).")
                 }
-                try fill(bindings.sections.section(input.section), input.row, &typed, bindings.values.model(input.model))
+                try program.value.fill(program.value.sections.section(input.section), input, &typed)
                 if let filled = typed as? any ReuseIdentifiable { cell = filled }
             }
         }

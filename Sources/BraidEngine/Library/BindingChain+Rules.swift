@@ -137,6 +137,11 @@ extension BindingChain {
         allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1)) })
     }
 
+    @discardableResult
+    public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool) -> Self {
+        allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1, $2)) })
+    }
+
     private func movePolicy(_ policy: MovementPolicy<Section>) -> MovePolicy {
         switch policy.targets {
         case .anySection: return .anySection

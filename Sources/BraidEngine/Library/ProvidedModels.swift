@@ -100,6 +100,9 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             read.append((section.sectionID, models))
         }
         let named = Set(read.map(\.section))
+        guard named.count == read.count else {
+            throw Refusal(.badRequest, "Models were given for two sections with the same id, among \(read.map { "\"\($0.section)\"" }.sorted().joined(separator: ", ")).")
+        }
         for (section, models) in before where !models.isEmpty && !named.contains(section) { read.append((section, [])) }
         // New dynamic sections come in the order of their ids: a dictionary has none.
         read.sort { $0.section < $1.section }

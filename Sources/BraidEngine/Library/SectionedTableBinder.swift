@@ -39,7 +39,7 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Binding
 
-    public typealias Chain = BindingChain<Section, Never, Never>
+    public typealias Chain = BindingChain<Section, any ReuseIdentifiable, Never>
 
     /// Begins a chain about one section; its models can be given as an array.
     public func onSection(_ section: Section) -> Chain { bindings.onSection(section) }
@@ -61,6 +61,9 @@ public final class SectionedTableBinder<Section: TableSection> {
         var mistakes = bindings.mistakes
         for section in bindings.unbound { mistakes.append("Nothing binds the cells of the section \"\(section)\".") }
         for binding in bindings.bindings {
+            if binding.bindsWhatAnySectionCannot {
+                mistakes.append("A chain of any section cannot bind cells, headers, footers, editing or moving.")
+            }
             guard let assumed = binding.assumedType, let (section, bound) = bindings.mismatch(of: binding, in: binder) else { continue }
             mistakes.append("The models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(assumed)\".")
         }
@@ -211,7 +214,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     }
 
     private func apply(_ command: Command) throws -> BatchUpdate {
-        try perform { binder, table, shown in try binder.applying(command, to: table, shown: shown, now: "") }
+        try perform { binder, table, shown in try binder.applying(command, to: table, shown: shown, now: "", refreshes: true) }
     }
 
     private func perform(_ command: (Binder, TableModel, Snapshot) throws -> Outcome) throws -> BatchUpdate {

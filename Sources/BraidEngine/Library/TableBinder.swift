@@ -9,7 +9,7 @@ public final class TableBinder {
 
     public init() {}
 
-    public func onTable() -> BindingChain<OnlySection, Never, Never> { binder.bindings.onTable() }
+    public func onTable() -> BindingChain<OnlySection, any ReuseIdentifiable, Never> { binder.bindings.onTable() }
 
     public func finish() throws { try binder.finish() }
 

@@ -142,7 +142,12 @@ final class Sessions: Sendable {
         forget(number, id: id)
     }
 
-    /// Carries a command out on the session.
+    /// Carries a command out on the session. `text` is its form in the journal.
+    func perform(_ command: Command, text: JSONText, on id: String) async throws -> (session: Session, answer: Session.Answer) {
+        try await perform({ _ in (command, text) }, on: id)
+    }
+
+    /// The same, for a command that depends on the session, and with all that a request can ask for beside it.
     func perform(
         _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on id: String, dryRun: Bool = false,
         ifMatch: String? = nil, base: Position? = nil, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil

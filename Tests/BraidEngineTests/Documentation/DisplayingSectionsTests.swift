@@ -82,6 +82,9 @@ import Testing
         binder.onAllSections().bind(cellType: SongCell.self, models: { books })
         try binder.finish()
         books = [Shelf(id: 1, label: "Epics"): ["Odyssey"]]
+        #expect(try binder.refresh().isEmpty)
+        #expect(binder.displayedSections.map(\.label) == ["Epics"])
+        books[Shelf(id: 1, label: "Odes")] = ["Ode to a Nightingale"]
         #expect(throws: Refusal.self) { try binder.refresh() }
     }
 }

@@ -192,6 +192,30 @@ import Testing
         #expect(runs == 2)
     }
 
+    /// A tap's update once had only what its handler did to the models.
+    @Test func aCommandShowsWhatItsHandlersChangedBesideTheModels() throws {
+        var isExpanded = false
+        let binder = TableBinder()
+        binder.onTable().bind(cellType: PlainCell.self, models: { ["a"] })
+            .cellHeight { _, _ in isExpanded ? 200 : 44 }
+            .onTapped { _, _ in isExpanded.toggle() }
+        try binder.finish()
+        #expect(try binder.tap(at: 0).stages.flatMap(\.updateRows).count == 1)
+        #expect(binder.snapshot.sections[0].rows[0].json["height"]?.text == "200")
+    }
+
+    /// Chains that bind no cells were said to show cells of no type.
+    @Test func anySectionsFillerIsCalledInAddition() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        var filled: [String] = []
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a")] })
+            .onDequeue { _, _, cell, person in cell.title = person.name }
+        binder.onAnySection().onDequeue { section, row, cell in filled.append("\(section) \(row) \((cell as? PlainCell)?.title ?? "-")") }
+        try binder.finish()
+        #expect(try (binder.cell(at: path(0, 0)) as? PlainCell)?.title == "A")
+        #expect(filled == ["attending 0 A"])
+    }
+
     // MARK: Scopes and display
 
     @Test func aSplitChainTakesTheModelTypeForGranted() throws {
@@ -226,7 +250,12 @@ import Testing
             $0.onSection(.bin).assuming(modelType: String.self).onTapped { _, _, _ in }
         }.contains("String"))
         #expect(try mistake { $0.onAllSections().bind(cellType: PlainCell.self, models: { people("a") }) }.contains("by section"))
-        #expect(try mistake { $0.onAnySection().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] }) }.contains("any section"))
+        for bind in [
+            { $0.onAnySection().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] }) },
+            { $0.onAnySection().bind(headerTitle: "H") }, { $0.onAnySection().allowEditing() }, { $0.onAnySection().allowMoving(.toAnySection) },
+        ] as [(SectionedTableBinder<Place>) -> Any] {
+            #expect(try mistake { _ = bind($0) }.contains("any section"))
+        }
     }
 
     @Test func modelsForASectionOutsideTheScopeAreRefused() throws {
