@@ -11,10 +11,9 @@ extension Binder {
 
     /// Binds DataSourceController's own table, whose models are numbers: nothing in its rows depends on the models.
     static let values: Binder = {
-        var binding = Binding(scope: .allOtherSections)
-        binding.cells = CellBinding(cell: Computed(constant: .string("")))
-        binding.modelType = ModelType(id: nil)
-        return Binder(sections: nil, display: SectionDisplay(), empty: nil, cells: CellDeclarations(isOpen: true), bindings: [binding])
+        let bindings = TableBindings<SectionID>(sections: nil)
+        bindings.onAllSections().bind(CellBinding(cell: Computed(constant: .string(""))), of: ModelType(id: nil))
+        return bindings.binder(display: SectionDisplay(), cells: .ofProgram)
     }()
 
     /// The table of a session that is opened with these sections: DataSourceController's initializers.

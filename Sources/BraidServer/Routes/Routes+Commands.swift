@@ -8,22 +8,8 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
             let partial = try context.flag("partial")
             let body = try context.json()
             let command = try Command(resource: resource, body: body, partial: partial)
-            let form = try CommandForm(context)
-            let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
-            let text = command.journalText(resource: resource, body: body, partial: partial)
-            // Nothing is done by a dry run, and nothing can be done twice.
-            guard !form.dryRun, let key = try IdempotencyKey(context) else {
-                return .later {
-                    let (session, answer) = try await sessions.perform(command, text: text, on: id, dryRun: form.dryRun, ifMatch: ifMatch)
-                    return form.response(answer, of: session)
-                }
-            }
-            return .later {
-                try await sessions.once(key, session: try await sessions.session(id).number, context: context) { keep in
-                    let (session, answer) = try await sessions.perform(command, text: text, on: id, ifMatch: ifMatch) { keep(form.response($1, of: $0)) }
-                    return form.response(answer, of: session)
-                }
-            }
+            return try sessions.reply(
+                to: command, text: command.journalText(resource: resource, body: body, partial: partial), context)
         }
     }
     return [
@@ -31,6 +17,30 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
         route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"), route("POST", "transactions"),
         route("POST", "taps"), route("POST", "events"), route("POST", "displayed-rows"),
     ]
+}
+
+extension Sessions {
+    /// Carries out the command that a request asks for, once if it brings an `Idempotency-Key`. `text` is what the
+    /// journal keeps; `notifies`: the answer has the data source's `notification`.
+    func reply(to command: Command, text: JSONText, _ context: RequestContext, notifies: Bool = false) throws -> RouteReply {
+        let form = try CommandForm(context)
+        let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
+        // Nothing is done by a dry run, and nothing can be done twice.
+        guard !form.dryRun, let key = try IdempotencyKey(context) else {
+            return .later { [self] in
+                let (session, answer) = try await perform(command, text: text, on: id, dryRun: form.dryRun, ifMatch: ifMatch)
+                return form.response(answer, of: session, notifies: notifies)
+            }
+        }
+        return .later { [self] in
+            try await once(key, session: try await session(id).number, context: context) { keep in
+                let (session, answer) = try await perform(command, text: text, on: id, ifMatch: ifMatch) {
+                    keep(form.response($1, of: $0, notifies: notifies))
+                }
+                return form.response(answer, of: session, notifies: notifies)
+            }
+        }
+    }
 }
 
 extension Command {

@@ -14,13 +14,8 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
             if context.query("notify") != nil { added.append(("notify", .bool(try context.flag("notify")))) }
             let arguments = try context.arguments(adding: added)
             let command = try Command(dataSource: call, arguments: arguments)
-            let form = try CommandForm(context)
-            let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
             let text = JSONText(object: [("data-source", JSONText(object: [(call.rawValue, arguments)]))])
-            return .later {
-                let (session, answer) = try await sessions.perform(command, text: text, on: id, dryRun: form.dryRun, ifMatch: ifMatch)
-                return form.response(answer, of: session, notifies: true)
-            }
+            return try sessions.reply(to: command, text: text, context, notifies: true)
         }
     }
     let row: @Sendable (RequestContext) throws -> [(name: String, value: JSONText)] = {
