@@ -151,7 +151,7 @@ public struct SessionCommit: Sendable {
     public var update: JSONText
     /// The command's cell events as their controllers get them, an array; nil for none.
     public var cellEvents: JSONText?
-    /// The sections that the update took away, with the ids of their rows; nil: none.
+    /// The ids of what the update took out of sight; nil: nothing.
     public var hidden: JSONText?
     /// What the client is answered, for when it asks again.
     public var answer: KeptAnswer?
@@ -185,7 +185,7 @@ public struct JournalRecord: Sendable, Equatable {
     public var command: JSONText
     public var update: JSONText
     public var cellEvents: JSONText?
-    /// The sections that the update took away, with the ids of their rows; nil: none.
+    /// The ids of what the update took out of sight; nil: nothing.
     public var hidden: JSONText?
 
     public init(revision: Int, at: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil) {

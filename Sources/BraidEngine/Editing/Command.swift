@@ -32,6 +32,8 @@ public indirect enum Command: Sendable {
     case displayedRows([RowReference])
     /// A call to the data source. Without `notify` the change is stored, and not shown before a later command is.
     case dataSource(DataSourceCommand, notify: Bool)
+    /// Back to the table that the session was opened with.
+    case reset(to: TableModel)
     /// One after the other, as one revision with one update.
     case transaction([Command])
 }

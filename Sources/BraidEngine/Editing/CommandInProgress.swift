@@ -66,6 +66,7 @@ struct CommandInProgress {
         case .event(let row, let event, let parameters): try emit(row, event, parameters)
         case .displayedRows(let rows): try noteDisplayed(rows)
         case .dataSource(let command, let notify): call = try carryOut(command, notify: notify)
+        case .reset(let opening): try reset(to: opening)
         case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
         }
         if !hasReadProvided { try readProvided() }
@@ -142,6 +143,23 @@ extension CommandInProgress {
             let named = Set(sections.map(\.section))
             for section in editor.table.sections where !named.contains(section.id) { try editor.setModels([], in: section.id) }
         }
+    }
+
+    /// Every section, title and model as in `opening`; rows whose ids stay keep their identity.
+    mutating func reset(to opening: TableModel) throws(Refusal) {
+        let ids = opening.sections.map(\.id)
+        try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))
+        for id in ids { editor.ensureSection(id) }
+        editor.arrangeSections(ids)
+        for section in opening.sections {
+            try editor.setModels(section.rows.map { ($0.id, $0.model) }, in: section.id)
+            try editor.setHeader(section.facts.header, of: section.id)
+            try editor.setFooter(section.facts.footer, of: section.id)
+            try editor.setPrefetched(section.facts.prefetched, of: section.id)
+        }
+        editor.setDisplayedSections(opening.displayedSections)
+        editor.setState(opening.state)
+        editor.setCells(opening.cells)
     }
 
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {

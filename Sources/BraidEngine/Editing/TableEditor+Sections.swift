@@ -63,7 +63,8 @@ extension TableEditor {
         changedFacts.insert(id)
     }
 
-    mutating func setDisplayedSections(_ ids: [SectionID]) {
+    /// Nil: none are set.
+    mutating func setDisplayedSections(_ ids: [SectionID]?) {
         guard table.displayedSections != ids else { return }
         table.displayedSections = ids
         step.displayChanged = true
@@ -76,8 +77,14 @@ extension TableEditor {
     }
 
     mutating func registerCell(_ cell: String, for modelType: String) {
-        guard table.cells[modelType] != cell else { return }
-        table.cells[modelType] = cell
+        var cells = table.cells
+        cells[modelType] = cell
+        setCells(cells)
+    }
+
+    mutating func setCells(_ cells: RegisteredCells) {
+        guard table.cells != cells else { return }
+        table.cells = cells
         step.cellsChanged = true
     }
 
@@ -92,7 +99,7 @@ extension TableEditor {
         change.removedSections = removedSections.sorted()
         if table.cells != before.cells { change.cells = table.cells.json }
         if table.state != before.state { change.state = table.state }
-        if table.displayedSections != before.displayedSections, let displayed = table.displayedSections { change.displayedSections = JSONText(ids: displayed) }
+        if table.displayedSections != before.displayedSections { change.displayedSections = table.displayedSections.map { JSONText(ids: $0) } ?? .null }
         return change
     }
 }

@@ -8,9 +8,11 @@ extension BindingChain {
         return Handler { call, _, _ in try program.value.run(program.value.sections.section(call.section), call) }
     }
 
+    /// Runs when a row is tapped. Of any section: called in addition.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self { onTapped(handler { try run($0, $1.row) }) }
 
+    /// Runs when a row is tapped, with its model. Of any section: called in addition.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
@@ -26,6 +28,7 @@ extension BindingChain {
         return onEvent(CellDeclarations.anyEvent, from: Emitter.reuseIdentifier, handler { try run($0, $1.row, values.model($1.event ?? .null)) })
     }
 
+    /// Something that a cell of this type has to say, with its row's model.
     @discardableResult
     public func onEvent<Emitter: ViewEventEmitting>(
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent, Model) throws -> Void

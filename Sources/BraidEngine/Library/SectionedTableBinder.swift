@@ -41,7 +41,9 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     public typealias Chain = BindingChain<Section, Never, Never>
 
+    /// Begins a chain about one section; its models can be given as an array.
     public func onSection(_ section: Section) -> Chain { bindings.onSection(section) }
+    /// Begins a chain about several sections.
     public func onSections(_ sections: Section...) -> Chain { bindings.onSections(sections) }
     public func onSections(_ sections: [Section]) -> Chain { bindings.onSections(sections) }
     /// For every section whose cells are not bound by name.
@@ -98,6 +100,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// The header view of a displayed section, made and filled; nil for none, and for titles.
     public func headerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { try view(snapshot.section(.displayed(index)).header) }
 
+    /// The footer view of a displayed section, made and filled; nil for none, and for titles.
     public func footerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { try view(snapshot.section(.displayed(index)).footer) }
 
     private func view(_ title: JSONText) throws -> (any ReuseIdentifiable)? {
@@ -146,6 +149,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         try apply(.move(RowReference(path), to: .displayed(target.section), row: target.row))
     }
 
+    /// The row was tapped: runs its section's `onTapped`, then that of any section.
     @discardableResult
     public func tap(at path: IndexPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 

@@ -55,7 +55,7 @@ public struct TableChange: Sendable {
     public var removedSections: [Int] = []
     /// The state, if it changed.
     public var state: JSONText?
-    /// The manually displayed sections (an array of ids), if they changed.
+    /// The manually displayed sections (an array of ids; null for none), if they changed.
     public var displayedSections: JSONText?
     /// The cells that the session registered (an object from model types to cells), if they changed.
     public var cells: JSONText?

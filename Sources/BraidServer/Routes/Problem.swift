@@ -31,6 +31,7 @@ enum Problem: String, CaseIterable, Sendable {
     case notFound = "not-found"
     case rejected
     case requestTimeout = "request-timeout"
+    case rowGone = "row-gone"
     case rowNotFound = "row-not-found"
     case sectionNotFound = "section-not-found"
     case sectionsAreDeclared = "sections-are-declared"
@@ -81,6 +82,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .notFound: (404, "Not found", "There is no such resource.")
         case .rejected: (409, "Rejected", "A handler of the table's description refused the command; `detail` has its reason.")
         case .requestTimeout: (408, "Request time-out", "The request did not arrive in time.")
+        case .rowGone: (409, "Row gone", "The row that was displayed at the revision given as `base` is not displayed any more.")
         case .rowNotFound: (404, "Row not found", "No such row or section is displayed.")
         case .sectionNotFound: (404, "Section not found", "The table has no such section.")
         case .sectionsAreDeclared: (409, "Sections are declared", "The table declares its sections: they cannot be added or removed.")
@@ -131,6 +133,7 @@ struct ProblemError: Error, Sendable {
         case .modelTypeMismatch: .modelTypeMismatch
         case .moveNotAllowed: .moveNotAllowed
         case .rejected: .rejected
+        case .rowGone: .rowGone
         case .rowNotFound: .rowNotFound
         case .sectionNotFound: .sectionNotFound
         case .sectionsAreDeclared: .sectionsAreDeclared

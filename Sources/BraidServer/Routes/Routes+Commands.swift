@@ -4,43 +4,28 @@ import BraidStore
 /// Everything that changes a session: the method and path of each command.
 func commandRoutes(_ sessions: Sessions) -> [Route] {
     func route(_ method: String, _ resource: String, query: Set<String> = []) -> Route {
-        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(["dryRun", "form"]), takesBody: true) { context in
+        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery), takesBody: true) { context in
             let partial = try context.flag("partial")
             let body = try context.json()
             let command = try Command(resource: resource, body: body, partial: partial)
-            return try sessions.reply(
-                to: command, text: command.journalText(resource: resource, body: body, partial: partial), context)
+            let text = command.journalText(resource: resource, body: body, partial: partial)
+            return try sessions.reply(to: context) { _ in (command, text) }
         }
     }
     return [
-        route("POST", "edits"), route("POST", "moves"), route("PUT", "models", query: ["partial"]), route("PUT", "headers"),
-        route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"), route("POST", "transactions"),
-        route("POST", "taps"), route("POST", "events"), route("POST", "displayed-rows"),
+        route("POST", "edits", query: ["base"]), route("POST", "moves", query: ["base"]), route("PUT", "models", query: ["partial"]),
+        route("PUT", "headers"), route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"),
+        route("POST", "transactions"), route("POST", "taps", query: ["base"]), route("POST", "events", query: ["base"]),
+        route("POST", "displayed-rows"),
+        Route("POST", "/v1/sessions/{id}/reset", query: Sessions.commandQuery, takesBody: true) { context in
+            if !context.request.body.isEmpty, try context.json() != .emptyObject {
+                throw ProblemError(.badRequest, "A reset takes no body, or {}.")
+            }
+            return try sessions.reply(to: context) { session in
+                (.reset(to: try await sessions.openingTable(of: session)), JSONText(object: [("reset", .emptyObject)]))
+            }
+        },
     ]
-}
-
-extension Sessions {
-    /// Carries out the command that a request asks for, once if it brings an `Idempotency-Key`. `text` is what the
-    /// journal keeps; `notifies`: the answer has the data source's `notification`.
-    func reply(to command: Command, text: JSONText, _ context: RequestContext, notifies: Bool = false) throws -> RouteReply {
-        let form = try CommandForm(context)
-        let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
-        // Nothing is done by a dry run, and nothing can be done twice.
-        guard !form.dryRun, let key = try IdempotencyKey(context) else {
-            return .later { [self] in
-                let (session, answer) = try await perform(command, text: text, on: id, dryRun: form.dryRun, ifMatch: ifMatch)
-                return form.response(answer, of: session, notifies: notifies)
-            }
-        }
-        return .later { [self] in
-            try await once(key, session: try await session(id).number, context: context) { keep in
-                let (session, answer) = try await perform(command, text: text, on: id, ifMatch: ifMatch) {
-                    keep(form.response($1, of: $0, notifies: notifies))
-                }
-                return form.response(answer, of: session, notifies: notifies)
-            }
-        }
-    }
 }
 
 extension Command {
@@ -108,6 +93,13 @@ struct CommandForm: Sendable {
             if notifies {
                 writer.name("notification")
                 writer.value(answer.notification?.json ?? .null)
+            }
+            if let at = answer.at {
+                writer.name("at")
+                writer.beginArray()
+                writer.value(at.section)
+                writer.value(at.row)
+                writer.endArray()
             }
             writer.name("update")
             writer.value(isSequential ? answer.update.sequentialJSON : answer.updateText)

@@ -9,13 +9,13 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
         _ method: String, _ resource: String, _ call: DataSourceCommand.Call, query: Set<String> = ["notify"],
         path: @escaping @Sendable (RequestContext) throws -> [(name: String, value: JSONText)] = { _ in [] }
     ) -> Route {
-        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(["dryRun", "form"]), takesBody: true) { context in
+        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery).union(["base"]), takesBody: true) { context in
             var added = try path(context)
             if context.query("notify") != nil { added.append(("notify", .bool(try context.flag("notify")))) }
             let arguments = try context.arguments(adding: added)
             let command = try Command(dataSource: call, arguments: arguments)
             let text = JSONText(object: [("data-source", JSONText(object: [(call.rawValue, arguments)]))])
-            return try sessions.reply(to: command, text: text, context, notifies: true)
+            return try sessions.reply(to: context, notifies: true) { _ in (command, text) }
         }
     }
     let row: @Sendable (RequestContext) throws -> [(name: String, value: JSONText)] = {

@@ -15,7 +15,7 @@ func observeRoutes(_ sessions: Sessions, maxLineBytes: Int) -> [Route] {
                     let models = try JSONText(parsing: line)
                     let command = try Command(resource: "models", body: models, partial: partial)
                     let text = command.journalText(resource: "models", body: models, partial: partial)
-                    let answer = try await sessions.perform(command, text: text, on: id).answer
+                    let answer = try await sessions.perform({ _ in (command, text) }, on: id).answer
                     revision = answer.revision
                     if answer.kind == .applied { applied += 1 } else { unchanged += 1 }
                 }

@@ -87,6 +87,8 @@ final class Session: Sendable {
         /// The update as JSON, as the journal has it.
         var updateText: JSONText
         var snapshot: Snapshot
+        /// Where the row stands that the command is about, if it was meant as of an earlier revision.
+        var at: IndexPath?
         /// What the data source's delegate is told.
         var notification: DataSourceNotification?
     }
@@ -107,9 +109,9 @@ final class Session: Sendable {
 
     /// Carries a command out: on disk before anyone sees it. `ifMatch` is checked when the command's turn has come.
     ///
-    /// `keep` makes what is stored with the command, to be answered when the client asks again.
+    /// `base`: the revision that the command's references are meant as of. `keep` makes what is stored with the command, to be answered when the client asks again.
     func perform(
-        _ command: Command, text: JSONText, dryRun: Bool, keep: (@Sendable (Session, Answer) -> KeptAnswer)? = nil,
+        _ command: Command, text: JSONText, dryRun: Bool, base: Position? = nil, keep: (@Sendable (Session, Answer) -> KeptAnswer)? = nil,
         precondition: (@Sendable (_ revision: Int) throws -> Void)?
     ) async throws -> Answer {
         try await turn.wait()
@@ -117,6 +119,7 @@ final class Session: Sendable {
         let before = current
         if before.isStale { throw StaleSession() }
         try precondition?(before.snapshot.revision)
+        let (command, text, place) = try await present(command, text, base: base, before)
         let at = source.now()
         let outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(at))
@@ -124,7 +127,7 @@ final class Session: Sendable {
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
-            snapshot: outcome.snapshot, notification: outcome.notification)
+            snapshot: outcome.snapshot, at: place, notification: outcome.notification)
         guard outcome.kind == .applied, !dryRun else {
             if let keep { try await store.keep(keep(self, answer)) }
             return answer
@@ -135,7 +138,8 @@ final class Session: Sendable {
                 session: number, from: before.snapshot.revision, to: outcome.snapshot.revision, at: at,
                 change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                 nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
-                command: text, update: updateText, cellEvents: Self.array(cellEvents), answer: keep?(self, answer)))
+                command: text, update: updateText, cellEvents: Self.array(cellEvents),
+                hidden: outcome.update.hidden(in: before.snapshot), answer: keep?(self, answer)))
         } catch {
             // Whatever the store now holds, it is what holds: the next request reads it from there.
             if case StoreError.full = error {} else { markStale() }
@@ -153,6 +157,31 @@ final class Session: Sendable {
             Change(epoch: epoch, revision: answer.revision, update: answer.update, updateText: updateText, cellEvents: cellEvents)
         }
         return answer
+    }
+}
+
+extension Session {
+    /// The command with references as they are now, and its form in the journal. Throws `rowGone`, and `baseTooOld`
+    /// where the journal does not reach back to the base.
+    private func present(
+        _ command: Command, _ text: JSONText, base: Position?, _ current: Committed
+    ) async throws -> (command: Command, text: JSONText, at: IndexPath?) {
+        guard let base else { return (command, text, nil) }
+        let revision = current.snapshot.revision
+        guard base.epoch == nil || base.epoch == epoch else {
+            throw ProblemError(.baseTooOld, "The session has been opened anew since then: its epoch is \(epoch), not \(base.epoch ?? "").")
+        }
+        guard base.revision <= revision else { throw ProblemError(.badRequest, "The session is at revision \(revision); there is no revision \(base.revision) yet.") }
+        let records = base.revision < revision ? try await history(after: base.revision, limit: revision - base.revision) : []
+        guard records.count == revision - base.revision else {
+            throw ProblemError(.baseTooOld, "The journal does not reach back to revision \(base.revision).")
+        }
+        if case .dataSource = command, current.unpublished != nil {
+            throw ProblemError(.baseTooOld, "The session has changes that are not published: until they are, calls to the data source cannot have a base.")
+        }
+        let history = try RowHistory(records.map { ($0.update, $0.hidden) }, now: current.snapshot)
+        let (present, at) = try history.present(command)
+        return (present, present.rewriting(text), at)
     }
 }
 

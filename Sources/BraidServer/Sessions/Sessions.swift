@@ -129,6 +129,14 @@ final class Sessions: Sendable {
         }
     }
 
+    /// The table as the session was opened with it.
+    func openingTable(of session: Session) async throws -> TableModel {
+        guard let stored = try await store.session(session.id), stored.facts.number == session.number else { throw StaleSession() }
+        let opening = try SessionOpening(stored.opening)
+        guard let description = stored.description else { return try session.binder.openingTable(opening.sections, cells: opening.cells) }
+        return try TableDescription(description).openingTable(models: opening.models, state: opening.state)
+    }
+
     func end(_ id: String) async throws {
         guard let number = try await store.deleteSession(id) else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
         forget(number, id: id)
@@ -136,11 +144,12 @@ final class Sessions: Sendable {
 
     /// Carries a command out on the session.
     func perform(
-        _ command: Command, text: JSONText, on id: String, dryRun: Bool = false, ifMatch: String? = nil,
-        keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
+        _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on id: String, dryRun: Bool = false,
+        ifMatch: String? = nil, base: Position? = nil, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(id) { session in
-            let answer = try await session.perform(command, text: text, dryRun: dryRun, keep: keep) { revision in
+            let (command, text) = try await command(session)
+            let answer = try await session.perform(command, text: text, dryRun: dryRun, base: base, keep: keep) { revision in
                 guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
                 throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
             }

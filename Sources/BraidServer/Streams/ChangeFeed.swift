@@ -63,6 +63,9 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
+    /// How many follow: by streams, and by long polls.
+    var followers: (subscribers: Int, polls: Int) { state.withLock { ($0.subscribers.count, $0.waiting.count) } }
+
     /// What is kept of the last changes, and whether more may come.
     var recent: (changes: RecentChanges, end: End?) { state.withLock { ($0.recent, $0.end) } }
 

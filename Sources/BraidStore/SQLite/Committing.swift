@@ -78,7 +78,7 @@ extension Database {
         for section in change.writtenSections { try write(section, of: session) }
         if let state = change.state { try run("UPDATE state SET state = ? WHERE session = ?", state, session) }
         if let displayed = change.displayedSections {
-            try run("UPDATE state SET displayed_sections = ? WHERE session = ?", displayed, session)
+            try run("UPDATE state SET displayed_sections = ? WHERE session = ?", displayed.isNull ? nil : displayed, session)
         }
         if let cells = change.cells { try run("UPDATE state SET cells = ? WHERE session = ?", cells, session) }
     }

@@ -141,7 +141,7 @@ CREATE TABLE journal (
     command TEXT NOT NULL,
     changes TEXT NOT NULL, -- the update, in JSON
     cell_events TEXT, -- what controllers are told of the command's cell events, an array; null for none
-    hidden TEXT -- sections that the update took away, with the ids of their rows; null: none
+    hidden TEXT -- ids of the sections and rows that the update took out of sight; null: none
 ) STRICT;
 
 CREATE TABLE answer (

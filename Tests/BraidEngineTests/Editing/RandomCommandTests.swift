@@ -13,8 +13,10 @@ import Testing
             var (binder, table) = try RandomTable.make(&random)
             var snapshot = try binder.snapshot(of: table, revision: 0, now: Self.now)
             var unpublished: Unpublished?
+            let opening = table
             for _ in 0..<40 {
-                let command = RandomTable.command(for: snapshot, binder: binder, &random)
+                let isReset = Int.random(in: 0..<25, using: &random) == 0
+                let command = isReset ? .reset(to: opening) : RandomTable.command(for: snapshot, binder: binder, &random)
                 let outcome: Outcome
                 do {
                     outcome = try binder.applying(command, to: table, shown: snapshot, unpublished: unpublished, now: Self.now)
@@ -24,6 +26,10 @@ import Testing
                 let seen = outcome.unpublished?.published ?? outcome.table
                 let expected = try binder.snapshot(of: seen, revision: outcome.snapshot.revision, now: Self.now)
                 #expect(outcome.snapshot.text == expected.text, "the snapshot that was kept up is the one made anew")
+                if isReset {
+                    let first = try binder.snapshot(of: opening, revision: outcome.snapshot.revision, now: Self.now)
+                    #expect(outcome.snapshot.text == first.text, "a reset shows what was shown at first")
+                }
                 try Self.checkUnpublished(outcome, before: snapshot, binder)
                 let replayed = try outcome.update.applied(to: snapshot)
                 #expect(replayed.text == outcome.snapshot.text, "\(outcome.update.json.text)")

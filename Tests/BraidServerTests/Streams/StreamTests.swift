@@ -1,0 +1,187 @@
+import BraidEngine
+import BraidStore
+import Logging
+import Testing
+
+@testable import BraidServer
+
+struct ServerSentEventTests {
+    @Test func anEventIsWrittenAsTheStandardHasIt() {
+        var bytes: [UInt8] = []
+        ServerSentEvent.append("update", id: "e.1", data: #"{"a":"\n"}"#.utf8, to: &bytes)
+        ServerSentEvent.append("ended", id: nil, data: "{}".utf8, to: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == "id: e.1\nevent: update\ndata: {\"a\":\"\\n\"}\n\nevent: ended\ndata: {}\n\n")
+        #expect(ServerSentEvent.retry(after: .milliseconds(1_500)) == Array("retry: 1500\n\n".utf8))
+    }
+}
+
+struct RecentChangesTests {
+    private func change(_ revision: Int, _ bytes: Int = 0) -> Change {
+        let text = JSONText.string(String(repeating: "x", count: bytes))
+        return Change(
+            epoch: "e", revision: revision, update: BatchUpdate(from: revision - 1, to: revision, totalRowCount: 0), updateText: text,
+            cellEvents: [])
+    }
+
+    @Test func whatComesAfterARevisionIsGivenWholeOrNotAtAll() {
+        var recent = RecentChanges(last: 4, limits: StreamLimits())
+        #expect(recent.after(4)?.isEmpty == true)
+        #expect(recent.after(3) == nil)
+        for revision in 5...7 { recent.append(change(revision)) }
+        #expect(recent.after(4)?.map(\.revision) == [5, 6, 7])
+        #expect(recent.after(6)?.map(\.revision) == [7])
+        #expect(recent.after(7)?.isEmpty == true)
+        #expect(recent.after(8)?.isEmpty == true, "a snapshot may be ahead")
+        #expect(recent.after(3) == nil)
+        recent.skip(to: 9)
+        #expect(recent.after(8) == nil)
+        #expect(recent.after(9)?.isEmpty == true)
+    }
+
+    @Test func itIsBoundedInNumberAndInBytesButKeepsTheNewest() {
+        var recent = RecentChanges(last: 0, limits: StreamLimits(recentChanges: 3, recentBytes: 10_000))
+        for revision in 1...5 { recent.append(change(revision)) }
+        #expect(recent.after(2)?.count == 3)
+        #expect(recent.after(1) == nil)
+        recent.append(change(6, 9_000))
+        recent.append(change(7, 20_000))
+        #expect(recent.after(6)?.count == 1)
+        #expect(recent.after(5) == nil)
+        recent.append(change(8))
+        #expect(recent.after(7)?.count == 1)
+    }
+}
+
+struct SubscriberTests {
+    @Test func everyoneGetsTheSameBytes() async throws {
+        let test = try await TestSession()
+        let readers = (0..<4).map { _ in test.subscribe() }
+        for reader in readers { #expect(await reader.events(through: "caught-up", 0) == ["snapshot 0", "caught-up 0"]) }
+        try await test.setState(1)
+        var places: Set<UnsafeRawPointer?> = []
+        for reader in readers {
+            var pieces: [[UInt8]] = []
+            #expect(await happens {
+                pieces += reader.subscriber.stream.take().pieces
+                return !pieces.isEmpty
+            })
+            for piece in pieces { piece.withUnsafeBytes { _ = places.insert($0.baseAddress) } }
+        }
+        #expect(places.count == 1, "one encoding, never copied")
+    }
+
+    @Test func onlyControllersAreToldOfCellEvents() async throws {
+        let test = try await TestSession()
+        let controller = test.subscribe()
+        let viewer = test.subscribe(StreamForm(hasCellEvents: false))
+        try await test.perform("events", #"{"at":{"id":"1"},"event":{"go":{}}}"#)
+        try await test.setState(1)
+        #expect(await controller.events(through: "update", 2).suffix(2) == ["cellEvent 1", "update 2"])
+        #expect(await viewer.events(through: "update", 2).suffix(1) == ["update 2"])
+        #expect(!viewer.events.contains { $0.hasPrefix("cellEvent") })
+        let late = test.subscribe(after: 0, StreamForm(hasCellEvents: false))
+        #expect(await late.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
+    }
+
+    @Test func aFullQueueIsAnsweredWithASnapshotAndNeverGrows() async throws {
+        let test = try await TestSession(StreamLimits(queueBytes: 4_000, recentChanges: 8, recentBytes: 8_000))
+        let stalled = test.subscribe(), reader = test.subscribe()
+        #expect(await stalled.events(through: "caught-up", 0).count == 2)
+        #expect(await reader.events(through: "caught-up", 0).count == 2)
+        for revision in 1...100 {
+            try await test.setState(revision, padding: 500)
+            #expect(await reader.events(through: "update", revision).last == "update \(revision)")
+        }
+        #expect(!reader.events.dropFirst().contains { $0.hasPrefix("snapshot") })
+        #expect(stalled.take() <= 4_000)
+        let told = await stalled.events(through: "snapshot", 100)
+        let missed = try #require(told.firstIndex(of: "snapshot 100"))
+        #expect(told[2..<missed].map { $0 } == (1...missed - 2).map { "update \($0)" }, "what was queued, and then the table as it is")
+        try await test.setState(101)
+        #expect(await stalled.events(through: "update", 101).last == "update 101")
+    }
+
+    /// Commands and subscriptions at the same time, again and again: no one may see a gap, a duplicate or another order.
+    @Test func aSubscriptionInTheMiddleOfCommandsMissesNothing() async throws {
+        let test = try await TestSession(StreamLimits(recentChanges: 16))
+        let last = 1_500
+        let commands = Task { for revision in 1...last { try await test.setState(revision) } }
+        let readers = (0..<30).map { number in
+            Task {
+                try await Task.sleep(for: .milliseconds(number * 5))
+                let start = number % 3 == 0 ? nil : test.session.current.snapshot.revision - number % 7
+                return await test.subscribe(after: start.map { max(0, $0) }).events(through: "update", last)
+            }
+        }
+        for reader in readers {
+            var position: Int?
+            for event in try await reader.value where !event.hasPrefix("caught-up") {
+                let revision = try #require(Int(event.split(separator: " ")[1]))
+                if let position, event.hasPrefix("update") { #expect(revision == position + 1, "\(event) after \(position)") }
+                if let position { #expect(revision > position) }
+                position = revision
+            }
+            #expect(position == last)
+        }
+        try await commands.value
+    }
+
+    @Test func whoLeavesIsForgotten() async throws {
+        let test = try await TestSession()
+        let readers = (0..<10).map { _ in test.subscribe() }
+        #expect(test.feed.followers.subscribers == 10)
+        for reader in readers.dropFirst() { reader.subscriber.stream.close() }
+        #expect(test.feed.followers.subscribers == 1)
+        try await test.setState(1)
+        #expect(test.feed.recent.changes.after(0)?.count == 1)
+        readers[0].subscriber.stream.endFromServer()
+        #expect(test.feed.followers.subscribers == 0)
+        #expect(test.feed.recent.changes.after(0) == nil, "nothing is kept for nobody")
+    }
+
+    @Test func aPollIsForgottenWhenItIsCancelledOrOver() async throws {
+        let test = try await TestSession()
+        let poll = Task { await test.feed.changes(after: 0, waiting: .seconds(60)) }
+        #expect(await happens { test.feed.followers.polls == 1 })
+        poll.cancel()
+        #expect(await poll.value.last == 0)
+        #expect(test.feed.followers.polls == 0)
+        #expect(await test.feed.changes(after: 0, waiting: .milliseconds(20)).last == 0)
+        #expect(test.feed.followers.polls == 0)
+    }
+
+    @Test func aSessionDroppedFromMemoryEndsItsStreamsWithoutSayingThatItEnded() async throws {
+        let test = try await TestSession()
+        let reader = test.subscribe()
+        #expect(await reader.events(through: "caught-up", 0).count == 2)
+        test.session.markStale()
+        #expect(await happens { reader.subscriber.stream.take().isLast })
+        #expect(!reader.events.contains { $0.hasPrefix("ended") })
+        #expect(test.feed.followers.subscribers == 0)
+        #expect(!Subscriber(test.session, after: nil, form: StreamForm()).start())
+        #expect(try await test.sessions.session("s") !== test.session)
+    }
+}
+
+struct StreamCommentTests {
+    @Test func commentsKeepAQuietStreamAlive() async throws {
+        let store = try SQLiteStore(path: ":memory:")
+        let app = App(
+            store: store, source: Source(), maxBodyBytes: 1_000_000, token: nil, streams: StreamLimits(commentInterval: .milliseconds(30)),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let server = HTTPServer(configuration: .init(address: .tcp(host: "127.0.0.1", port: 0), loops: 1), handler: app)
+        try server.start()
+        let body = try JSONText(parsing: #"{"id":"s","table":{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[]}]}}"#)
+        _ = try await app.sessions.open(SessionOpening(body), text: body)
+        let text = try await onThread {
+            Result {
+                let client = try Client(server)
+                try client.send("GET /v1/sessions/s/updates HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n")
+                _ = try client.receive(until: "caught-up")
+                return try client.receive(until: "3\r\n:\n\n\r\n3\r\n:\n\n\r\n")
+            }
+        }.get()
+        #expect(text.hasSuffix(":\n\n\r\n"))
+        await server.stop(grace: .milliseconds(100))
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Synchronization
+import Testing
+
+@Suite(.serialized) struct LongPollingTests {
+    /// Runs a request on a thread of its own; `body` meanwhile.
+    private func polling(_ client: KeptClient, _ target: String, _ body: () throws -> Void) async throws -> (text: String, took: Duration) {
+        let port = client.server.port
+        let answer = Task.detached {
+            await withCheckedContinuation { (done: CheckedContinuation<Result<(String, Duration), any Error>, Never>) in
+                Thread.detachNewThread {
+                    let start = ContinuousClock.now
+                    done.resume(returning: Result { (try HTTPClient(port: port).get(target).text, ContinuousClock.now - start) })
+                }
+            }
+        }
+        try await Task.sleep(for: .milliseconds(300))
+        try body()
+        let result = try await answer.value.get()
+        return (result.0, result.1)
+    }
+
+    @Test func aPollIsAnsweredAsSoonAsThereIsSomething() async throws {
+        let (client, epoch) = try StreamTests.start()
+        let answer = try await polling(client, "/v1/sessions/s/updates?since=\(epoch).0&wait=30") {
+            let revision = try client.perform(("PATCH", "state", #"{"n":1}"#))
+            #expect(revision == 1)
+        }
+        #expect(answer.text == #"{"from":0,"to":1,"updates":[{"from":0,"to":1,"stages":[],"totalRowCount":3,"state":{"n":1}}]}"#)
+        #expect(answer.took < .seconds(5))
+        let sequential = try await polling(client, "/v1/sessions/s/updates?since=1&wait=30&form=sequential") {
+            let revision = try client.perform(("POST", "edits", #"{"delete":{"id":"1"}}"#))
+            #expect(revision == 2)
+        }
+        #expect(sequential.text == #"{"from":1,"to":2,"updates":[{"from":1,"to":2,"operations":[{"deleteRow":[0,0]}],"totalRowCount":2}]}"#)
+    }
+
+    @Test func whatIsThereAlreadyIsNotWaitedFor() throws {
+        let (client, _) = try StreamTests.start()
+        #expect(try client.perform(("PATCH", "state", #"{"n":1}"#)) == 1)
+        let start = ContinuousClock.now
+        #expect(try client.get("/v1/sessions/s/updates?since=0&wait=30").object["to"] as? Int == 1)
+        #expect(try client.get("/v1/sessions/s/updates?since=other.1&wait=30").object["reset"] as? Bool == true)
+        #expect(ContinuousClock.now - start < .seconds(5))
+    }
+
+    @Test func aPollThatSawNothingAnswersWithAnEmptyList() throws {
+        let (client, epoch) = try StreamTests.start()
+        let start = ContinuousClock.now
+        let answer = try client.get("/v1/sessions/s/updates?since=0&wait=1")
+        #expect(answer.text == #"{"from":0,"to":0,"updates":[]}"#)
+        #expect(answer.header("etag") == "\"\(epoch).0\"")
+        #expect(ContinuousClock.now - start >= .seconds(1))
+        #expect(ContinuousClock.now - start < .seconds(5))
+    }
+
+    @Test func theTimeToWaitIsFromZeroToSixtySeconds() throws {
+        let (client, _) = try StreamTests.start()
+        for wait in ["61", "-1", "1.5", "", "x"] {
+            #expect(try client.get("/v1/sessions/s/updates?since=0&wait=\(wait)").status == 400, "\(wait)")
+        }
+        #expect(try client.get("/v1/sessions/s/updates?since=0&wait=0").text == #"{"from":0,"to":0,"updates":[]}"#)
+    }
+
+    @Test func theEndOfTheSessionIsTold() async throws {
+        let (client, _) = try StreamTests.start()
+        let answer = try await polling(client, "/v1/sessions/s/updates?since=0&wait=30") {
+            let status = try client.request("DELETE", "/v1/sessions/s").status
+            #expect(status == 204)
+        }
+        #expect(answer.text.contains("/problems/not-found"))
+        #expect(answer.took < .seconds(5))
+    }
+
+    @Test func aStopAnswersAtOnce() async throws {
+        let (client, _) = try StreamTests.start()
+        let answer = try await polling(client, "/v1/sessions/s/updates?since=0&wait=60") {
+            let start = ContinuousClock.now
+            #expect(client.server.stop() == 0)
+            #expect(ContinuousClock.now - start < .seconds(5))
+        }
+        #expect(answer.text == #"{"from":0,"to":0,"updates":[]}"#)
+    }
+
+    @Test func aThousandPollsWakeTogetherAndThoseThatLeftAreForgotten() throws {
+        let (client, _) = try StreamTests.start()
+        let polls = try (0..<1_000).map { _ in try client.server.client() }
+        for poll in polls { try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: a\r\n\r\n") }
+        do {
+            let leaving = try (0..<1_000).map { _ in try client.server.client() }
+            for poll in leaving { try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: a\r\n\r\n") }
+            usleep(500_000)
+        }
+        var sockets = 2_000
+        for _ in 0..<100 where sockets > 1_010 {
+            usleep(50_000)
+            sockets = try client.server.openSockets()
+        }
+        #expect(sockets <= 1_010)
+        #expect(try client.perform(("PATCH", "state", #"{"n":1}"#)) == 1)
+        for poll in polls { #expect(try poll.receive().object["to"] as? Int == 1) }
+    }
+}

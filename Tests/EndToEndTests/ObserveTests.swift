@@ -1,0 +1,139 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Models line by line.
+@Suite(.serialized) struct ObserveTests {
+    private func observe(_ client: KeptClient, _ body: String, _ query: String = "", type: String = "application/x-ndjson") throws -> HTTPClient.Response {
+        try client.request("POST", "/v1/sessions/s/observe\(query)", body, headers: ["Content-Type": type])
+    }
+
+    /// Starts a body of chunks.
+    private func begin(_ client: HTTPClient) throws {
+        try client.send("POST /v1/sessions/s/observe HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+    }
+
+    private func chunk(_ text: String) -> String { "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n" }
+
+    private func revision(_ client: KeptClient) throws -> Int? { try client.get("/v1/sessions/s").object["revision"] as? Int }
+
+    private func waitForRevision(_ client: KeptClient, _ wanted: Int) throws -> Bool {
+        for _ in 0..<500 {
+            if try revision(client) ?? 0 >= wanted { return true }
+            usleep(10_000)
+        }
+        return false
+    }
+
+    @Test func linesAreAppliedAsTheyArrive() throws {
+        let (client, _) = try StreamTests.start()
+        let stream = try client.stream()
+        _ = try stream.events(through: "caught-up")
+        let sender = try client.server.client()
+        try begin(sender)
+        for number in 1...5 {
+            try sender.send(chunk(#"{"a":[{"id":"1","n":\#(number)}]}"# + "\n"))
+            #expect(try stream.next().revision == number, "before the next line is sent")
+        }
+        // Blank lines are nothing; what stands behind the last line break is a line too; a line may come in pieces.
+        try sender.send(chunk("\n \r\n{\"a\":[]") + chunk("}\r\n") + chunk(#"{"a":[]}"#) + "0\r\n\r\n")
+        #expect(try sender.receive().text == #"{"applied":6,"unchanged":1,"revision":6}"#)
+        #expect(try sender.get("/healthz").status == 200, "the connection goes on")
+    }
+
+    @Test func aBodyWithoutLinesIsApplied() throws {
+        let (client, _) = try StreamTests.start()
+        #expect(try observe(client, "").text == #"{"applied":0,"unchanged":0,"revision":0}"#)
+        #expect(try observe(client, "\n\n").text == #"{"applied":0,"unchanged":0,"revision":0}"#)
+    }
+
+    @Test func aBadLineEndsItAndThoseBeforeItAreKept() throws {
+        let (client, _) = try StreamTests.start()
+        let lines = [#"{"a":[]}"#, "", #"{"a":[{"id":"9"}]}"#]
+        let cases = [
+            (#"{"a":[}"#, 400, "/problems/invalid-json", ""), (#"{"a":7}"#, 400, "/problems/bad-request", "/a"),
+            (#"{"nope":[]}"#, 404, "/problems/section-not-found", ""), (#"{"a":[{"id":"1"},{"id":"1"}]}"#, 422, "/problems/duplicate-row-id", ""),
+        ]
+        for (bad, status, type, pointer) in cases {
+            let (before, response) = (try revision(client) ?? 0, try observe(client, (lines + [bad, #"{"a":[{"id":"7"}]}"#]).joined(separator: "\n")))
+            #expect(response.status == status, "\(response.text)")
+            #expect(response.object["type"] as? String == type)
+            #expect(response.object["line"] as? Int == 4)
+            #expect((response.object["detail"] as? String)?.contains("This is line 4") == true)
+            let errors = response.object["errors"] as? [[String: String]]
+            #expect(errors?.first?["detail"]?.hasPrefix("line 4: ") == true)
+            #expect(errors?.first?["pointer"] == pointer)
+            #expect(try revision(client) == before + 2)
+            #expect(try client.get("/v1/sessions/s/snapshot").text.contains(#""id":"9""#))
+        }
+    }
+
+    @Test func aLineMayBeAsLongAsABody() throws {
+        let (client, _) = try StreamTests.start(["--max-body-bytes", "100000"])
+        func line(_ bytes: Int) -> String {
+            let frame = #"{"a":[{"id":"1","t":""}]}"#
+            return frame.replacingOccurrences(of: #""""#, with: "\"\(String(repeating: "x", count: bytes - frame.utf8.count))\"")
+        }
+        let long = (0..<20).map { line(100_000 - $0) }.joined(separator: "\n")
+        #expect(try observe(client, long).object["applied"] as? Int == 20, "together they may be longer")
+        for end in ["", "\n"] {
+            let response = try observe(try anew(client), "{}\n" + line(100_001) + end)
+            #expect(response.status == 413)
+            #expect(response.object["line"] as? Int == 2)
+        }
+    }
+
+    /// A client of its own: an answer before the body's end closes the connection.
+    private func anew(_ client: KeptClient) throws -> KeptClient { KeptClient(server: client.server, client: try client.server.client()) }
+
+    @Test func onlyNewlineDelimitedJSONIsTaken() throws {
+        let (client, _) = try StreamTests.start()
+        #expect(try observe(try anew(client), "{}", type: "application/json").status == 415)
+        #expect(try observe(try anew(client), "{}", "?nope").status == 400)
+        let response = try client.request("POST", "/v1/sessions/none/observe", "{}", headers: ["Content-Type": "application/x-ndjson"])
+        #expect(response.status == 404)
+    }
+
+    @Test func whatAVanishedClientSentIsKeptButNoHalfLine() throws {
+        let (client, _) = try StreamTests.start()
+        do {
+            let sender = try client.server.client()
+            try begin(sender)
+            try sender.send(chunk("{\"a\":[]}\n{\"a\":[{\"id\":\"5\"}]}\n{\"b\":[]}"))
+            #expect(try waitForRevision(client, 2))
+        }
+        usleep(300_000)
+        #expect(try revision(client) == 2, "a line whose end did not come might be half a line")
+        #expect(try observe(client, #"{"b":[]}"#).object["revision"] as? Int == 3)
+    }
+
+    @Test func aStopEndsItWithTheNumberOfTheLine() throws {
+        let (client, _) = try StreamTests.start()
+        let sender = try client.server.client()
+        try begin(sender)
+        try sender.send(chunk("{\"a\":[]}\n\n{\"a\":[{\"id\":\"5\"}]}\n"))
+        #expect(try waitForRevision(client, 2))
+        kill(client.server.processIdentifier, SIGTERM)
+        let response = try sender.receive()
+        #expect(response.status == 503)
+        #expect(response.object["line"] as? Int == 4)
+    }
+
+    /// More lines than would fit into memory if they were not taken one by one: the sender has to wait.
+    @Test func aFastSenderIsHeldBack() throws {
+        let (client, _) = try StreamTests.start(["--journal-limit", "5"])
+        let sender = try client.server.client()
+        try begin(sender)
+        let text = String(repeating: "x", count: 10_000)
+        var memory = 0
+        let lines = 4_000
+        for number in 1...lines {
+            try sender.send(chunk(#"{"a":[{"id":"1","n":\#(number),"t":"\#(text)"}]}"# + "\n"))
+            if number == 500 { memory = try client.server.residentBytes() }
+        }
+        try sender.send("0\r\n\r\n")
+        #expect(try sender.receive().object["applied"] as? Int == lines)
+        let growth = try client.server.residentBytes() - memory
+        #expect(growth < 10 << 20, "memory grew by \(growth) bytes over \(lines * text.utf8.count) bytes of lines")
+    }
+}

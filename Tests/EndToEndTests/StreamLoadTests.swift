@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+/// Many readers, and readers that do not read.
+@Suite(.serialized) struct StreamLoadTests {
+    private static let table = #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]}]}"#
+
+    private func model(_ number: Int, bytes: Int) -> (method: String, resource: String, body: String) {
+        ("PUT", "models", #"{"a":[{"id":"1","n":\#(number),"text":"\#(String(repeating: "x", count: bytes))"}]}"#)
+    }
+
+    @Test func aReaderThatStallsCostsNobodyAnythingAndGetsAFreshSnapshot() throws {
+        // A short journal: what memory grows by is then the streams'.
+        let (client, _) = try StreamTests.start(["--journal-limit", "5"], table: Self.table)
+        let stalled = try client.stream(receiveBuffer: 4_096)
+        let rounds = 1_500, bytes = 16_000
+        let others = try (0..<3).map { _ in try client.stream() }
+        for stream in others { #expect(try stream.events(through: "caught-up").count == 2) }
+        var memory = 0, slowest = Duration.zero
+        for round in 1...rounds {
+            if round == 100 { memory = try client.server.residentBytes() }
+            let start = ContinuousClock.now
+            #expect(try client.perform(model(round, bytes: bytes)) == round)
+            slowest = max(slowest, ContinuousClock.now - start)
+            guard round % 10 == 0 else { continue }
+            for stream in others {
+                let events = try stream.events(throughRevision: round)
+                #expect(events.map(\.name) == Array(repeating: "update", count: 10))
+                #expect(events.map(\.revision) == Array(round - 9...round), "the others are told everything, in order")
+            }
+        }
+        let growth = try client.server.residentBytes() - memory
+        #expect(growth < 12 << 20, "memory grew by \(growth) bytes while \(rounds * bytes) bytes were not read")
+        #expect(slowest < .seconds(1), "a command took \(slowest)")
+
+        // It reads again: what was queued, then the table as it is.
+        var revision = try stalled.next().revision
+        #expect(try stalled.next().name == "caught-up")
+        var snapshots = 0
+        while revision < rounds {
+            let event = try stalled.next()
+            #expect(event.revision > revision)
+            if event.name == "snapshot" { snapshots += 1 } else { #expect(event.revision == revision + 1) }
+            revision = event.revision
+        }
+        #expect(snapshots >= 1)
+        #expect(try client.perform(model(0, bytes: 10)) == rounds + 1)
+        #expect(try stalled.next().object["to"] as? Int == rounds + 1, "and then it is live again")
+    }
+
+    @Test func aThousandReadersAreToldInOrder() throws {
+        let (client, _) = try StreamTests.start(table: Self.table)
+        let streams = try (0..<1_000).map { try client.stream($0 % 2 == 0 ? "" : "?form=sequential") }
+        for stream in streams { #expect(try stream.events(through: "caught-up").count == 2) }
+        let revisions = 20
+        for round in 1...revisions { #expect(try client.perform(model(round, bytes: 100)) == round) }
+        for stream in streams {
+            let events = try stream.events(throughRevision: revisions)
+            #expect(events.map(\.revision) == Array(1...revisions))
+            #expect(events.allSatisfy { $0.name == "update" })
+        }
+    }
+
+    @Test func readersThatLeaveAreForgotten() throws {
+        let (client, _) = try StreamTests.start(table: Self.table)
+        for round in 1...20 {
+            let streams = try (0..<50).map { _ in try client.stream() }
+            #expect(try client.perform(model(round, bytes: 10)) == round)
+            #expect(try streams[0].events(throughRevision: round).last?.revision == round)
+        }
+        #expect(try client.server.openSockets() < 150, "of a thousand")
+    }
+}
+
+extension ServerProcess {
+    /// Resident memory; proc(5), "/proc/pid/status".
+    func residentBytes() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 1_024
+    }
+
+    func openSockets() throws -> Int {
+        let directory = "/proc/\(processIdentifier)/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: directory).count {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)"))?.hasPrefix("socket:") == true
+        }
+    }
+}

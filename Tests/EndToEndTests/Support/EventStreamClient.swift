@@ -1,0 +1,143 @@
+import Foundation
+import Glibc
+
+/// Reads a session's stream of events, byte by byte as WHATWG HTML, 9.2.6 "Interpreting an event stream" says.
+final class EventStreamClient {
+    struct Event: Equatable, CustomStringConvertible {
+        /// The last event id as it stands after this event.
+        var id: String
+        var name: String
+        var data: String
+        var description: String { "\(name) \(id) \(data.prefix(200))" }
+        var object: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(data.utf8))) as? [String: Any] ?? [:] }
+        var revision: Int { id.split(separator: ".").last.flatMap { Int($0) } ?? -1 }
+    }
+
+    struct Ended: Error {}
+    struct Failed: Error, CustomStringConvertible { let description: String }
+
+    let descriptor: Int32
+    private(set) var head = ""
+    private(set) var comments = 0
+    private(set) var retry: String?
+    private(set) var lastEventID = ""
+    private var raw: [UInt8] = []
+    private var text: [UInt8] = []
+    private var textStart = 0
+    private var hasEnded = false
+    private let timeout: Int
+
+    init(port: Int, _ target: String, lastEventID: String? = nil, receiveBuffer: Int32? = nil, timeout: Int = 20) throws {
+        self.timeout = timeout
+        self.lastEventID = lastEventID ?? ""
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+        guard connected == 0 else { throw Failed(description: "cannot connect") }
+        var time = timeval(tv_sec: timeout, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+        let last = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
+        let request = Array("GET \(target) HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\(last)\r\n".utf8)
+        guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Failed(description: "cannot send") }
+        while true {
+            if let end = raw.firstRange(of: Array("\r\n\r\n".utf8)) {
+                head = String(decoding: raw[..<end.lowerBound], as: UTF8.self)
+                raw.removeFirst(end.upperBound)
+                break
+            }
+            try fill()
+        }
+        guard head.hasPrefix("HTTP/1.1 200 ") else { throw Failed(description: head) }
+    }
+
+    deinit { close(descriptor) }
+
+    private func fill() throws {
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &piece, piece.count, 0)
+        guard count > 0 else { throw Failed(description: count == 0 ? "closed without an end" : "nothing came: \(errno)") }
+        raw += piece[..<count]
+    }
+
+    /// Moves whole chunks from `raw` to `text` (RFC 9112, 7.1); false at the body's end.
+    private func fillText() throws -> Bool {
+        if hasEnded { return false }
+        while true {
+            if let line = raw.firstRange(of: [13, 10]) {
+                let size = Int(String(decoding: raw[..<line.lowerBound], as: UTF8.self), radix: 16) ?? -1
+                guard size >= 0 else { throw Failed(description: "no chunk: \(String(decoding: raw.prefix(40), as: UTF8.self))") }
+                let end = line.upperBound + size
+                if raw.count >= end + 2 {
+                    guard raw[end] == 13, raw[end + 1] == 10 else { throw Failed(description: "a chunk without its end") }
+                    text.removeFirst(textStart)
+                    textStart = 0
+                    text += raw[line.upperBound..<end]
+                    raw.removeFirst(end + 2)
+                    hasEnded = size == 0
+                    return !hasEnded
+                }
+            }
+            try fill()
+        }
+    }
+
+    private func line() throws -> String {
+        while true {
+            if let end = text[textStart...].firstIndex(of: 10) {
+                defer { textStart = end + 1 }
+                return String(decoding: text[textStart..<end], as: UTF8.self)
+            }
+            guard try fillText() else { throw Ended() }
+        }
+    }
+
+    /// The next event. Throws `Ended` at the stream's clean end.
+    func next() throws -> Event {
+        var name = "message", data: [Substring] = []
+        let start = ContinuousClock.now
+        while true {
+            let line = try line()
+            if line.isEmpty {
+                if data.isEmpty {
+                    name = "message"
+                    continue
+                }
+                return Event(id: lastEventID, name: name, data: data.joined(separator: "\n"))
+            }
+            if line.hasPrefix(":") {
+                comments += 1
+                if ContinuousClock.now - start > .seconds(timeout) { throw Failed(description: "nothing but comments came") }
+                continue
+            }
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.count == 2 ? parts[1].first == " " ? parts[1].dropFirst() : parts[1] : ""
+            switch parts[0] {
+            case "id": lastEventID = String(value)
+            case "event": name = String(value)
+            case "data": data.append(value)
+            case "retry": retry = String(value)
+            default: throw Failed(description: "an unknown field: \(line)")
+            }
+        }
+    }
+
+    /// Events up to one of a name.
+    func events(through name: String) throws -> [Event] {
+        var events: [Event] = []
+        repeat { events.append(try next()) } while events.last?.name != name
+        return events
+    }
+
+    /// Events up to a revision's last.
+    func events(throughRevision revision: Int) throws -> [Event] {
+        var events: [Event] = []
+        repeat { events.append(try next()) } while events.last.map { $0.revision < revision } ?? true
+        return events
+    }
+}
