@@ -117,6 +117,10 @@ import Testing
         #expect(try client.request("DELETE", "/v1/sessions/s/rows/0/0", headers: ["If-Match": etag]).status == 412)
         #expect(try client.request("PUT", "/v1/sessions/s/rows/0/0", #"{"model":{"id":5}}"#, headers: ["Prefer": "return=minimal"]).status == 204)
         #expect(try client.request("PUT", "/v1/sessions/s/rows/0/0", #"{"model":{"id":6}}"#, headers: ["Prefer": "return=representation"]).text == client.get("/v1/sessions/s/snapshot").text)
+        let once = try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":7}}"#, headers: ["Idempotency-Key": "k"])
+        let again = try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":7}}"#, headers: ["Idempotency-Key": "k"])
+        #expect(once.status == 200 && again.text == once.text && again.header("idempotent-replayed") == "true")
+        #expect(once.text.contains(#""notification":{"section":0}"#))
         let transaction = try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[{"data-source":{"addRow":{"at":[0,0],"model":{"id":1}}}},{"edits":{"delete":{"id":"1"}}}]}"#)
         #expect(transaction.status == 403, "the edits of participants are bound by the table, and this one binds no editing")
     }

@@ -12,21 +12,30 @@ extension CommandInProgress {
         case nothingToTell
     }
 
-    /// Returns why the call was ignored, if it was.
-    mutating func perform(_ call: DataSourceCommand, notify: Bool) throws -> String? {
-        let sections = shown.sections.map(\.id)
-        let effect = try carryOut(call)
-        try show()
-        switch effect {
+    /// A call that was carried out, and is to be shown.
+    struct DataSourceCall {
+        var effect: DataSourceEffect
+        var notify: Bool
+        /// Those that were displayed before.
+        var sections: [SectionID]
+    }
+
+    mutating func carryOut(_ command: DataSourceCommand, notify: Bool) throws -> DataSourceCall {
+        DataSourceCall(effect: try carryOut(command), notify: notify, sections: shown.sections.map(\.id))
+    }
+
+    /// After the snapshot was brought up to date. Returns why the call was ignored, if it was.
+    mutating func conclude(_ call: DataSourceCall) -> String? {
+        switch call.effect {
         case .ignored(let reason): return reason
         case .nothingToTell: publishes = true
         default:
-            guard notify else { break }
+            guard call.notify else { break }
             publishes = true
             // To be told is to be shown what was kept back, even if this call has changed nothing.
             if unpublished != nil { isRevision = true }
             // Where the display is automatic, other sections may have come or gone with the change.
-            notification = shown.sections.map(\.id) == sections ? told(effect) : .dataSource
+            notification = shown.sections.map(\.id) == call.sections ? told(call.effect) : .dataSource
         }
         return nil
     }

@@ -43,6 +43,7 @@ struct CommandInProgress {
     mutating func perform(_ command: Command) throws -> String? {
         if case .dataSource = command {} else { publishes = true }
         var ignored: String?
+        var call: DataSourceCall?
         hasReadProvided = false
         switch try rebased(command) {
         case .delete(let row): try delete(row)
@@ -64,12 +65,13 @@ struct CommandInProgress {
         case .tap(let row): try tap(row)
         case .event(let row, let event, let parameters): try emit(row, event, parameters)
         case .displayedRows(let rows): try noteDisplayed(rows)
-        case .dataSource(let call, let notify): return try perform(call, notify: notify)
+        case .dataSource(let command, let notify): call = try carryOut(command, notify: notify)
         case .reset(let opening): try reset(to: opening)
         case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
         }
         if !hasReadProvided { try readProvided() }
         try show()
+        if let call { ignored = conclude(call) }
         return ignored
     }
 
