@@ -5,7 +5,8 @@ let package = Package(
     name: "Benchmarks",
     dependencies: [.package(name: "braid-server", path: "..")],
     targets: [
-        .executableTarget(name: "Benchmarks", dependencies: [.product(name: "BraidEngine", package: "braid-server")])
+        .target(name: "CSysEpoll"),
+        .executableTarget(name: "Benchmarks", dependencies: ["CSysEpoll", .product(name: "BraidEngine", package: "braid-server")]),
     ],
     swiftLanguageModes: [.v6]
 )

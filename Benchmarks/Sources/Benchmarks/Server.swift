@@ -21,6 +21,8 @@ final class Server {
         self.port = port
     }
 
+    var processIdentifier: Int32 { process.processIdentifier }
+
     func stop() {
         process.terminate()
         process.waitUntilExit()

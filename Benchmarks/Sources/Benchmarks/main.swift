@@ -9,3 +9,4 @@ if isWanted("engine") { try engineBenchmark() }
 if isWanted("descriptions") { try descriptionBenchmark() }
 if isWanted("http") { try httpBenchmark() }
 if isWanted("commands") { try commandBenchmark() }
+if isWanted("streams") { try streamBenchmark() }

@@ -1,0 +1,120 @@
+import Foundation
+
+/// Nanoseconds of the monotonic clock.
+private func now() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+private func milliseconds(_ sorted: [Int], _ part: Double) -> String {
+    sorted.isEmpty ? "-" : String(format: "%.2f", Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]) / 1e6)
+}
+
+struct FanOut {
+    /// From sending a command to the receipt of its event by a reader, and of its answer.
+    var receipts: [Int] = []
+    var answers: [Int] = []
+
+    /// Commands one at a time: the next when everyone was told.
+    init(_ readers: StreamReaders, commands: Int, readers count: Int, command: (Int) -> [UInt8]) throws {
+        var sent = 0
+        var receipts: [Int] = []
+        receipts.reserveCapacity(commands * count)
+        readers.onEvent = { _ in receipts.append(now() - sent) }
+        defer { readers.onEvent = { _ in } }
+        for number in 0..<commands {
+            let wanted = readers.events + count
+            sent = now()
+            let start = sent
+            try readers.send(command: command(number))
+            var isAnswered = false
+            while !isAnswered || readers.events < wanted {
+                if readers.pump(milliseconds: 10) > 0 {
+                    answers.append(now() - start)
+                    isAnswered = true
+                }
+                if now() - start > 5_000_000_000 { throw Fault("only \(count - (wanted - readers.events)) of \(count) readers were told") }
+            }
+            usleep(5_000)
+        }
+        self.receipts = receipts.sorted()
+        answers.sort()
+    }
+
+    var receiptText: String { "\(milliseconds(receipts, 0.5)) / \(milliseconds(receipts, 0.99)) ms" }
+    var answerText: String { "\(milliseconds(answers, 0.5)) / \(milliseconds(answers, 0.99)) ms" }
+}
+
+/// Commands one after the other, each when the one before is answered.
+func hotSession(_ readers: StreamReaders, seconds: Double, command: (Int) -> [UInt8]) throws -> (commands: Double, events: Double) {
+    let start = now(), end = start + Int(seconds * 1e9), before = readers.events
+    var done = 0, answers = 1
+    while now() < end {
+        if answers > 0 {
+            try readers.send(command: command(done))
+            done += 1
+            answers = 0
+        }
+        answers += readers.pump(milliseconds: 100)
+    }
+    let time = Double(now() - start) / 1e9
+    let rates = (Double(done) / time, Double(readers.events - before) / time)
+    while readers.pump(milliseconds: 300) > 0 {}
+    return rates
+}
+
+func residentKilobytes(_ process: Int32) -> Int {
+    let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+    return status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+}
+
+/// What it costs to be followed.
+func streamBenchmark() throws {
+    print("\nstreams: one session of 10 rows, one row changed by each command (synchronous=FULL); the readers run on the same cores")
+    let directory = FileManager.default.currentDirectoryPath + "/.build/benchmark-\(getpid())"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let models = (1..<10).map { #"{"id":"\#($0)","name":"Some name"}"# }.joined(separator: ",")
+    let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"0"}],"b":[\#(models)]}}]}"#
+    let stream = Array("GET /v1/sessions/s/updates HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n".utf8)
+    func command(_ number: Int) -> [UInt8] {
+        Connection.request("PUT", "/v1/sessions/s/models", #"{"a":[{"id":"0","name":"Some name","number":\#(number)}]}"#)
+    }
+    for count in [0, 1, 100, 1_000] {
+        let server = try Server(database: directory + "/\(count).sqlite")
+        defer { server.stop() }
+        guard try Connection(port: server.port).exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
+        let readers = try StreamReaders(port: server.port, mark: "event: update\n")
+        _ = try FanOut(readers, commands: 20, readers: 0) { command(-1 - $0) }
+        let before = residentKilobytes(server.processIdentifier)
+        try readers.open(count, stream, until: "event: caught-up")
+        let memory = residentKilobytes(server.processIdentifier) - before
+        let result = try FanOut(readers, commands: 300, readers: count) { command($0) }
+        print("  \(count) readers: told after \(result.receiptText), answered after \(result.answerText) (p50 / p99)")
+        let hot = try hotSession(readers, seconds: 3) { command(1_000 + $0) }
+        print("    without a pause: \(Int(hot.commands)) commands/s, \(Int(hot.events)) events/s; \(readers.closed) readers lost")
+        if count == 1_000 {
+            print("    memory: \(Double(memory) / Double(count)) KiB a reader at rest, \(residentKilobytes(server.processIdentifier) - before) KiB for all after the load")
+        }
+    }
+    try idleBenchmark(table, stream)
+}
+
+private func idleBenchmark(_ table: String, _ stream: [UInt8]) throws {
+    let server = try Server(database: ":memory:")
+    defer { server.stop() }
+    guard try Connection(port: server.port).exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
+    let readers = try StreamReaders(port: server.port, mark: "event: update\n")
+    let before = residentKilobytes(server.processIdentifier)
+    // The server takes 10,000 connections, and one of them sends the commands.
+    let count = 9_990
+    let start = now()
+    try readers.open(count, stream, until: "event: caught-up")
+    let time = Double(now() - start) / 1e9
+    let memory = residentKilobytes(server.processIdentifier) - before
+    let result = try FanOut(readers, commands: 20, readers: count) {
+        Connection.request("PUT", "/v1/sessions/s/models", #"{"a":[{"id":"0","number":\#($0)}]}"#)
+    }
+    print("  \(count) idle readers: opened in \(String(format: "%.1f", time)) s, \(String(format: "%.1f", Double(memory) / Double(count))) KiB each; one command: told after \(result.receiptText), answered after \(result.answerText)")
+}

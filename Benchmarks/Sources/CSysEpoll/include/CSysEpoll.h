@@ -1,0 +1,2 @@
+// What Glibc's Swift module lacks.
+#include <sys/epoll.h>
