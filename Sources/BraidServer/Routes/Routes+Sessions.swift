@@ -71,38 +71,6 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             let id = context.parameter("id")
             return .later { try response(try await sessions.session(id)) }
         },
-        Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"]) { context in
-            let id = context.parameter("id")
-            let after = try context.integer("after", in: 0...Int.max) ?? 0
-            let limit = try context.integer("limit", in: 1...1000) ?? 100
-            return .later {
-                let session = try await sessions.session(id)
-                let records = try await sessions.store.journal(of: session.number, after: after, limit: limit + 1)
-                return .json { writer in
-                    writer.beginObject()
-                    writer.name("records")
-                    writer.beginArray()
-                    for record in records.prefix(limit) {
-                        writer.beginObject()
-                        writer.name("revision")
-                        writer.value(record.revision)
-                        writer.name("at")
-                        writer.value(timestamp(record.at))
-                        writer.name("command")
-                        writer.value(record.command)
-                        writer.name("update")
-                        writer.value(record.update)
-                        writer.endObject()
-                    }
-                    writer.endArray()
-                    if records.count > limit {
-                        writer.name("next")
-                        writer.value(records[limit - 1].revision)
-                    }
-                    writer.endObject()
-                }
-            }
-        },
     ]
 }
 

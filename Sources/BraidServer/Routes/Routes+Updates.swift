@@ -4,11 +4,11 @@ import BraidStore
 /// What became of a session since a position: as a list, by long polling, or as a stream of events.
 func updateRoutes(_ sessions: Sessions) -> [Route] {
     [
-        Route("GET", "/v1/sessions/{id}/updates", query: ["since", "wait", "form"], streamsEvents: true) { context in
+        Route("GET", "/v1/sessions/{id}/updates", query: ["since", "wait", "form"], alternative: "text/event-stream") { context in
             let id = context.parameter("id")
             let isSequential = try CommandForm(context).isSequential
             let since = try context.query("since").map { try Position($0) }
-            if context.head.acceptsEventStream {
+            if context.head.accepts("text/event-stream") {
                 if context.query("wait") != nil { throw ProblemError(.badRequest, "`wait` is for JSON: a stream of events waits by itself.") }
                 // What a reader that lost its connection has last read, before what it once asked for (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }

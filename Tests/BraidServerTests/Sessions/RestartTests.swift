@@ -25,6 +25,10 @@ import Testing
         var kept = 0, applied = 0
         for step in 0..<100 {
             let text = try JSONText(parsing: Self.command(step, &random))
+            if step % 40 == 39 {
+                let opening = try await sessions.openingTable(of: sessions.session("s"))
+                _ = try await sessions.perform(.reset(to: opening), text: JSONText(parsing: #"{"reset":{}}"#), on: "s")
+            }
             do {
                 let (session, answer) = try await sessions.perform(Command(json: text), text: text, on: "s")
                 if answer.kind == .applied { applied += 1 }
@@ -40,6 +44,17 @@ import Testing
             #expect(after.current.model.nextKey == before.current.model.nextKey && after.current.model.nextSection == before.current.model.nextSection)
         }
         #expect(applied > 8 && kept > 2)
+        // The commands, done again from the opening, lead to the same snapshot, byte for byte.
+        let stored = try #require(try await store.session("s"))
+        var lines = [JournalFile.opening(of: stored)]
+        for record in try await store.journal(of: stored.facts.number, after: 0, limit: 1000) {
+            var writer = JSONWriter()
+            record.write(to: &writer)
+            lines.append(writer.bytes)
+        }
+        #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes)
+        lines.remove(at: 1)
+        #expect(throws: Failure.self) { try JournalFile.replay(lines) }
         await store.close()
     }
 
