@@ -48,8 +48,11 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [Connection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// Connections that have more to read than one turn allows.
+    /// Connections that have more to read or write than one turn allows, or whose stream has something.
     private var again: [UInt64] = []
+    /// How many of them have a turn before what came meanwhile is looked at: a command's answer does not wait behind the
+    /// thousands of streams that are told of it.
+    private static let againInATurn = 64
     private var acceptor: Acceptor?
 
     private static let bellID = UInt64.max
@@ -138,8 +141,8 @@ extension EventLoop {
                 default: connection(event.data.u64)?.becameReady(event.events)
                 }
             }
-            let turn = again
-            again.removeAll(keepingCapacity: true)
+            let turn = Array(again.prefix(Self.againInATurn))
+            again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }
@@ -186,7 +189,7 @@ extension EventLoop {
             case .adopt(let socket): adopt(socket)
             case .answer(let id, let response):
                 if let connection = connection(id) { connection.answerCame(response) } else { response.abandon() }
-            case .resume(let id): connection(id)?.proceed()
+            case .resume(let id): takeTurnAgain(id)
             case .acceptAgain: acceptAgain()
             case .stop(let deadline, let onExit): stop(deadline, onExit)
             }
