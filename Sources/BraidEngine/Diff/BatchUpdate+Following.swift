@@ -60,21 +60,22 @@ extension BatchUpdate {
 extension BatchUpdate.Stage {
     /// Nil if the row goes, or its section does, or the section is reloaded and has not one row of that id.
     fileprivate func following(_ path: IndexPath, id: RowID?) -> IndexPath? {
-        guard path.row >= 0, path.row < Int(Int32.max), let section = following(section: path.section) else { return nil }
+        guard path.row >= 0, path.row < RowPieces.endless, let section = following(section: path.section) else { return nil }
         if let reloaded = reloadSections.first(where: { $0.at == path.section })?.section {
             let places = id.map { reloaded.places(of: $0) } ?? []
             return places.count == 1 ? IndexPath(section: section, row: places[0]) : nil
         }
         if let move = moveRows.first(where: { $0.from == path }) { return move.to }
         if deleteRows.contains(path) { return nil }
-        let leaving = deleteRows.filter { $0.section == path.section } + moveRows.lazy.map(\.from).filter { $0.section == path.section }
-        let arriving = insertRows.lazy.map(\.at).filter { $0.section == section } + moveRows.lazy.map(\.to).filter { $0.section == section }
-        return IndexPath(section: section, row: Self.following(path.row, leaving: leaving.map(\.row), arriving: arriving.map(\.row)))
+        let leaving = (deleteRows + moveRows.map(\.from)).filter { $0.section == path.section }
+        let arriving = (insertRows.map(\.at) + moveRows.map(\.to)).filter { $0.section == section }
+        let row = Self.following(path.row, leaving: leaving.map(\.row), arriving: arriving.map(\.row))
+        return IndexPath(section: section, row: row)
     }
 
     /// Nil if the section goes.
     fileprivate func following(section: Int) -> Int? {
-        guard section >= 0, section < Int(Int32.max), !deleteSections.contains(section) else { return nil }
+        guard section >= 0, section < RowPieces.endless, !deleteSections.contains(section) else { return nil }
         if let move = moveSections.first(where: { $0.from == section }) { return move.to }
         return Self.following(
             section, leaving: deleteSections + moveSections.map(\.from), arriving: insertSections.map(\.at) + moveSections.map(\.to))

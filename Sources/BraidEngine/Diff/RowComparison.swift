@@ -18,6 +18,13 @@ struct ChangedRow {
     /// The cell shows something else, and the client is meant to load it anew.
     var needsReload: Bool
 
+    init(_ row: Row, needsReload: Bool, old: IndexPath, new: IndexPath) {
+        self.old = old
+        self.new = new
+        self.row = row
+        self.needsReload = needsReload
+    }
+
     /// Nil when nothing changed.
     @inline(__always)
     init?(_ oldRow: Row, _ newRow: Row, old: IndexPath, new: IndexPath) {
