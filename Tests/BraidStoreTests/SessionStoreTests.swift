@@ -193,6 +193,21 @@ import Testing
         await store.close()
     }
 
+    @Test(arguments: StoreKind.forTests)
+    func theJournalKeepsItsBytes(kind: StoreKind) async throws {
+        let store = try kind.open(options: SQLiteStoreOptions(journalBytes: 30))
+        let number = try await store.createSession(.make())
+        for revision in 1...5 { try await store.commit(.make(number, to: revision, command: #""12345678""#, update: "{}")) }
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [4, 5])
+        // One that is larger than all the room there is stays until the next comes.
+        try await store.commit(.make(number, to: 6, command: #""0123456789012345678901234567890123456789""#, update: "{}"))
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [6])
+        try await store.commit(.make(number, to: 7, command: "1", update: "{}"))
+        try await store.commit(.make(number, to: 8, command: "1", update: "{}"))
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [7, 8])
+        await store.close()
+    }
+
     // MARK: Answers
 
     @Test(arguments: StoreKind.forTests)

@@ -45,11 +45,12 @@ extension Database {
     }
 
     /// Writes what a command changed, and its journal record. Touches as many pages as the change has rows, about.
-    func apply(_ commit: SessionCommit, journalLimit: Int) throws {
+    func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
         guard commit.to <= Key.largest, commit.nextKey <= Key.largest, commit.nextSection <= Key.largest else {
             throw StoreError.exhausted
         }
-        guard let found = try first("SELECT revision, updated FROM session WHERE number = ?", commit.session, value: { ($0.int(0), $0.int(1)) })
+        guard let found = try first(
+            "SELECT revision, updated, journal_bytes FROM session WHERE number = ?", commit.session, value: { ($0.int(0), $0.int(1), $0.int(2)) })
         else { throw StoreError.sessionMissing }
         guard found.0 == commit.from else { throw StoreError.revisionConflict }
         if commit.publishes {
@@ -57,15 +58,16 @@ extension Database {
         } else {
             try keepPublished(commit.change, of: commit.session, updated: found.1)
         }
-        try run(
-            "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ? WHERE number = ?",
-            commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, commit.session)
         try write(commit.change, of: commit.session)
         try run(
             "INSERT INTO journal (key, at, command, changes, cell_events, hidden) VALUES (?, ?, ?, ?, ?, ?)",
             Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents, commit.hidden)
         if let answer = commit.answer { try keep(answer) }
-        try trimJournal(of: commit.session, upTo: commit.to - journalLimit)
+        let added = commit.command.count + commit.update.count + (commit.cellEvents?.count ?? 0) + (commit.hidden?.count ?? 0)
+        let bytes = try trimJournal(of: commit.session, before: commit.to, upTo: commit.to - journalLimit, bytes: found.2 + added, limit: journalBytes)
+        try run(
+            "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",
+            commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
     }
 
     private func write(_ change: TableChange, of session: Int) throws {
@@ -96,13 +98,27 @@ extension Database {
             Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer, section.prefetched)
     }
 
-    /// Removes the oldest records, up to a revision and a few at a time: enough to hold the limit, and to come down
-    /// to a lowered one within a while, but never a long delete in the middle of a commit.
-    private func trimJournal(of session: Int, upTo revision: Int) throws {
-        guard revision > 0 else { return }
-        try run(
-            "DELETE FROM journal WHERE key IN (SELECT key FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 4)",
-            Key.of(session, 0), Key.of(session, revision))
+    /// Removes the oldest records, up to a revision and beyond a size, a few at a time: enough to hold the limits, and to
+    /// come down to lowered ones within a while, but never a long delete in the middle of a commit. The newest stays.
+    ///
+    /// `bytes`: those of the journal's texts; returns how many are left.
+    private func trimJournal(of session: Int, before newest: Int, upTo revision: Int, bytes: Int, limit: Int) throws -> Int {
+        guard revision > 0 || bytes > limit else { return bytes }
+        var oldest: [(key: Int, bytes: Int)] = []
+        try query(
+            """
+            SELECT key, length(CAST(command AS BLOB)) + length(CAST(changes AS BLOB)) + coalesce(length(CAST(cell_events AS BLOB)), 0)
+                   + coalesce(length(CAST(hidden AS BLOB)), 0)
+            FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 4
+            """,
+            Key.of(session, 0), Key.of(session, newest - 1)
+        ) { oldest.append(($0.int(0), $0.int(1))) }
+        var left = bytes
+        for record in oldest where Key.number(in: record.key) <= revision || left > limit {
+            try run("DELETE FROM journal WHERE key = ?", record.key)
+            left -= record.bytes
+        }
+        return left
     }
 
     /// Gives the session's number; nil: there is no such session.

@@ -85,7 +85,7 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     public func commit(_ commit: SessionCommit) async throws {
-        try await writer.write { [limit = options.journalLimit] in try $0.apply(commit, journalLimit: limit) }
+        try await writer.write { [options] in try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes) }
     }
 
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {

@@ -31,7 +31,8 @@ CREATE TABLE session (
     updated INTEGER NOT NULL,
     next_key INTEGER NOT NULL,
     next_section INTEGER NOT NULL,
-    total_row_count INTEGER NOT NULL -- as clients see it
+    total_row_count INTEGER NOT NULL, -- as clients see it
+    journal_bytes INTEGER NOT NULL DEFAULT 0 -- of the texts in its journal
 ) STRICT;
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
