@@ -83,9 +83,7 @@ extension Session {
         let records = try await history(after: from, limit: recent.last - from)
         guard records.first?.revision == from + 1, records.count == recent.last - from else { return reset() }
         if form.isCoalesced { return try coalesced(records.map { try BatchUpdate(json: $0.update) }, from: from, form) }
-        let updates = records.compactMap { $0.updateText(sequential: form.isSequential) }
-        guard updates.count == records.count else { return reset() }
-        return list(updates, from: from, to: from + updates.count)
+        return list(try records.map { try $0.updateText(sequential: form.isSequential) }, from: from, to: from + records.count)
     }
 
     /// The updates of the revisions after `from`, without a gap, as one.

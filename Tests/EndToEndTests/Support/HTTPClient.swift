@@ -92,7 +92,7 @@ final class HTTPClient {
             while buffer.count < length { try fill() }
             body = Array(buffer[..<length])
             buffer.removeFirst(length)
-        } else if headers["transfer-encoding"] == "chunked" {
+        } else if !isHead, headers["transfer-encoding"] == "chunked" {
             while true {
                 let size = Int(try line().prefix { $0 != ";" }, radix: 16) ?? 0
                 while buffer.count < size + 2 { try fill() }
