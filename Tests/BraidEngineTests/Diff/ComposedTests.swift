@@ -39,13 +39,14 @@ import Testing
             let description = try TableDescription(RandomTable.description(&random))
             var table = try description.openingTable()
             var tables = [try description.binder.snapshot(of: table, revision: 0, now: RandomCommandTests.now)]
-            var updates: [BatchUpdate] = []
+            var updates: [BatchUpdate] = [], unpublished: Unpublished?
             for _ in 0..<30 {
                 let shown = tables[tables.count - 1], command = RandomTable.command(for: shown, binder: description.binder, &random)
-                guard let outcome = try? description.binder.applying(command, to: table, shown: shown, now: RandomCommandTests.now),
+                guard let outcome = try? description.binder.applying(
+                    command, to: table, shown: shown, unpublished: unpublished, now: RandomCommandTests.now),
                     outcome.snapshot.revision > shown.revision
                 else { continue }
-                table = outcome.table
+                (table, unpublished) = (outcome.table, outcome.unpublished)
                 tables.append(outcome.snapshot)
                 updates.append(outcome.update)
                 let first = updates.count - min(updates.count, 1 + random.below(12))
