@@ -17,6 +17,9 @@ public final class TableBinder {
     public func model<Model>(at row: Int, as: Model.Type = Model.self) throws -> Model { try binder.model(at: Self.path(row)) }
     public func cell(at row: Int) throws -> any ReuseIdentifiable { try binder.cell(at: Self.path(row)) }
 
+    public func headerView() throws -> (any ReuseIdentifiable)? { try binder.headerView(ofSection: 0) }
+    public func footerView() throws -> (any ReuseIdentifiable)? { try binder.footerView(ofSection: 0) }
+
     @discardableResult public func refresh() throws -> BatchUpdate { try binder.refresh() }
     @discardableResult public func commit(_ style: EditingStyle, at row: Int) throws -> BatchUpdate { try binder.commit(style, at: Self.path(row)) }
     /// `target` counts after the row has been taken out.

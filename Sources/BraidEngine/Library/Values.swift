@@ -4,16 +4,19 @@
 /// did not change keeps its number, and a new number means a changed model. So whatever the engine does for JSON it
 /// does for any Swift type, without a second implementation.
 ///
-/// Numbers that went out of use are `retire`d, and forgotten only once the command that did so has succeeded.
+/// Numbers that went out of use are `retire`d, and forgotten only once the command that did so has succeeded; those that
+/// a command added are forgotten if it fails.
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []
+    private var added: [Int] = []
     private var next = 1
 
     /// A number for a value that the table does not know yet.
     func add(_ value: Any) -> JSONText {
         defer { next += 1 }
         values[next] = value
+        added.append(next)
         return .number(next)
     }
 
@@ -27,10 +30,13 @@ final class Values {
 
     func commit() {
         for number in retired { values[number] = nil }
-        retired = []
+        (retired, added) = ([], [])
     }
 
-    func rollBack() { retired = [] }
+    func rollBack() {
+        for number in added { values[number] = nil }
+        (retired, added) = ([], [])
+    }
 }
 
 /// What a program gives its binder stays with it: binders that run closures are not `Sendable`, so that these closures

@@ -78,8 +78,16 @@ import Testing
             models = people("a", "x\(count)")
             try table.refresh()
         }
+        // Nor does a refresh that fails leave anything behind.
+        for count in 0..<100 {
+            models = people("y\(count)", "y\(count)")
+            #expect(throws: Refusal.self) { try table.refresh() }
+        }
         let values = Mirror(reflecting: table.bindings.values).descendant("values") as? [Int: Any]
         #expect(values?.count == 2)
+        models = people("z")
+        try table.refresh()
+        #expect(try table.model(at: path(0, 0), as: Person.self).id == "z")
     }
 
     /// Several chains of one model type, whose models wander: what is shown is what the closures give, and every update
