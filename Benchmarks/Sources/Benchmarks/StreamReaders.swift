@@ -63,7 +63,7 @@ final class StreamReaders {
     func open(_ count: Int, _ request: [UInt8], until mark: String) throws -> [String] {
         try (0..<count).map { _ in
             let descriptor = try Self.connected(port)
-            guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("cannot send") }
+            guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("cannot send") }
             var text = ""
             while !text.contains(mark) {
                 let received = recv(descriptor, &buffer, buffer.count, 0)
@@ -79,7 +79,7 @@ final class StreamReaders {
     }
 
     func send(command request: [UInt8]) throws {
-        guard send(command, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("cannot send") }
+        guard Glibc.send(command, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("cannot send") }
     }
 
     /// Reads whatever comes; returns how many answers came to commands. An answer must come in one piece.
