@@ -19,27 +19,26 @@ struct FanOut {
     /// Commands one at a time: the next when everyone was told.
     init(_ readers: StreamReaders, commands: Int, readers count: Int, command: (Int) -> [UInt8]) throws {
         var sent = 0
-        var receipts: [Int] = []
+        var receipts: [Int] = [], answers: [Int] = []
         receipts.reserveCapacity(commands * count)
-        readers.onEvent = { _ in receipts.append(now() - sent) }
-        defer { readers.onEvent = { _ in } }
+        readers.onEvent = { receipts.append(now() - sent) }
+        readers.onAnswer = { answers.append(now() - sent) }
+        defer {
+            readers.onEvent = {}
+            readers.onAnswer = {}
+        }
         for number in 0..<commands {
             let wanted = readers.events + count
             sent = now()
-            let start = sent
             try readers.send(command: command(number))
-            var isAnswered = false
-            while !isAnswered || readers.events < wanted {
-                if readers.pump(milliseconds: 10) > 0 {
-                    answers.append(now() - start)
-                    isAnswered = true
-                }
-                if now() - start > 5_000_000_000 { throw Fault("only \(count - (wanted - readers.events)) of \(count) readers were told") }
+            while answers.count <= number || readers.events < wanted {
+                _ = readers.pump(milliseconds: 10)
+                if now() - sent > 5_000_000_000 { throw Fault("only \(count - (wanted - readers.events)) of \(count) readers were told") }
             }
             usleep(5_000)
         }
         self.receipts = receipts.sorted()
-        answers.sort()
+        self.answers = answers.sorted()
     }
 
     var receiptText: String { "\(milliseconds(receipts, 0.5)) / \(milliseconds(receipts, 0.99)) ms" }
