@@ -28,6 +28,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
+        .executableTarget(name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
         .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
         .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"], exclude: ["Schemas"]),
         .testTarget(name: "EndToEndTests", dependencies: ["BraidServer", "BraidEngine"], exclude: ["Flows"]),

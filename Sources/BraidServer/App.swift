@@ -25,8 +25,8 @@ final class App: HTTPHandler {
         self.sessions = sessions
         router = Router(
             operationRoutes(store: store) + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
-                + commandRoutes(sessions) + updateRoutes(sessions) + observeRoutes(sessions, maxLineBytes: maxBodyBytes)
-                + statelessRoutes(source: source))
+                + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions) + updateRoutes(sessions)
+                + observeRoutes(sessions, maxLineBytes: maxBodyBytes) + statelessRoutes(source: source))
     }
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
@@ -126,15 +126,15 @@ final class App: HTTPHandler {
         }
     }
 
-    /// RFC 9110, 12.5.1: JSON is what there is, and sometimes events, and it must be acceptable.
+    /// RFC 9110, 12.5.1: JSON is what there is, and sometimes something else beside it, and it must be acceptable.
     private func checkAccept(_ head: HTTPRequestHead, _ route: Route) throws {
         guard let types = head.acceptedTypes else { return }
         for type in types {
             if ["*/*", "application/*", "application/json", "application/problem+json"].contains(type) { return }
-            if route.streamsEvents, type == "text/event-stream" { return }
+            if type == route.alternative { return }
             if type == "text/plain" || type == "text/*", head.path == ["metrics"] { return }
         }
-        let available = route.streamsEvents ? "application/json or text/event-stream" : "application/json"
+        let available = (["application/json"] + [route.alternative].compactMap { $0 }).joined(separator: " or ")
         throw ProblemError(.notAcceptable, "Answers are \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow.")
     }
 

@@ -10,8 +10,28 @@ struct BraidServerCommand: AsyncParsableCommand {
         commandName: "braid-server",
         abstract: "A table is described once, in JSON; every client gets the same snapshots and batch updates.",
         version: "0.1.0",
-        subcommands: [Serve.self, Check.self],
+        subcommands: [Serve.self, Check.self, Replay.self],
         defaultSubcommand: Serve.self)
+}
+
+/// Does again what a journal says was done.
+struct Replay: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Replay a session's journal, and print the snapshot that it leads to.",
+        discussion: "The journal is what GET /v1/sessions/{id}/journal gives with Accept: application/x-ndjson. Exit status 1 when it cannot be replayed.")
+
+    @Argument(help: "The journal, a file of JSON lines.", completion: .file(extensions: ["ndjson"]))
+    var journal: String
+
+    func run() throws {
+        guard let bytes = FileManager.default.contents(atPath: journal) else { throw Failure("\(journal) cannot be read.") }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).lazy.map { [UInt8]($0) }
+        do {
+            FileHandle.standardOutput.write(Data(try JournalFile.replay(lines) + [UInt8(ascii: "\n")]))
+        } catch {
+            throw Failure("\(journal): \(error)")
+        }
+    }
 }
 
 /// Validates descriptions.

@@ -33,6 +33,8 @@ struct Serve: AsyncParsableCommand {
     var allowAnonymous = false
     @Option(help: "How many revisions of a session's journal are kept.")
     var journalLimit: Int = Environment.value("JOURNAL_LIMIT") ?? 1000
+    @Option(help: "How many bytes of a session's journal are kept.")
+    var journalBytes: Int = Environment.value("JOURNAL_BYTES") ?? 67_108_864
     @Option(help: "The longest body of a request.")
     var maxBodyBytes: Int = Environment.value("MAX_BODY_BYTES") ?? 16_777_216
     @Option(help: "SQLite's durability: full survives a power loss, normal a crash of the process.")
@@ -43,6 +45,7 @@ struct Serve: AsyncParsableCommand {
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
         guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
+        guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }
         guard maxBodyBytes >= 1024 else { throw ValidationError("--max-body-bytes must be 1024 at least") }
     }
 
@@ -56,7 +59,7 @@ struct Serve: AsyncParsableCommand {
         }
         let store: SQLiteStore
         do {
-            store = try SQLiteStore(path: database, options: SQLiteStoreOptions(synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit))
+            store = try SQLiteStore(path: database, options: SQLiteStoreOptions(synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes))
         } catch {
             throw Failure("\(error)")
         }

@@ -40,6 +40,13 @@ public protocol SessionStore: Sendable {
     /// The oldest revision that the journal still has.
     func firstJournalRevision(of sessionNumber: Int) async throws -> Int?
 
+    // MARK: Answers
+
+    /// Keeps an answer to a request that stored nothing else.
+    func keep(_ answer: KeptAnswer) async throws
+    /// What was answered to the key, if it was not too long before `now`.
+    func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer?
+
     // MARK: Running
 
     /// Returns if the store can be read and written; throws what stands against it.

@@ -15,16 +15,23 @@ public struct NewSession: Sendable {
     public var opening: JSONText
     public var state: JSONText
     public var displayedSections: JSONText?
+    /// The cells that the session registered; nil: none.
+    public var cells: JSONText?
     public var nextKey: Int
+    public var nextSection: Int
     public var totalRowCount: Int
     public var sections: [StoredSectionFacts]
     public var rows: [(section: Int, row: StoredRow)]
+    /// What the client is answered, for when it asks again.
+    public var answer: KeptAnswer?
 
     public init(
         id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,
-        opening: JSONText, state: JSONText, displayedSections: JSONText?, nextKey: Int, totalRowCount: Int,
-        sections: [StoredSectionFacts], rows: [(section: Int, row: StoredRow)]
+        opening: JSONText, state: JSONText, displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
+        totalRowCount: Int, sections: [StoredSectionFacts], rows: [(section: Int, row: StoredRow)],
+        answer: KeptAnswer? = nil
     ) {
+        self.answer = answer
         self.id = id
         self.table = table
         self.tableVersion = tableVersion
@@ -34,7 +41,9 @@ public struct NewSession: Sendable {
         self.opening = opening
         self.state = state
         self.displayedSections = displayedSections
+        self.cells = cells
         self.nextKey = nextKey
+        self.nextSection = nextSection
         self.totalRowCount = totalRowCount
         self.sections = sections
         self.rows = rows
@@ -78,13 +87,19 @@ public struct StoredSession: Sendable {
     public var opening: JSONText
     public var state: JSONText
     public var displayedSections: JSONText?
+    /// The cells that the session registered; nil: none.
+    public var cells: JSONText?
     public var nextKey: Int
+    public var nextSection: Int
     /// By ordinal ascending; rows by rank ascending.
     public var sections: [(facts: StoredSectionFacts, rows: [StoredRow])]
+    /// What clients see, while that is not what is stored.
+    public var published: PublishedTable?
 
     public init(
         facts: SessionFacts, tableVersion: Int?, description: JSONText?, opening: JSONText, state: JSONText,
-        displayedSections: JSONText?, nextKey: Int, sections: [(facts: StoredSectionFacts, rows: [StoredRow])]
+        displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
+        sections: [(facts: StoredSectionFacts, rows: [StoredRow])], published: PublishedTable? = nil
     ) {
         self.facts = facts
         self.tableVersion = tableVersion
@@ -92,7 +107,25 @@ public struct StoredSession: Sendable {
         self.opening = opening
         self.state = state
         self.displayedSections = displayedSections
+        self.cells = cells
         self.nextKey = nextKey
+        self.nextSection = nextSection
+        self.sections = sections
+        self.published = published
+    }
+}
+
+/// A session's table as clients see it, where changes to it were stored and not published.
+public struct PublishedTable: Sendable {
+    /// When it was published, in milliseconds since 1970.
+    public var updated: Int
+    public var displayedSections: JSONText?
+    /// By ordinal ascending; rows by rank ascending.
+    public var sections: [(facts: StoredSectionFacts, rows: [StoredRow])]
+
+    public init(updated: Int, displayedSections: JSONText?, sections: [(facts: StoredSectionFacts, rows: [StoredRow])]) {
+        self.updated = updated
+        self.displayedSections = displayedSections
         self.sections = sections
     }
 }
@@ -107,24 +140,37 @@ public struct SessionCommit: Sendable {
     public var to: Int
     public var at: Int
     public var change: TableChange
+    /// Whether clients see what is stored now. If not, they see what they saw before, after a restart as well.
+    public var publishes: Bool
     public var nextKey: Int
+    public var nextSection: Int
+    /// Of the rows that clients see.
     public var totalRowCount: Int
     public var command: JSONText
     /// The update, as it is journalled.
     public var update: JSONText
     /// The command's cell events as their controllers get them, an array; nil for none.
     public var cellEvents: JSONText?
+    /// The ids of what the update took out of sight; nil: nothing.
+    public var hidden: JSONText?
+    /// What the client is answered, for when it asks again.
+    public var answer: KeptAnswer?
 
     public init(
-        session: Int, from: Int, to: Int, at: Int, change: TableChange, nextKey: Int, totalRowCount: Int,
-        command: JSONText, update: JSONText, cellEvents: JSONText? = nil
+        session: Int, from: Int, to: Int, at: Int, change: TableChange, publishes: Bool, nextKey: Int, nextSection: Int,
+        totalRowCount: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil,
+        answer: KeptAnswer? = nil
     ) {
+        self.hidden = hidden
+        self.answer = answer
         self.session = session
         self.from = from
         self.to = to
         self.at = at
         self.change = change
+        self.publishes = publishes
         self.nextKey = nextKey
+        self.nextSection = nextSection
         self.totalRowCount = totalRowCount
         self.command = command
         self.update = update
@@ -139,8 +185,11 @@ public struct JournalRecord: Sendable, Equatable {
     public var command: JSONText
     public var update: JSONText
     public var cellEvents: JSONText?
+    /// The ids of what the update took out of sight; nil: nothing.
+    public var hidden: JSONText?
 
-    public init(revision: Int, at: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil) {
+    public init(revision: Int, at: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil) {
+        self.hidden = hidden
         self.revision = revision
         self.at = at
         self.command = command

@@ -193,6 +193,56 @@ import Testing
         await store.close()
     }
 
+    @Test(arguments: StoreKind.forTests)
+    func theJournalKeepsItsBytes(kind: StoreKind) async throws {
+        let store = try kind.open(options: SQLiteStoreOptions(journalBytes: 30))
+        let number = try await store.createSession(.make())
+        for revision in 1...5 { try await store.commit(.make(number, to: revision, command: #""12345678""#, update: "{}")) }
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [4, 5])
+        // One that is larger than all the room there is stays until the next comes.
+        try await store.commit(.make(number, to: 6, command: #""0123456789012345678901234567890123456789""#, update: "{}"))
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [6])
+        try await store.commit(.make(number, to: 7, command: "1", update: "{}"))
+        try await store.commit(.make(number, to: 8, command: "1", update: "{}"))
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [7, 8])
+        await store.close()
+    }
+
+    // MARK: Answers
+
+    @Test(arguments: StoreKind.forTests)
+    func answersAreKeptWithWhatTheyAnswerForADay(kind: StoreKind) async throws {
+        let store = try kind.open()
+        func answer(_ session: Int, _ key: String, at: Int, _ text: JSONText = "1") -> KeptAnswer {
+            KeptAnswer(session: session, key: key, at: at, request: -7, answer: text)
+        }
+        var opening = NewSession.make()
+        opening.answer = answer(0, "open", at: 1000)
+        let number = try await store.createSession(opening)
+        #expect(try await store.answer(to: "open", of: 0, now: 1000) == answer(0, "open", at: 1000))
+        var commit = SessionCommit.make(number, to: 1)
+        commit.answer = answer(number, "k\u{0}", at: 2000, #"{"a":[1.0]}"#)
+        try await store.commit(commit)
+        // A commit that is refused keeps no answer.
+        commit.answer = answer(number, "refused", at: 2000)
+        await #expect(throws: StoreError.revisionConflict) { try await store.commit(commit) }
+        #expect(try await store.answer(to: "refused", of: number, now: 2000) == nil)
+        try await store.keep(answer(number, "other", at: 3000))
+        #expect(try await store.answer(to: "k\u{0}", of: number, now: 4000)?.answer == #"{"a":[1.0]}"#)
+        #expect(try await store.answer(to: "k", of: number, now: 4000) == nil)
+        #expect(try await store.answer(to: "other", of: number + 1, now: 4000) == nil)
+        let later = 2000 + KeptAnswer.lifetime
+        #expect(try await store.answer(to: "k\u{0}", of: number, now: later - 1) != nil)
+        #expect(try await store.answer(to: "k\u{0}", of: number, now: later) == nil)
+        // What has had its day goes, a few with every answer that comes.
+        try await store.keep(answer(number, "new", at: later))
+        #expect(try await store.answer(to: "k\u{0}", of: number, now: 4000) == nil)
+        #expect(try await store.answer(to: "other", of: number, now: later) != nil)
+        #expect(try await store.deleteSession("s") == number)
+        #expect(try await store.answer(to: "other", of: number, now: 4000) == nil)
+        await store.close()
+    }
+
     // MARK: Table descriptions
 
     @Test(arguments: StoreKind.forTests)

@@ -42,27 +42,27 @@ extension StoredRow {
 extension NewSession {
     static func make(
         _ id: String = "s", table: String? = nil, version: Int? = nil, description: JSONText? = #"{"table":"inline"}"#,
-        opening: JSONText = "{}", state: JSONText = "{}", displayed: JSONText? = nil,
+        opening: JSONText = "{}", state: JSONText = "{}", displayed: JSONText? = nil, cells: JSONText? = nil,
         sections: [StoredSectionFacts] = [.init(number: 1, id: "a", ordinal: 1)],
         rows: [(section: Int, row: StoredRow)] = []
     ) -> NewSession {
         NewSession(
             id: id, table: table, tableVersion: version, description: version == nil ? description : nil, epoch: "e-\(id)",
-            created: 1000, opening: opening, state: state, displayedSections: displayed,
-            nextKey: (rows.map(\.row.key).max() ?? 0) + 1, totalRowCount: rows.count, sections: sections, rows: rows)
+            created: 1000, opening: opening, state: state, displayedSections: displayed, cells: cells,
+            nextKey: (rows.map(\.row.key).max() ?? 0) + 1, nextSection: (sections.map(\.number).max() ?? 0) + 1, totalRowCount: rows.count, sections: sections, rows: rows)
     }
 }
 
 extension SessionCommit {
     static func make(
-        _ session: Int, to revision: Int, at: Int = 2000, nextKey: Int = 1000, rows: Int = 0,
+        _ session: Int, to revision: Int, at: Int = 2000, publishes: Bool = true, nextKey: Int = 1000, nextSection: Int = 100, rows: Int = 0,
         command: JSONText = "{}", update: JSONText = #"{"stages":[]}"#, change: (inout TableChange) -> Void = { _ in }
     ) -> SessionCommit {
         var made = TableChange()
         change(&made)
         return SessionCommit(
-            session: session, from: revision - 1, to: revision, at: at, change: made, nextKey: nextKey,
-            totalRowCount: rows, command: command, update: update)
+            session: session, from: revision - 1, to: revision, at: at, change: made, publishes: publishes,
+            nextKey: nextKey, nextSection: nextSection, totalRowCount: rows, command: command, update: update)
     }
 }
 
@@ -76,9 +76,18 @@ func dump(_ session: StoredSession?) -> String {
         "description \(session.description?.text ?? "-")", "opening \(session.opening.text)", "state \(session.state.text)",
         "displayed \(session.displayedSections?.text ?? "-")",
     ]
-    for (facts, rows) in session.sections {
-        lines.append("[\(facts.number) \(facts.id) @\(facts.ordinal) \(facts.header?.text ?? "-") \(facts.footer?.text ?? "-")]")
-        lines += rows.map { "  \($0.key) @\($0.rank) \($0.id?.text ?? "-") \($0.model.text)" }
+    if let cells = session.cells { lines.append("cells \(cells.text)") }
+    lines += dump(session.sections)
+    if let published = session.published {
+        lines.append("published \(published.updated) displayed \(published.displayedSections?.text ?? "-")")
+        lines += dump(published.sections)
     }
     return lines.joined(separator: "\n")
+}
+
+private func dump(_ sections: [(facts: StoredSectionFacts, rows: [StoredRow])]) -> [String] {
+    sections.flatMap { facts, rows in
+        ["[\(facts.number) \(facts.id) @\(facts.ordinal) \(facts.header?.text ?? "-") \(facts.footer?.text ?? "-")]"]
+            + rows.map { "  \($0.key) @\($0.rank) \($0.id?.text ?? "-") \($0.model.text)" }
+    }
 }

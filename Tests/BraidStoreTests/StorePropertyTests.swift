@@ -17,13 +17,18 @@ import Testing
                     #expect(try await store.deleteSession(id) != nil)
                     oracle[id] = nil
                 } else {
+                    let before = session.published
+                        ?? PublishedTable(updated: session.facts.updated, displayedSections: session.displayedSections, sections: session.sections)
                     let change = randomChange(of: &session, using: &random)
                     session.facts.revision += 1
                     session.facts.updated = step
                     session.facts.totalRowCount = session.sections.map(\.rows.count).reduce(0, +)
+                    let publishes = change.state != nil || Int.random(in: 0..<2, using: &random) == 0
+                    session.published = publishes ? nil : before
                     try await store.commit(SessionCommit(
                         session: session.facts.number, from: session.facts.revision - 1, to: session.facts.revision, at: step,
-                        change: change, nextKey: session.nextKey, totalRowCount: session.facts.totalRowCount,
+                        change: change, publishes: publishes, nextKey: session.nextKey, nextSection: session.nextSection,
+                        totalRowCount: session.facts.totalRowCount,
                         command: "\(step)", update: "[\(step)]"))
                     oracle[id] = session
                 }
@@ -35,8 +40,9 @@ import Testing
                         id: id, number: number, table: nil, epoch: new.epoch, revision: 0, created: 1000, updated: 1000,
                         totalRowCount: 3),
                     tableVersion: nil, description: new.description, opening: new.opening, state: new.state,
-                    displayedSections: nil, nextKey: new.nextKey, sections: [(new.sections[0], new.rows.map(\.row))])
+                    displayedSections: nil, cells: nil, nextKey: new.nextKey, nextSection: new.nextSection, sections: [(new.sections[0], new.rows.map(\.row))])
             }
+            #expect(dump(try await store.session(id)) == dump(oracle[id]))
             if kind == .file, step % 50 == 0 {
                 await store.close()
                 store = try SQLiteStore(path: path, options: SQLiteStoreOptions(journalLimit: 7))
@@ -81,7 +87,8 @@ import Testing
                 change.placedRows.removeAll { $0.key == row.key }
                 change.placedRows.append((session.sections[target].facts.number, row.key, row.rank))
             case (5, _):
-                let number = (session.sections.map(\.facts.number).max() ?? 0) + 1
+                let number = session.nextSection
+                session.nextSection += 1
                 let facts = StoredSectionFacts(
                     number: number, id: SectionID("id\(number)"), ordinal: number * 2, header: pick(2) == 0 ? nil : "null")
                 session.sections.append((facts, []))

@@ -12,6 +12,7 @@ extension Binder {
         var touched: TouchedRows
         var touchedSections: Set<SectionID>
         var stateChanged: Bool
+        var cellsChanged: Bool
     }
 
     /// `remade` gets the sections whose rows were all made anew, because they read something that changed.
@@ -46,6 +47,7 @@ private struct SnapshotMaking {
         var changed: Reads = .now
         if let previous {
             if previous.stateChanged { changed.insert(.state) }
+            if previous.cellsChanged { changed.insert(.cells) }
             if !previous.touchedSections.isEmpty { changed.insert(.models) }
             for (place, section) in previous.snapshot.sections.enumerated() { oldPlaces[section.id] = place }
         }
@@ -65,7 +67,7 @@ private struct SnapshotMaking {
                 id: input.id,
                 header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight),
                 footer: try titled(input.footer, input, binding.footerHeight, binding.estimatedFooterHeight),
-                movesTo: try targets.targets(of: binding), isDiffable: binding.isIdentifiable,
+                movesTo: try targets.targets(of: binding), isDiffable: binding.isDiffable(table.sections[position]),
                 rows: try rows(at: position, binding)))
         }
         var snapshot = Snapshot(revision: revision, sections: sections, state: table.state)
@@ -171,7 +173,7 @@ private struct MoveTargets {
     /// `"anySection"`, a list of section ids, or nil where rows may not move.
     mutating func targets(of binding: SectionBinding) throws -> JSONText? {
         guard binding.allowsMoving else { return nil }
-        switch binding.moving {
+        switch binding.moving?.targets {
         case nil: return nil
         case .anySection: return .string("anySection")
         case .sections(let ids): return JSONText(ids: ids)

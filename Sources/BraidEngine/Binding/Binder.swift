@@ -6,25 +6,26 @@ public struct Binder: Sendable {
     public let display: SectionDisplay
     /// Stands in the snapshot as `empty` while there are no rows.
     let empty: JSONText?
-    /// The declared cells, by name.
-    let cells: [String: CellDeclaration]
+    let cells: CellDeclarations
+    /// Models that a program keeps.
+    let providers: Confined<[any ModelProvider]>
     /// Whether any row or title reads the time of the command.
     let readsNow: Bool
     private let named: [SectionID: SectionBinding]
     /// The binding of all sections that no binding names; nil when it depends on the section.
     private let other: SectionBinding?
 
-    init(sections: [SectionID]?, display: SectionDisplay, empty: JSONText?, cells: [String: CellDeclaration], bindings: [Binding]) {
+    init(sections: [SectionID]?, display: SectionDisplay, empty: JSONText?, cells: CellDeclarations, bindings: [Binding], providers: [any ModelProvider]) {
         declaredSections = sections
         self.display = display
         self.empty = empty
         self.cells = cells
+        self.providers = Confined(providers)
         let unnamed = bindings.filter { $0.scope == .allOtherSections || $0.scope == .anySection }
         var naming: [SectionID: [Binding]] = [:]
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
-            let names = binding.scope == .table ? Set(sections ?? []) : binding.names
-            for id in names { naming[id, default: []].append(binding) }
+            for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
             // Titles by section stand in bindings of other scopes too.
             for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }

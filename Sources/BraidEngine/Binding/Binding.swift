@@ -20,6 +20,8 @@ public struct ModelType: Sendable {
     public var name: String?
     /// Where the id stands in a model; nil: models of this type are not identifiable.
     public var id: JSONPointer?
+    /// A model with nothing there that could be an id has none, where it would be refused otherwise.
+    var isIDOptional = false
     /// Nil: any JSON will do.
     public var schema: Schema?
 
@@ -39,6 +41,7 @@ public struct ModelType: Sendable {
             }
         }
         guard let id else { return nil }
+        if isIDOptional { return model[id].flatMap { RowID(json: $0) } }
         let type = name.map { "of the type \"\($0)\" " } ?? ""
         guard let value = model[id] else {
             throw Refusal(.modelInvalid, "A model \(type)needs its id at \"\(id)\"; there is nothing there.", faults: [.init(pointer: id, detail: "missing id")])
@@ -58,11 +61,39 @@ struct CellDeclaration: Sendable {
     var viewModel: Schema?
 }
 
+/// The cells that a table knows, by name.
+struct CellDeclarations: Sendable {
+    var named: [String: CellDeclaration] = [:]
+    /// What every other name is known for; nil: there are no other cells.
+    var others: CellDeclaration?
+
+    subscript(name: String) -> CellDeclaration? { named[name] ?? others }
+
+    /// A program's cells are types: the compiler knows what they can say, and every name will do.
+    static let ofProgram = CellDeclarations(others: CellDeclaration(events: [anyEvent: .any]))
+
+    /// The event that stands for all events of a program's cells: its parameters are the program's value.
+    static let anyEvent = "event"
+}
+
 /// Which sections rows may move to (Braid's `allowMoving`).
-enum MovePolicy: Sendable {
-    case anySection
-    case sections([SectionID])
-    case passing(PassingPolicy)
+public struct MovePolicy: Sendable {
+    enum Targets: Sendable {
+        case anySection
+        case sections([SectionID])
+        case passing(PassingPolicy)
+    }
+
+    let targets: Targets
+
+    /// Each section that binds models of the same type.
+    public static let anySection = MovePolicy(targets: .anySection)
+    /// A list must name the row's own section too if rows may move inside it.
+    public static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
+    /// The displayed sections that the closure passes; it is asked once for each section and snapshot.
+    static func passing(_ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool) -> MovePolicy {
+        MovePolicy(targets: .passing(PassingPolicy(passes)))
+    }
 }
 
 /// A policy by expression: one object for all the sections that it is bound to, so that its targets are found once.
@@ -95,7 +126,10 @@ struct HandlerCall {
     var id: RowID?
 }
 
-typealias Handler = @Sendable (HandlerCall, inout TableEditor, HandlerContext) throws -> Void
+/// What is done when something happens to a row: the steps of a description, or the closure of a program.
+public struct Handler: Sendable {
+    let run: @Sendable (HandlerCall, inout TableEditor, HandlerContext) throws -> Void
+}
 
 /// What handlers may ask of the binder beside the table: how a model of a section is identified, and the time.
 struct HandlerContext: Sendable {
@@ -105,7 +139,7 @@ struct HandlerContext: Sendable {
 }
 
 /// Where a section's rows come from.
-enum RowSource: Sendable {
+public enum RowSource: Sendable {
     /// One for each stored model.
     case stored
     /// One for each stored model for which the expression holds.
@@ -134,26 +168,36 @@ enum RowSource: Sendable {
 }
 
 /// Which cell shows a row, and what the cell is given.
-struct CellBinding: Sendable {
-    var source = RowSource.stored
+public struct CellBinding: Sendable {
+    public var source = RowSource.stored
     /// Renders the cell's name, a JSON string.
-    var cell: Computed<RowInput>
+    public var cell: Computed<RowInput>
     /// Nil: the row stands with its model alone.
-    var viewModel: Computed<RowInput>?
+    public var viewModel: Computed<RowInput>?
     /// False for view-model bindings: what is stored is itself what the cell is given.
-    var showsModel = true
+    public var showsModel = true
+    /// A program keeps the models: its handlers take them out and put them in, and the table reads them anew.
+    var isProvided = false
+    /// Makes the cell itself; nil where a description says what clients show.
+    var instance: CellMaker?
+
+    public init(cell: Computed<RowInput>) { self.cell = cell }
 }
+
+typealias CellMaker = @Sendable (RowInput) throws -> any ReuseIdentifiable
+typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws -> Void
 
 /// What a description, or a program, binds to a scope. One binding is a link of a chain; several may be about the same
 /// section, and `SectionBinding` says which wins.
 struct Binding: Sendable {
     let scope: Scope
-    /// The sections that the scope names.
-    let names: Set<SectionID>
     /// For messages: where the binding stands in its description.
     var pointer: JSONPointer = .root
     var cells: CellBinding?
     var modelType: ModelType?
+    /// The name of the model type that a split chain takes for granted.
+    var assumedType: String?
+    var onDequeue: CellFiller?
     var headers: [SectionID: Computed<SectionInput>] = [:]
     var footers: [SectionID: Computed<SectionInput>] = [:]
     /// For all sections of the scope that have none of their own in `headers`.
@@ -179,8 +223,11 @@ struct Binding: Sendable {
     var prefetchDistance: Int?
     var updatesManually: Bool?
 
-    init(scope: Scope) {
-        self.scope = scope
-        if case .sections(let ids) = scope { names = Set(ids) } else { names = [] }
+    init(scope: Scope) { self.scope = scope }
+
+    /// The scope is any section, and something is bound that only chains about certain sections bind.
+    var bindsWhatAnySectionCannot: Bool {
+        scope == .anySection
+            && (cells != nil || header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || editing != nil || moving != nil)
     }
 }

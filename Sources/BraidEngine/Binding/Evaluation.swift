@@ -22,7 +22,7 @@ public struct Reads: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    static let everything = Reads(rawValue: 127)
+    public static let everything = Reads(rawValue: 255)
 
     /// The row's index: changes for all rows after an insert or a delete.
     public static let row = Reads(rawValue: 1)
@@ -35,6 +35,8 @@ public struct Reads: OptionSet, Sendable {
     public static let now = Reads(rawValue: 16)
     public static let model = Reads(rawValue: 32)
     public static let section = Reads(rawValue: 64)
+    /// The cells that the session registered for model types.
+    static let cells = Reads(rawValue: 128)
 
     init(names: Set<String>) {
         self = []
@@ -122,19 +124,19 @@ public final class Evaluation: Sendable {
 }
 
 /// A value given directly, or computed for each row or section from what stands in the context.
-struct Computed<Input>: Sendable {
-    let reads: Reads
+public struct Computed<Input>: Sendable {
+    public let reads: Reads
     /// The value, when it is the same for every input.
-    let constant: JSONText?
+    public let constant: JSONText?
     private let compute: @Sendable (Input, Evaluation) throws -> JSONText?
 
-    init(constant: JSONText) {
+    public init(constant: JSONText) {
         self.constant = constant
         reads = []
         compute = { _, _ in constant }
     }
 
-    init(reads: Reads, _ compute: @escaping @Sendable (Input, Evaluation) throws -> JSONText?) {
+    public init(reads: Reads, _ compute: @escaping @Sendable (Input, Evaluation) throws -> JSONText?) {
         constant = nil
         self.reads = reads
         self.compute = compute

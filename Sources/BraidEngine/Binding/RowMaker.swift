@@ -5,11 +5,11 @@ struct RowMaker {
     /// Of stored rows.
     private let count: Int
     private let evaluation: Evaluation
-    private let cells: [String: CellDeclaration]
+    private let cells: CellDeclarations
     /// The cell of every row, if it is the same for all, with what it declares.
     private let constant: (name: String, declaration: CellDeclaration)?
 
-    init(binding: SectionBinding, section: SectionID, count: Int, cells: [String: CellDeclaration], evaluation: Evaluation) {
+    init(binding: SectionBinding, section: SectionID, count: Int, cells: CellDeclarations, evaluation: Evaluation) {
         self.binding = binding
         self.section = section
         self.count = count

@@ -18,6 +18,8 @@ struct SectionBinding: Sendable {
     let insertTemplate: (@Sendable (SectionID, Evaluation) throws -> JSONText?)?
     let moving: MovePolicy?
     let movable: Computed<RowInput>?
+    /// The section's own, and those of any section: all of them are called.
+    let onDequeue: [CellFiller]
     let onDelete: Handler?
     let onInsert: Handler?
     /// The section's own, and those of any section: all of them are called.
@@ -59,8 +61,13 @@ struct SectionBinding: Sendable {
         movable = first(\.movable)
         onDelete = first(\.onDelete)
         onInsert = first(\.onInsert)
-        let ownTap = byPrecedence.first { $0.scope != .anySection && $0.onTap != nil }?.onTap
-        onTap = [ownTap].compactMap { $0 } + byPrecedence.filter { $0.scope == .anySection }.reversed().compactMap(\.onTap)
+        /// The more specific one, and in addition those of any section.
+        func all<Value>(_ part: (Binding) -> Value?) -> [Value] {
+            [byPrecedence.lazy.filter { $0.scope != .anySection }.compactMap(part).first].compactMap { $0 }
+                + byPrecedence.filter { $0.scope == .anySection }.reversed().compactMap(part)
+        }
+        onTap = all(\.onTap)
+        onDequeue = all(\.onDequeue)
         onEvent = byPrecedence.map(\.onEvent)
         onPrefetch = first(\.onPrefetch)
         prefetchDistance = first(\.prefetchDistance)
@@ -87,9 +94,10 @@ struct SectionBinding: Sendable {
         return nil
     }
 
-    /// Whether rows have ids.
-    var isIdentifiable: Bool {
+    /// Whether every row has an id. O(1).
+    func isDiffable(_ stored: StoredSection) -> Bool {
         if case .counted = cells.source { return false }
+        if modelType.isIDOptional, cells.source.isStored { return stored.isWhollyIdentified }
         return modelType.id != nil
     }
 }

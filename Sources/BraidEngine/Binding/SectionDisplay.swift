@@ -7,8 +7,8 @@ public struct SectionDisplay: Sendable {
     enum Order: Sendable {
         /// As declared; for dynamic sections in order of first appearance.
         case declared
-        /// By id.
-        case ascending
+        /// As the function sorts the sections that are to be displayed.
+        case sorting(@Sendable ([SectionID]) throws -> [SectionID])
         /// Ascending by the expression's value; sections with equal values stay as declared.
         case by(@Sendable (SectionInput, Evaluation) throws -> JSONValue)
     }
@@ -47,7 +47,13 @@ public struct SectionDisplay: Sendable {
     ) throws -> [Int] {
         switch order {
         case .declared: return positions
-        case .ascending: return positions.sorted { table.sections[$0].id < table.sections[$1].id }
+        case .sorting(let sort):
+            let ids = positions.map { table.sections[$0].id }
+            let sorted = try sort(ids)
+            guard sorted.count == ids.count, Set(sorted) == Set(ids) else {
+                throw Refusal(.templateFailed, "The sections cannot be ordered: the function must give back the sections that it was given, each once.")
+            }
+            return sorted.compactMap { table.position(of: $0) }
         case .by(let key):
             let keyed = try positions.map { (position: $0, key: try SortKey(key(try input($0), evaluation))) }
             if let first = keyed.first, keyed.contains(where: { !$0.key.isComparable(with: first.key) }) {

@@ -6,30 +6,30 @@ extension DescriptionCompiler {
         "prefetch", "onDelete", "onInsert", "onTap", "onEvent", "onPrefetch",
     ]
 
-    mutating func binding(_ value: JSONValue, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Binding? {
-        guard let object = reader.object(value, at: pointer, members: Self.bindingMembers, what: "a binding") else { return nil }
-        guard let scope = scope(object["on"], at: pointer, &reader) else { return nil }
-        var binding = Binding(scope: scope)
-        binding.pointer = pointer
-        if let type = reader.string(object["modelType"], at: pointer.appending("modelType"), what: "`modelType`") {
-            binding.modelType = modelTypes[type]
-            if modelTypes[type] == nil { reader.fault(pointer.appending("modelType"), "the model type \"\(type)\" is not declared in `modelTypes`") }
+    mutating func bind(
+        _ value: JSONValue, at pointer: JSONPointer, to bindings: TableBindings<SectionID>, _ reader: inout DescriptionReader
+    ) {
+        guard let object = reader.object(value, at: pointer, members: Self.bindingMembers, what: "a binding") else { return }
+        guard let scope = scope(object["on"], at: pointer, &reader) else { return }
+        let chain = bindings.on(scope).edit { $0.pointer = pointer }.carrying(Never.self, JSONText.self)
+        bindCells(object, chain, &reader)
+        for (section, title) in titles(object, "header", chain, &reader) { chain.bind(header: title, of: section) }
+        for (section, title) in titles(object, "footer", chain, &reader) { chain.bind(footer: title, of: section) }
+        bindDimensions(object["dimensions"], chain, &reader)
+        bindEditing(object, chain, &reader)
+        bindMoving(object["moving"], chain, &reader)
+        if let steps = object["onDelete"] { chain.onDelete(reader.handler(steps, at: pointer.appending("onDelete"))) }
+        if let steps = object["onInsert"] { chain.onInsert(reader.handler(steps, at: pointer.appending("onInsert"))) }
+        if let steps = object["onTap"] { chain.onTapped(reader.handler(steps, at: pointer.appending("onTap"))) }
+        bindEvents(object["onEvent"], chain, &reader)
+        bindPrefetch(object, chain, &reader)
+        if let assumed = reader.string(object["assumingModelType"], at: pointer.appending("assumingModelType"), what: "`assumingModelType`") {
+            chain.assuming(modelTypeNamed: assumed)
         }
-        bindCells(object, &binding, &reader)
-        bindTitles(object, "header", &binding, &reader) { $0.header = $1 } each: { $0.headers[$1] = $2 }
-        bindTitles(object, "footer", &binding, &reader) { $0.footer = $1 } each: { $0.footers[$1] = $2 }
-        bindDimensions(object["dimensions"], &binding, &reader)
-        bindEditing(object, &binding, &reader)
-        bindMoving(object["moving"], &binding, &reader)
-        if let steps = object["onDelete"] { binding.onDelete = reader.handler(steps, at: pointer.appending("onDelete")) }
-        if let steps = object["onInsert"] { binding.onInsert = reader.handler(steps, at: pointer.appending("onInsert")) }
-        if let steps = object["onTap"] { binding.onTap = reader.handler(steps, at: pointer.appending("onTap")) }
-        bindEvents(object["onEvent"], &binding, &reader)
-        bindPrefetch(object, &binding, &reader)
         switch object["updates"] {
         case nil: break
-        case .string("byReloading")?: binding.updatesManually = false
-        case .string("manually")?: binding.updatesManually = true
+        case .string("byReloading")?: chain.updates(manually: false)
+        case .string("manually")?: chain.updates(manually: true)
         default: reader.fault(pointer.appending("updates"), "`updates` must be \"byReloading\" or \"manually\"")
         }
         if scope == .anySection {
@@ -37,7 +37,6 @@ extension DescriptionCompiler {
                 reader.fault(pointer.appending(member), "a binding of \"anySection\" binds no cells, headers, footers, editing or moving")
             }
         }
-        return binding
     }
 
     func scope(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Scope? {
@@ -68,8 +67,13 @@ extension DescriptionCompiler {
         return nil
     }
 
-    mutating func bindCells(_ object: JSONObject, _ binding: inout Binding, _ reader: inout DescriptionReader) {
-        let pointer = binding.pointer
+    private mutating func bindCells(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
+        let pointer = chain.binding.pointer
+        var type: ModelType?
+        if let name = reader.string(object["modelType"], at: pointer.appending("modelType"), what: "`modelType`") {
+            type = modelTypes[name]
+            if type == nil { reader.fault(pointer.appending("modelType"), "the model type \"\(name)\" is not declared in `modelTypes`") }
+        }
         let data = ["models", "viewModels", "modelsFrom", "numberOfCells"].filter { object[$0] != nil }
         guard object["cell"] != nil || object["cellProvider"] != nil || !data.isEmpty else {
             for member in ["viewModel", "shown"] where object[member] != nil {
@@ -78,7 +82,9 @@ extension DescriptionCompiler {
             return
         }
         if data.count > 1 { reader.fault(pointer, "cells are bound to one of \(data.map { "`\($0)`" }.joined(separator: ", ")), not to several") }
-        claimCells(binding.scope, at: pointer, &reader)
+        for (section, owner) in chain.bindings.claimCells(chain.index) {
+            reader.fault(pointer, "the cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound already, by \(owner.pointer)")
+        }
 
         var cell: Computed<RowInput>?
         switch (object["cell"], object["cellProvider"]) {
@@ -87,7 +93,7 @@ extension DescriptionCompiler {
             cell = Computed(constant: .string(name))
         case (.object(let byType)?, nil):
             if byType["byModelType"] == .bool(true), byType.members.allSatisfy({ $0.name == "byModelType" || DescriptionReader.isRemark($0.name) }) {
-                cell = cellByModelType
+                cell = .cellByModelType(cellsForModelTypes)
             } else {
                 reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
             }
@@ -104,7 +110,7 @@ extension DescriptionCompiler {
         case (_?, _?): reader.fault(pointer, "a binding has either a `cell` or a `cellProvider`")
         default: reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
         }
-        var cells = CellBinding(cell: cell ?? Computed(constant: .string("")), viewModel: nil)
+        var cells = CellBinding(cell: cell ?? Computed(constant: .string("")))
         if case .object? = object["cell"], object["viewModel"] != nil || object["viewModels"] != nil || object["numberOfCells"] != nil {
             reader.fault(pointer.appending("cell"), "cells by model type show `models` as they are: there is no view model and no number of cells beside them")
         }
@@ -113,16 +119,16 @@ extension DescriptionCompiler {
         }
         if let viewModels = object["viewModels"] {
             cells.showsModel = false
-            readModels(viewModels, "viewModels", binding, &reader)
+            readModels(viewModels, "viewModels", chain, &reader)
             if object["viewModel"] != nil { reader.fault(pointer.appending("viewModel"), "`viewModels` are what the cells are given: there is nothing for a `viewModel` template to do") }
         } else if let models = object["models"] {
-            readModels(models, "models", binding, &reader)
+            readModels(models, "models", chain, &reader)
         }
         if let viewModel = object["viewModel"], let template = reader.template(viewModel, at: pointer.appending("viewModel")) {
             cells.viewModel = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
         }
         if let source = object["modelsFrom"], let template = reader.template(source, at: pointer.appending("modelsFrom")) {
-            checkDerived(source, template, binding, &reader)
+            checkDerived(source, template, chain.binding, &reader)
             cells.source = .derived(Computed(rendering: template) { $1.context(forTitleOf: $0, reading: $2) })
         }
         if let number = object["numberOfCells"] { cells.source = numberOfCells(number, at: pointer.appending("numberOfCells"), &reader) }
@@ -141,7 +147,7 @@ extension DescriptionCompiler {
                 reader.fault(pointer.appending(member), "derived rows cannot be edited or moved; change what they derive from in a handler")
             }
         }
-        binding.cells = cells
+        chain.bind(cells, of: type)
     }
 
     /// What can be seen of derived models without a context.
@@ -152,7 +158,7 @@ extension DescriptionCompiler {
         }
         guard case .object(let object) = source, !object.members.contains(where: { $0.name.contains("$") }) else { return }
         for (name, _) in object.members {
-            if case .sections = binding.scope, !binding.names.contains(SectionID(name)) {
+            if binding.scope.excludes(SectionID(name)) {
                 reader.fault(pointer.appending(name), "the section \"\(name)\" is not in this binding's scope")
             } else {
                 reader.requireSection(SectionID(name), at: pointer.appending(name))
@@ -175,8 +181,8 @@ extension DescriptionCompiler {
         return .counted(Computed(constant: .number(count)))
     }
 
-    func bindEvents(_ value: JSONValue?, _ binding: inout Binding, _ reader: inout DescriptionReader) {
-        let root = binding.pointer.appending("onEvent")
+    private func bindEvents(_ value: JSONValue?, _ chain: Chain, _ reader: inout DescriptionReader) {
+        let root = chain.binding.pointer.appending("onEvent")
         for (cell, events) in reader.map(value, at: root, what: "`onEvent`") {
             let pointer = root.appending(cell)
             requireCell(cell, at: pointer, &reader)
@@ -186,14 +192,14 @@ extension DescriptionCompiler {
                     let declared = declaration.events.keys.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
                     reader.fault(place, "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")")
                 }
-                binding.onEvent[cell, default: [:]][event] = reader.handler(steps, at: place)
+                chain.onEvent(event, from: cell, reader.handler(steps, at: place))
             }
         }
     }
 
-    func bindPrefetch(_ object: JSONObject, _ binding: inout Binding, _ reader: inout DescriptionReader) {
-        let pointer = binding.pointer
-        if let steps = object["onPrefetch"] { binding.onPrefetch = reader.handler(steps, at: pointer.appending("onPrefetch")) }
+    private func bindPrefetch(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
+        let pointer = chain.binding.pointer
+        let handler = object["onPrefetch"].map { reader.handler($0, at: pointer.appending("onPrefetch")) }
         guard let value = object["prefetch"] else {
             if object["onPrefetch"] != nil { reader.fault(pointer.appending("onPrefetch"), "`onPrefetch` needs `prefetch`: {\"cellsFromEnd\": n}") }
             return
@@ -203,49 +209,18 @@ extension DescriptionCompiler {
         guard let distance = prefetch["cellsFromEnd"]?.intValue, distance >= 0 else {
             return reader.fault(prefetch["cellsFromEnd"] == nil ? place : place.appending("cellsFromEnd"), "`cellsFromEnd` must be an integer from 0")
         }
-        binding.prefetchDistance = distance
+        chain.prefetch(cellsFromEnd: distance, handler)
     }
 
-    /// A section's cells can be bound once.
-    mutating func claimCells(_ scope: Scope, at pointer: JSONPointer, _ reader: inout DescriptionReader) {
-        switch scope {
-        case .table: claimCells(.sections(sections ?? []), at: pointer, &reader)
-        case .sections(let ids):
-            for id in ids {
-                if let first = boundCells[id] {
-                    reader.fault(pointer, "the cells of the section \"\(id)\" are bound already, by \(first)")
-                } else {
-                    boundCells[id] = pointer
-                }
-            }
-        case .allOtherSections:
-            if let first = boundOthers { reader.fault(pointer, "the cells of all other sections are bound already, by \(first)") }
-            boundOthers = pointer
-        case .anySection: break
-        }
-    }
-
-    /// DataSourceController's `register(dataController:for:)`.
-    var cellByModelType: Computed<RowInput> {
-        let cells = cellsForModelTypes
-        return Computed(reads: []) { input, _ in
-            let type = input.model["type"]?.stringValue ?? input.model.kind.name
-            guard let cell = cells[type] else {
-                throw Refusal(.modelInvalid, "No cell is registered for the model type \"\(type)\", that of row \(input.row) of the section \"\(input.section)\".")
-            }
-            return .string(cell)
-        }
-    }
-
-    mutating func readModels(_ value: JSONValue, _ member: String, _ binding: Binding, _ reader: inout DescriptionReader) {
-        let pointer = binding.pointer.appending(member)
-        switch (value, binding.scope) {
+    private mutating func readModels(_ value: JSONValue, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader) {
+        let scope = chain.binding.scope, pointer = chain.binding.pointer.appending(member)
+        switch (value, scope) {
         case (.array, .table): addModels(sections?.first ?? "table", pointer, &reader)
         case (.array, .sections(let ids)) where ids.count == 1: addModels(ids[0], pointer, &reader)
         case (.object(let object), .sections), (.object(let object), .allOtherSections), (.object(let object), .table):
             for ((name, models), text) in zip(object.members, reader.slice(pointer).members() ?? []) where !DescriptionReader.isRemark(name) {
                 let id = SectionID(name), place = pointer.appending(name)
-                if case .sections = binding.scope, !binding.names.contains(id) {
+                if scope.excludes(id) {
                     reader.fault(place, "the section \"\(name)\" is not in this binding's scope")
                 } else if !reader.requireSection(id, at: place) {
                     continue
@@ -255,7 +230,7 @@ extension DescriptionCompiler {
                     reader.fault(place, "the models of a section must be an array")
                 }
             }
-        default: reader.fault(pointer, "`\(member)` must be \(binding.scope.isOfOneSection ? "an array of models" : "an object from section ids to arrays of models")")
+        default: reader.fault(pointer, "`\(member)` must be \(scope.isOfOneSection ? "an array of models" : "an object from section ids to arrays of models")")
         }
     }
 
@@ -265,6 +240,11 @@ extension DescriptionCompiler {
 }
 
 extension Scope {
+    /// The scope names sections, and not this one.
+    func excludes(_ section: SectionID) -> Bool {
+        if case .sections(let ids) = self { !ids.contains(section) } else { false }
+    }
+
     var isOfOneSection: Bool {
         switch self {
         case .table: true

@@ -1,11 +1,11 @@
 // What can be said only once all bindings are known.
 extension DescriptionCompiler {
     /// Rows move only between sections of one model type, whose rows are stored.
-    func checkMoves(_ bindings: [Binding], _ binder: Binder, _ reader: inout DescriptionReader) {
-        for binding in bindings {
-            guard case .sections(let targets)? = binding.moving else { continue }
+    func checkMoves(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+        for binding in bindings.bindings {
+            guard case .sections(let targets)? = binding.moving?.targets else { continue }
             let pointer = binding.pointer.appending("moving").appending("to")
-            let sources = sections(of: binding)
+            let sources = bindings.sections(of: binding)
             for (index, target) in targets.enumerated() {
                 guard let to = binder.binding(of: target) else { continue }
                 if !to.cells.source.isStored {
@@ -23,9 +23,9 @@ extension DescriptionCompiler {
     }
 
     /// Editing and moving bound to sections whose rows are derived, in a binding of its own.
-    func checkPolicies(_ bindings: [Binding], _ binder: Binder, _ reader: inout DescriptionReader) {
-        for binding in bindings where binding.cells == nil {
-            let bound = sections(of: binding).compactMap { binder.binding(of: $0) }
+    func checkPolicies(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+        for binding in bindings.bindings where binding.cells == nil {
+            let bound = bindings.sections(of: binding).compactMap { binder.binding(of: $0) }
             guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
             let policies = [("editing", binding.editing != nil), ("insert", binding.insertTemplate != nil), ("moving", binding.moving != nil)]
             for (member, isBound) in policies where isBound {
@@ -34,32 +34,15 @@ extension DescriptionCompiler {
         }
     }
 
-    /// The declared sections that a binding is about.
-    func sections(of binding: Binding) -> [SectionID] {
-        switch binding.scope {
-        case .sections(let ids): ids
-        case .table, .anySection: sections ?? []
-        case .allOtherSections: (sections ?? []).filter { boundCells[$0] == nil }
-        }
-    }
-
     /// `assumingModelType` must name the type that is bound there.
-    func checkAssumedTypes(_ value: JSONValue?, _ bindings: [Binding], _ binder: Binder, _ reader: inout DescriptionReader) {
-        guard case .array(let elements)? = value else { return }
-        let byPointer = Dictionary(bindings.map { ($0.pointer, $0) }) { first, _ in first }
-        for (index, element) in elements.enumerated() {
-            guard case .object(let object) = element, let assumed = object["assumingModelType"] else { continue }
-            let place = JSONPointer.root.appending("bindings").appending(index), pointer = place.appending("assumingModelType")
-            guard let name = reader.string(assumed, at: pointer, what: "`assumingModelType`") else { continue }
+    func checkAssumedTypes(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+        for binding in bindings.bindings {
+            guard let name = binding.assumedType else { continue }
+            let pointer = binding.pointer.appending("assumingModelType")
             if modelTypes[name] == nil {
                 reader.fault(pointer, "the model type \"\(name)\" is not declared in `modelTypes`")
-                continue
-            }
-            guard let binding = byPointer[place] else { continue }
-            for id in sections(of: binding) {
-                guard let bound = binder.binding(of: id), bound.modelType.name != name else { continue }
-                reader.fault(pointer, "the models of the section \"\(id)\" are of the type \(bound.modelType.nameForMessages), not \"\(name)\"")
-                break
+            } else if let (section, bound) = bindings.mismatch(of: binding, in: binder) {
+                reader.fault(pointer, "the models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(name)\"")
             }
         }
     }

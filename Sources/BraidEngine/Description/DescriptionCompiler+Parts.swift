@@ -1,25 +1,29 @@
 // What a binding binds beside cells: titles, dimensions, editing, moving.
 extension DescriptionCompiler {
-    func bindTitles(
-        _ object: JSONObject, _ member: String, _ binding: inout Binding, _ reader: inout DescriptionReader,
-        all: (inout Binding, Computed<SectionInput>) -> Void, each: (inout Binding, SectionID, Computed<SectionInput>) -> Void
-    ) {
-        let pointer = binding.pointer
-        if let value = object[member], let title = reader.title(value, at: pointer.appending(member)) { all(&binding, title) }
+    typealias Chain = BindingChain<SectionID, Never, JSONText>
+
+    /// `member` is `header` or `footer`. A nil section stands for all of the scope.
+    func titles(
+        _ object: JSONObject, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader
+    ) -> [(section: SectionID?, title: Computed<SectionInput>)] {
+        let scope = chain.binding.scope, pointer = chain.binding.pointer
+        var titles: [(section: SectionID?, title: Computed<SectionInput>)] = []
+        if let value = object[member], let title = reader.title(value, at: pointer.appending(member)) { titles.append((nil, title)) }
         let plural = member + "s"
         for (name, value) in reader.map(object[plural], at: pointer.appending(plural), what: "`\(plural)`") {
             let place = pointer.appending(plural).appending(name)
-            if case .sections = binding.scope, !binding.names.contains(SectionID(name)) {
+            if scope.excludes(SectionID(name)) {
                 reader.fault(place, "the section \"\(name)\" is not in this binding's scope")
             } else {
                 reader.requireSection(SectionID(name), at: place)
             }
-            if let title = reader.title(value, at: place) { each(&binding, SectionID(name), title) }
+            if let title = reader.title(value, at: place) { titles.append((SectionID(name), title)) }
         }
+        return titles
     }
 
-    func bindDimensions(_ value: JSONValue?, _ binding: inout Binding, _ reader: inout DescriptionReader) {
-        let pointer = binding.pointer.appending("dimensions")
+    func bindDimensions(_ value: JSONValue?, _ chain: Chain, _ reader: inout DescriptionReader) {
+        let pointer = chain.binding.pointer.appending("dimensions")
         guard let value, let object = reader.object(value, at: pointer, members: [
             "cellHeight", "estimatedCellHeight", "headerHeight", "estimatedHeaderHeight", "footerHeight", "estimatedFooterHeight",
         ], what: "`dimensions`") else { return }
@@ -29,26 +33,26 @@ extension DescriptionCompiler {
         func forSections(_ name: String) -> Computed<SectionInput>? {
             object[name].flatMap { reader.dimension($0, at: pointer.appending(name)) { $1.context(forTitleOf: $0, reading: $2) } }
         }
-        binding.cellHeight = forRows("cellHeight")
-        binding.estimatedCellHeight = forRows("estimatedCellHeight")
-        binding.headerHeight = forSections("headerHeight")
-        binding.estimatedHeaderHeight = forSections("estimatedHeaderHeight")
-        binding.footerHeight = forSections("footerHeight")
-        binding.estimatedFooterHeight = forSections("estimatedFooterHeight")
+        if let height = forRows("cellHeight") { chain.cellHeight(height) }
+        if let height = forRows("estimatedCellHeight") { chain.estimatedCellHeight(height) }
+        if let height = forSections("headerHeight") { chain.headerHeight(height) }
+        if let height = forSections("estimatedHeaderHeight") { chain.estimatedHeaderHeight(height) }
+        if let height = forSections("footerHeight") { chain.footerHeight(height) }
+        if let height = forSections("estimatedFooterHeight") { chain.estimatedFooterHeight(height) }
     }
 
-    func bindEditing(_ object: JSONObject, _ binding: inout Binding, _ reader: inout DescriptionReader) {
-        let pointer = binding.pointer
+    func bindEditing(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
+        let pointer = chain.binding.pointer
         if let value = object["editing"], let template = reader.template(value, at: pointer.appending("editing")) {
             if let constant = template.constant, constant.stringValue.flatMap(EditingStyle.init) == nil {
                 reader.fault(pointer.appending("editing"), "`editing` must be \"delete\", \"insert\", \"none\", or a template that gives one of them")
             }
-            binding.editing = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
+            chain.allowEditing(Computed(rendering: template) { $1.context(for: $0, reading: $2) })
         }
         guard let value = object["insert"], let insert = reader.object(value, at: pointer.appending("insert"), members: ["template"], what: "`insert`") else { return }
         guard let source = insert["template"] else { return reader.fault(pointer.appending("insert"), "`insert` needs a `template`") }
         if let template = reader.template(source, at: pointer.appending("insert").appending("template")) {
-            binding.insertTemplate = { section, evaluation in
+            chain.insertTemplate { section, evaluation in
                 let count = evaluation.table[section]?.rows.count ?? 0
                 let input = SectionInput(id: section, rowCount: count, header: .null, footer: .null)
                 return try template.rendered(evaluation.context(forTitleOf: input, reading: .everything)).map(JSONText.init)
@@ -56,33 +60,35 @@ extension DescriptionCompiler {
         }
     }
 
-    func bindMoving(_ value: JSONValue?, _ binding: inout Binding, _ reader: inout DescriptionReader) {
-        let pointer = binding.pointer.appending("moving"), to = pointer.appending("to")
+    func bindMoving(_ value: JSONValue?, _ chain: Chain, _ reader: inout DescriptionReader) {
+        let pointer = chain.binding.pointer.appending("moving"), to = pointer.appending("to")
         guard let value, let object = reader.object(value, at: pointer, members: ["to", "movable"], what: "`moving`") else { return }
+        var policy: MovePolicy?
         switch object["to"] {
-        case .string("anySection")?: binding.moving = .anySection
+        case .string("anySection")?: policy = .anySection
         case .array?:
             let ids = (reader.strings(object["to"] ?? .null, at: to, what: "`to`") ?? []).map { SectionID($0) }
             for (index, id) in ids.enumerated() { reader.requireSection(id, at: to.appending(index)) }
-            binding.moving = .sections(ids)
+            policy = .sections(ids)
         case .object?:
             guard let passing = reader.object(object["to"] ?? .null, at: to, members: ["passing"], what: "`to`") else { break }
             if passing["passing"] == nil { reader.fault(to, "`to` needs an expression `passing`") }
             if let expression = reader.expression(passing["passing"], at: to.appending("passing"), what: "`passing`") {
                 let reads = Reads(names: expression.freeNames)
-                binding.moving = .passing(PassingPolicy { input, evaluation in
+                policy = .passing { input, evaluation in
                     try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy
-                })
+                }
             }
         case nil: reader.fault(pointer, "`moving` needs `to`: \"anySection\", an array of section ids, or {\"passing\": expression}")
         default: reader.fault(to, "`to` must be \"anySection\", an array of section ids, or {\"passing\": expression}")
         }
-        guard object["movable"] != nil else { return }
-        if let expression = reader.expression(object["movable"], at: pointer.appending("movable"), what: "`movable`") {
+        var movable: Computed<RowInput>?
+        if object["movable"] != nil, let expression = reader.expression(object["movable"], at: pointer.appending("movable"), what: "`movable`") {
             let reads = Reads(names: expression.freeNames)
-            binding.movable = Computed(reads: reads) { input, evaluation in
+            movable = Computed(reads: reads) { input, evaluation in
                 JSONText(.bool(try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy))
             }
         }
+        if let policy { chain.allowMoving(policy, rowIsMovable: movable) }
     }
 }

@@ -1,4 +1,4 @@
-/// Compiles a description's JSON onto bindings. One pass, in the order of the document; faults are gathered.
+/// Compiles a description's JSON by writing binding chains. One pass, in the order of the document; faults are gathered.
 struct DescriptionCompiler {
     struct Compiled {
         var name: String
@@ -13,9 +13,6 @@ struct DescriptionCompiler {
     var cells: [String: CellDeclaration] = [:]
     var cellsForModelTypes: [String: String] = [:]
     var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)] = []
-    /// Where each section's cells were bound, for the message about a second binding.
-    var boundCells: [SectionID: JSONPointer] = [:]
-    var boundOthers: JSONPointer?
 
     static func compile(_ reader: inout DescriptionReader) -> Compiled? {
         var compiler = DescriptionCompiler()
@@ -53,28 +50,27 @@ struct DescriptionCompiler {
         }
         if object["empty"] == .null { reader.fault(root.appending("empty"), "`empty` cannot be null: in an update null says that it went away") }
 
-        var bindings: [Binding] = []
+        let bindings = TableBindings(sections: sections)
         let bindingsPointer = root.appending("bindings")
         switch object["bindings"] {
         case nil: break
         case .array(let elements)?:
             for (index, element) in elements.enumerated() {
-                if let binding = binding(element, at: bindingsPointer.appending(index), &reader) { bindings.append(binding) }
+                bind(element, at: bindingsPointer.appending(index), to: bindings, &reader)
             }
         default: reader.fault(bindingsPointer, "`bindings` must be an array of bindings")
         }
-        for id in sections ?? [] where boundCells[id] == nil && boundOthers == nil && reader.faults.isEmpty {
+        for id in bindings.unbound where reader.faults.isEmpty {
             reader.fault(bindingsPointer, "no binding binds the cells of the section \"\(id)\": bind it by name, or bind \"allOtherSections\"")
         }
-        for (section, _, pointer) in models where boundCells[section] != nil {
-            if let owner = boundCells[section], !pointer.tokens.starts(with: owner.tokens) {
+        for (section, _, pointer) in models {
+            if let owner = bindings.owner(of: section)?.pointer, !pointer.tokens.starts(with: owner.tokens) {
                 reader.fault(pointer, "the models of the section \"\(section)\" stand with the binding of its cells, \(owner)")
             }
         }
-        let binder = Binder(
-            sections: sections, display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
-            cells: cells, bindings: bindings)
-        checkAssumedTypes(object["bindings"], bindings, binder, &reader)
+        let binder = bindings.binder(
+            display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) }, cells: CellDeclarations(named: cells))
+        checkAssumedTypes(bindings, binder, &reader)
         checkMoves(bindings, binder, &reader)
         checkPolicies(bindings, binder, &reader)
         return Compiled(
@@ -171,7 +167,7 @@ extension DescriptionCompiler {
         }
         switch object["order"] {
         case nil, .string("declared")?: break
-        case .string("ascending")?: display.order = .ascending
+        case .string("ascending")?: display.order = .sorting { $0.sorted() }
         case .object?:
             guard let order = reader.object(object["order"] ?? .null, at: pointer, members: ["by"], what: "`order`") else { break }
             if order["by"] == nil { reader.fault(pointer, "`order` needs an expression `by`") }

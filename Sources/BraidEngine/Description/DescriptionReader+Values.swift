@@ -66,9 +66,9 @@ extension DescriptionReader {
         }
     }
 
-    mutating func handler(_ value: JSONValue, at pointer: JSONPointer) -> Handler? {
+    mutating func handler(_ value: JSONValue, at pointer: JSONPointer) -> Handler {
         let steps = steps(value, at: pointer)
-        return { call, editor, context in
+        return Handler { call, editor, context in
             var runner = StepRunner(call: call, table: editor.table, context: context)
             try runner.run(steps, on: &editor)
         }

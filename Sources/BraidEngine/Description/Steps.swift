@@ -31,6 +31,8 @@ struct StepRunner {
     let context: HandlerContext
     /// Set whenever the table may have changed, so that expressions read it as it is.
     private var evaluation: Evaluation
+    /// Where the handler itself has moved its row.
+    private var movedTo: (section: SectionID, row: Int)?
 
     init(call: HandlerCall, table: TableModel, context: HandlerContext) {
         self.call = call
@@ -73,6 +75,7 @@ struct StepRunner {
         // It stands in the handler's section, or in the one it was moved to.
         var places = [(call.section, call.row)]
         if case .movedTo(let section, let row)? = call.reason { places.append((section, row)) }
+        if let movedTo { places.append(movedTo) }
         for (section, hint) in places {
             guard let stored = editor.table[section] else { continue }
             if hint < stored.rows.count, stored.rows[hint].key == key { return (section, hint, stored.rows[hint].model) }
@@ -87,7 +90,7 @@ struct StepRunner {
         return nil
     }
 
-    private func perform(_ action: HandlerAction, on editor: inout TableEditor) throws {
+    private mutating func perform(_ action: HandlerAction, on editor: inout TableEditor) throws {
         let names = names(editor)
         switch action {
         case .insert(let section, let row, let model):
@@ -111,7 +114,9 @@ struct StepRunner {
             guard from.modelType.name == to.modelType.name else {
                 throw Refusal(.modelTypeMismatch, "The handler's `move` goes from \"\(place.section)\" to \"\(target)\", whose models are of another type.")
             }
-            _ = try editor.move(at: place.row, in: place.section, to: (target, try row.map { try index($0, names) }))
+            let isOwn = current(editor).map { $0.section == place.section && $0.row == place.row } ?? false
+            let index = try editor.move(at: place.row, in: place.section, to: (target, try row.map { try self.index($0, names) }))
+            if isOwn { movedTo = (target, index) }
         case .setModels(let models):
             for (section, list) in try members(models, names, "setModels") {
                 guard case .array(let elements) = list else { throw fault("setModels must give an array of models for \"\(section)\"") }

@@ -64,7 +64,7 @@ private struct StageApplication {
         for (section, _) in stage.reloadSections { try settle(section, .reloaded) }
         for update in stage.updateSections {
             try settle(update.at, .updated)
-            if update.header == nil, update.footer == nil, update.movesTo == nil {
+            if update.isEmpty {
                 throw UpdateFault(detail: "the update of section \(update.at) changes nothing")
             }
         }

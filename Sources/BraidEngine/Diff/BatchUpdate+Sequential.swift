@@ -92,13 +92,7 @@ private struct OriginsOfSections {
     /// O(log sections).
     subscript(after: Int) -> Int {
         let rank = after - arriving.countBelow(after)
-        // The rank-th of those that did not leave: as many left before it as leave at most `rank` others before them.
-        var low = 0, high = leaving.count
-        while low < high {
-            let middle = (low + high) / 2
-            if leaving[middle] - middle <= rank { low = middle + 1 } else { high = middle }
-        }
-        return rank + low
+        return rank + leaving.countOfThoseBefore(stayer: rank)
     }
 }
 
@@ -167,17 +161,5 @@ private struct MovingPlaces {
             node &= node - 1
         }
         return count
-    }
-}
-
-extension Array where Element == Int {
-    /// How many of an ascending list are below `value`. O(log count).
-    fileprivate func countBelow(_ value: Int) -> Int {
-        var low = 0, high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < value { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

@@ -62,5 +62,7 @@ public struct BatchUpdate: Sendable {
             self.footer = footer
             self.movesTo = movesTo
         }
+
+        var isEmpty: Bool { header == nil && footer == nil && movesTo == nil }
     }
 }

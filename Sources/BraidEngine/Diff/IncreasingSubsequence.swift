@@ -7,7 +7,7 @@
 enum IncreasingSubsequence {
     /// Positions, ascending, of a subsequence of `values` that increases strictly and weighs the most. Weights must be
     /// positive.
-    static func heaviest(_ values: [Int], weights: [Int]) -> [Int] {
+    static func heaviest<Weight: Comparable & AdditiveArithmetic>(_ values: [Int], weights: [Weight]) -> [Int] {
         if isIncreasing(values) { return Array(values.indices) }
 
         // Equal values must not follow one another: of equal values the later one is ranked lower.
@@ -15,7 +15,7 @@ enum IncreasingSubsequence {
         var ranks = Array(repeating: 0, count: values.count)
         for (rank, position) in order.enumerated() { ranks[position] = rank + 1 }
 
-        var totals = Array(repeating: 0, count: values.count)
+        var totals = Array(repeating: Weight.zero, count: values.count)
         var previous = Array(repeating: -1, count: values.count)
         // `tree[r]` is the position at which the heaviest subsequence of the ranks under the node r ends, or -1.
         var tree = Array(repeating: -1, count: values.count + 1)
@@ -29,7 +29,7 @@ enum IncreasingSubsequence {
                 node &= node - 1
             }
             previous[position] = best
-            let total = (best < 0 ? 0 : totals[best]) + weights[position]
+            let total = (best < 0 ? .zero : totals[best]) + weights[position]
             totals[position] = total
             node = ranks[position]
             while node <= values.count {

@@ -18,6 +18,13 @@ struct ChangedRow {
     /// The cell shows something else, and the client is meant to load it anew.
     var needsReload: Bool
 
+    init(_ row: Row, needsReload: Bool, old: IndexPath, new: IndexPath) {
+        self.old = old
+        self.new = new
+        self.row = row
+        self.needsReload = needsReload
+    }
+
     /// Nil when nothing changed.
     @inline(__always)
     init?(_ oldRow: Row, _ newRow: Row, old: IndexPath, new: IndexPath) {
@@ -41,7 +48,7 @@ struct RowComparison {
     var rule = Rule.sameID
 
     /// How many rows from `oldStart` and `newStart` on are the same rows, at most `limit`; those whose content
-    /// changed are added to `changes`.
+    /// changed are added to `changes`. By place, it ends with the first one that needs a reload.
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout [ChangedRow]) -> Int {
         ChunkedList.walk(old, oldStart, new, newStart, limit: limit, .forward) { left, right, count, passed in
             left.chunk.elements.withUnsafeBufferPointer { oldRows in
@@ -82,7 +89,11 @@ struct RowComparison {
         }
         let change = ChangedRow(
             oldRow, newRow, old: IndexPath(section: oldSection, row: oldIndex), new: IndexPath(section: newSection, row: newIndex))
-        if let change { changes.append(change) }
+        if let change {
+            changes.append(change)
+            // One is enough to reload the section, and a shift would make a change of every row behind it.
+            if rule == .samePlace, change.needsReload { return false }
+        }
         return true
     }
 }

@@ -7,27 +7,28 @@ extension Snapshot {
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let snapshot = reader.snapshot(json, pointer)
-        if let refusal = reader.refusal { throw refusal }
+        if let refusal = reader.refusal("snapshot") { throw refusal }
         self = snapshot
     }
 }
 
-/// Reads a snapshot and goes on after a fault; what it returns is of use only if there was none.
-private struct SnapshotReader {
+/// Reads a snapshot, or parts of one, and goes on after a fault; what it returns is of use only if there was none.
+struct SnapshotReader {
     private var faults: [Refusal.Fault] = []
     private var faultCount = 0
     private var onlyDuplicateRows = true
     private static let limit = 100
 
-    var refusal: Refusal? {
+    /// `what` is read.
+    func refusal(_ what: String) -> Refusal? {
         guard let first = faults.first else { return nil }
         let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""
         return Refusal(
             onlyDuplicateRows ? .duplicateRowID : .badRequest,
-            "This is no snapshot: \"\(first.pointer)\": \(first.detail).\(others)", faults: faults)
+            "This is no \(what): \"\(first.pointer)\": \(first.detail).\(others)", faults: faults)
     }
 
-    private mutating func fault(_ pointer: JSONPointer, _ detail: String, isDuplicateRow: Bool = false) {
+    mutating func fault(_ pointer: JSONPointer, _ detail: String, isDuplicateRow: Bool = false) {
         faultCount += 1
         if !isDuplicateRow { onlyDuplicateRows = false }
         if faults.count < Self.limit { faults.append(.init(pointer: pointer, detail: detail)) }
@@ -45,8 +46,7 @@ private struct SnapshotReader {
                 hasSections = true
                 result.sections = reader.sections(value, pointer)
             case "state":
-                if value.kind != .object { reader.fault(pointer, "the state is an object") }
-                result.state = value.detached
+                result.state = reader.state(value, pointer)
             default: result.empty = value.detached
             }
         }
@@ -69,7 +69,7 @@ private struct SnapshotReader {
         }
     }
 
-    private mutating func section(_ json: JSONText, _ pointer: JSONPointer) -> Section {
+    mutating func section(_ json: JSONText, _ pointer: JSONPointer) -> Section {
         var id: String?, result = Section(id: ""), rowCount: Int?, rows: JSONText?
         members(json, pointer, "a section", Self.sectionMembers) { reader, name, value, pointer in
             switch name {
@@ -78,9 +78,7 @@ private struct SnapshotReader {
             case "footer": result.footer = reader.title(value, pointer)
             case "rowCount": rowCount = reader.count(value, pointer)
             case "movesTo":
-                let isList = value.elements()?.allSatisfy { $0.kind == .string } ?? false
-                if !isList, value.stringValue != "anySection" { reader.fault(pointer, "it is \"anySection\" or a list of section ids") }
-                result.movesTo = value.detached
+                result.movesTo = reader.movesTo(value, pointer)
             case "diffable": result.isDiffable = reader.bool(value, pointer)
             default: rows = value
             }
@@ -117,7 +115,7 @@ private struct SnapshotReader {
         return ChunkedList(rows)
     }
 
-    private mutating func row(_ json: JSONText, _ pointer: JSONPointer) -> Row {
+    mutating func row(_ json: JSONText, _ pointer: JSONPointer) -> Row {
         var cell: String?, parts = RowParts(cell: "")
         members(json, pointer, "a row", Self.rowMembers) { reader, name, value, pointer in
             switch name {
@@ -146,7 +144,7 @@ private struct SnapshotReader {
 // Values.
 extension SnapshotReader {
     /// Calls the body for each member that is known; others are faults.
-    private mutating func members(
+    mutating func members(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ known: [String],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void
     ) {
@@ -160,7 +158,7 @@ extension SnapshotReader {
         }
     }
 
-    private mutating func elements(_ json: JSONText, _ pointer: JSONPointer) -> [JSONText] {
+    mutating func elements(_ json: JSONText, _ pointer: JSONPointer) -> [JSONText] {
         guard let elements = json.elements() else {
             fault(pointer, "it is an array")
             return []
@@ -183,7 +181,7 @@ extension SnapshotReader {
         return json
     }
 
-    private mutating func count(_ json: JSONText, _ pointer: JSONPointer) -> Int {
+    mutating func count(_ json: JSONText, _ pointer: JSONPointer) -> Int {
         guard let count = json.intValue, count >= 0 else {
             fault(pointer, "it is an integer from 0")
             return 0
@@ -191,8 +189,19 @@ extension SnapshotReader {
         return count
     }
 
+    mutating func movesTo(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
+        let isList = json.elements()?.allSatisfy { $0.kind == .string } ?? false
+        if !isList, json.stringValue != "anySection" { fault(pointer, "it is \"anySection\" or a list of section ids") }
+        return json.detached
+    }
+
+    mutating func state(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
+        if json.kind != .object { fault(pointer, "the state is an object") }
+        return json.detached
+    }
+
     /// Null, or an object that says what the client shows.
-    private mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
+    mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
         if json.kind != .object, !json.isNull { fault(pointer, "it is null or an object, such as {\"title\": …}") }
         return json.detached
     }

@@ -32,14 +32,17 @@ extension BatchUpdate {
         }
         try matching.match(in: new)
         if touched == nil {
-            for place in difference.insertedSections { try new.sections[place].checkIDs() }
+            for (_, section) in difference.insertedSections { try section.checkIDs() }
             try matching.checkIDs(against: runs, new)
         }
         matching.collect(oldSections: difference.oldPlaces, runs: &runs, changes: &changes)
-        difference.compareRows(runs, changes, old, new)
+        difference.compareRows(
+            runs, changes, oldCount: { old.sections[$0].isDiffable ? old.sections[$0].rows.count : 0 },
+            newCount: { new.sections[$0].isDiffable ? new.sections[$0].rows.count : 0 },
+            row: { new.sections[$0.section].rows[$0.row] })
         difference.collectSectionUpdates(old, new)
         self.init(
-            from: old.revision, to: new.revision, stages: Staging(difference, to: new).stages(),
+            from: old.revision, to: new.revision, stages: Staging(difference).stages(),
             totalRowCount: new.totalRowCount, state: old.state == new.state ? nil : new.state,
             empty: old.empty == new.empty ? nil : new.empty ?? .null)
     }

@@ -1,9 +1,6 @@
 /// Lays a difference out in the fewest stages that the contract's rules allow.
 ///
-/// Sections are always arranged in the first stage. What then forces a further stage:
-/// - reloads never share a stage with moves;
-/// - no operation may stand inside a section in the stage in which the section moves.
-///
+/// Where no row moves into a section that comes, nor out of one that goes, sections are arranged in the first stage.
 /// So, with "rows" for deletes, inserts and moves of rows, and "content" for reloads and updates:
 ///
 /// | a moved section has | | stages |
@@ -14,118 +11,218 @@
 /// | rows, none of them moves | reloads, and rows move elsewhere | sections and the other sections' rows, the moved sections' rows and content |
 /// | row moves | reloads | sections, rows, content |
 ///
+/// Else the stages are at most: sections that come, and content; rows; sections that go or move.
+///
 /// Which sections move is chosen accordingly: as few as possible; of equal choices the one that leaves in place the
 /// sections whose operations would force a stage. Source: the wire contract, "Update".
 struct Staging {
     private let difference: TableDifference
-    private let new: Snapshot
-    /// By place in the new snapshot.
+    /// By place in the new table.
     private var sectionMoves: [Bool]
-    private var rowsStageOfMoved = 0
-    private var rowsStageOfOthers = 0
-    private var contentStage = 0
+    private var plan = StagePlan()
+    private var sectionList = StagedList.inOneStage(0)
+    /// By `listKey` of their sections; empty when all rows are arranged in one stage.
+    private var rowLists: [Int: StagedList] = [:]
 
-    init(_ difference: TableDifference, to new: Snapshot) {
+    init(_ difference: TableDifference) {
         self.difference = difference
-        self.new = new
-        sectionMoves = Array(repeating: false, count: new.sections.count)
+        sectionMoves = Array(repeating: false, count: difference.oldPlaces.count)
 
-        // What happens inside each section, by its place in the new snapshot.
+        // What happens inside each section, by its place in the new table.
         var hasRowMoves = sectionMoves, hasRows = sectionMoves, hasContent = sectionMoves
         for move in difference.movedRows {
-            hasRowMoves[difference.newPlaces[move.old.section]] = true
+            let origin = difference.newPlaces[move.old.section]
+            if origin >= 0 { hasRowMoves[origin] = true }
             hasRowMoves[move.new.section] = true
         }
         for row in difference.deletedRows { hasRows[difference.newPlaces[row.section]] = true }
-        for row in difference.insertedRows { hasRows[row.section] = true }
+        for (path, _) in difference.insertedRows { hasRows[path.section] = true }
         for change in difference.reloadedRows { hasContent[change.new.section] = true }
         for change in difference.updatedRows { hasContent[change.new.section] = true }
         for update in difference.updatedSections { hasContent[update.pair.new] = true }
-        for pair in difference.reloadedSections { hasContent[pair.new] = true }
+        for (pair, _) in difference.reloadedSections { hasContent[pair.new] = true }
         let reloads = !difference.reloadedRows.isEmpty || !difference.reloadedSections.isEmpty
 
         let pairs = difference.pairs
-        // The number of sections that stay comes first, then how many of them would force a stage, then the others.
-        let many = pairs.count + 1
         let weights = pairs.map { pair in
             let isTouched = hasRowMoves[pair.new] || hasRows[pair.new] || hasContent[pair.new]
             let forcesStage = reloads ? hasRowMoves[pair.new] : isTouched
-            return many * many + (forcesStage ? many : 0) + (isTouched ? 1 : 0)
+            return StayingSections(count: pair.sectionCount, forcing: forcesStage ? 1 : 0, touched: isTouched ? 1 : 0)
         }
         for pair in pairs { sectionMoves[pair.new] = true }
         for position in IncreasingSubsequence.heaviest(pairs.map(\.old), weights: weights) { sectionMoves[pairs[position].new] = false }
 
-        let moved = sectionMoves.indices.filter { sectionMoves[$0] }
-        let movedHaveRowMoves = moved.contains { hasRowMoves[$0] }
-        let movedHaveRows = movedHaveRowMoves || moved.contains { hasRows[$0] }
-        let movedHaveContent = moved.contains { hasContent[$0] }
-        let rowsMove = !difference.movedRows.isEmpty
-        if !movedHaveRows {
-            let fitsInOne = !movedHaveContent && !(reloads && (rowsMove || !moved.isEmpty))
-            contentStage = fitsInOne ? 0 : 1
-        } else if !(reloads && rowsMove) {
-            (rowsStageOfMoved, rowsStageOfOthers, contentStage) = (1, 1, 1)
-        } else if !movedHaveRowMoves {
-            (rowsStageOfMoved, rowsStageOfOthers, contentStage) = (1, 0, 1)
-        } else {
-            (rowsStageOfMoved, rowsStageOfOthers, contentStage) = (1, 1, 2)
-        }
+        var tasks = StagePlan.Tasks()
+        tasks.hasReloads = reloads
+        for place in sectionMoves.indices where hasContent[place] && sectionMoves[place] { tasks.hasContentInMovedSections = true }
+        tasks.sectionsMove = sectionMoves.contains(true)
+        for row in difference.deletedRows { tasks.rows[task(row, nil).rawValue] = true }
+        for (path, _) in difference.insertedRows { tasks.rows[task(nil, path).rawValue] = true }
+        for move in difference.movedRows { tasks.rows[task(move.old, move.new).rawValue] = true }
+        plan = StagePlan(for: tasks)
+        findPlaces()
     }
 
     /// The stages, none of them empty, each list in order of its indexes. O(n log n) for n operations.
     func stages() -> [BatchUpdate.Stage] {
-        var stages = Array(repeating: BatchUpdate.Stage(), count: 3)
-        arrangeSections(&stages[0])
+        var stages = Array(repeating: BatchUpdate.Stage(), count: plan.stageCount)
+        arrangeSections(&stages)
         arrangeRows(&stages)
-        changeContent(&stages[contentStage])
+        changeContent(&stages[plan.content])
         for index in stages.indices { stages[index].sortLists() }
         return stages.filter { !$0.isEmpty }
     }
 
-    private func arrangeSections(_ stage: inout BatchUpdate.Stage) {
-        stage.deleteSections = difference.deletedSections
-        stage.insertSections = difference.insertedSections.map { ($0, new.sections[$0]) }
-        stage.moveSections = difference.pairs.filter { sectionMoves[$0.new] }.map { ($0.old, $0.new) }
-    }
-
-    private func rowsStage(ofNew section: Int) -> Int { sectionMoves[section] ? rowsStageOfMoved : rowsStageOfOthers }
-
-    /// Before the first stage sections stand in their old places, later in their new ones.
-    private func place(_ oldSection: Int, before stage: Int) -> Int {
-        stage == 0 ? oldSection : difference.newPlaces[oldSection]
+    private func arrangeSections(_ stages: inout [BatchUpdate.Stage]) {
+        stages[plan.deletedSections].deleteSections = difference.deletedSections.map { place(ofOld: $0, before: plan.deletedSections) }
+        stages[plan.insertedSections].insertSections = difference.insertedSections.map {
+            (place(ofNew: $0.at, before: plan.insertedSections + 1), $0.section)
+        }
+        stages[plan.movedSections].moveSections = difference.pairs.filter { sectionMoves[$0.new] }.map {
+            (place(ofOld: $0.old, before: plan.movedSections), place(ofNew: $0.new, before: plan.movedSections + 1))
+        }
     }
 
     private func arrangeRows(_ stages: inout [BatchUpdate.Stage]) {
-        for row in difference.deletedRows {
-            let stage = rowsStage(ofNew: difference.newPlaces[row.section])
-            stages[stage].deleteRows.append(IndexPath(section: place(row.section, before: stage), row: row.row))
+        if stages.count == 1 {
+            // Most updates: before the only stage all is in its old place, after it in its new one.
+            stages[0].deleteRows = difference.deletedRows
+            stages[0].insertRows = difference.insertedRows
+            stages[0].moveRows = difference.movedRows.map { ($0.old, $0.new, $0.row) }
+            return
         }
-        for path in difference.insertedRows {
-            stages[rowsStage(ofNew: path.section)].insertRows.append((path, new.sections[path.section].rows[path.row]))
+        for path in difference.deletedRows {
+            let stage = plan.stage(of: task(path, nil))
+            stages[stage].deleteRows.append(place(ofOld: path, before: stage))
+        }
+        for (path, row) in difference.insertedRows {
+            let stage = plan.stage(of: task(nil, path))
+            stages[stage].insertRows.append((place(ofNew: path, before: stage + 1), row))
         }
         for move in difference.movedRows {
-            let stage = rowsStage(ofNew: move.new.section)
-            let from = IndexPath(section: place(move.old.section, before: stage), row: move.old.row)
-            stages[stage].moveRows.append((from, move.new, move.row))
+            let stage = plan.stage(of: task(move.old, move.new))
+            stages[stage].moveRows.append((place(ofOld: move.old, before: stage), place(ofNew: move.new, before: stage + 1), move.row))
         }
     }
 
     private func changeContent(_ stage: inout BatchUpdate.Stage) {
-        func before(_ pair: TableDifference.Pair) -> Int { place(pair.old, before: contentStage) }
-        func before(_ change: ChangedRow) -> IndexPath {
-            // A row that is changed in the stage in which its section's rows are arranged still has its old index.
-            let isArranged = rowsStage(ofNew: change.new.section) < contentStage
-            if isArranged { return change.new }
-            return IndexPath(section: place(change.old.section, before: contentStage), row: change.old.row)
-        }
-        stage.reloadSections = difference.reloadedSections.map { (before($0), new.sections[$0.new]) }
+        stage.reloadSections = difference.reloadedSections.map { (place(ofNew: $0.pair.new, before: plan.content), $0.section) }
         stage.updateSections = difference.updatedSections.map { update in
             var facts = update.facts
-            facts.at = before(update.pair)
+            facts.at = place(ofNew: update.pair.new, before: plan.content)
             return facts
         }
-        stage.reloadRows = difference.reloadedRows.map { (before($0), $0.row) }
-        stage.updateRows = difference.updatedRows.map { (before($0), $0.row) }
+        stage.reloadRows = difference.reloadedRows.map { (place(of: $0, before: plan.content), $0.row) }
+        stage.updateRows = difference.updatedRows.map { (place(of: $0, before: plan.content), $0.row) }
+    }
+}
+
+/// How much is gained by leaving a section where it is: the sections it stands for come first, then how many of them
+/// would force a stage, then those that something happens in.
+private struct StayingSections: Comparable, AdditiveArithmetic {
+    var count: Int
+    var forcing: Int
+    var touched: Int
+
+    static let zero = StayingSections(count: 0, forcing: 0, touched: 0)
+
+    static func < (left: StayingSections, right: StayingSections) -> Bool {
+        (left.count, left.forcing, left.touched) < (right.count, right.forcing, right.touched)
+    }
+
+    static func + (left: StayingSections, right: StayingSections) -> StayingSections {
+        StayingSections(
+            count: left.count + right.count, forcing: left.forcing + right.forcing, touched: left.touched + right.touched)
+    }
+
+    static func - (left: StayingSections, right: StayingSections) -> StayingSections {
+        StayingSections(
+            count: left.count - right.count, forcing: left.forcing - right.forcing, touched: left.touched - right.touched)
+    }
+}
+
+// What is done when.
+extension Staging {
+    /// A row that leaves its old place, comes to its new one, or both.
+    private func task(_ old: IndexPath?, _ new: IndexPath?) -> StagePlan.RowTask {
+        var task: StagePlan.RowTask = []
+        if let old {
+            let section = difference.newPlaces[old.section]
+            if section < 0 { task.insert(.outOfDeletedSection) } else if sectionMoves[section] { task.insert(.inMovedSection) }
+        }
+        if let new {
+            if difference.oldPlaces[new.section] < 0 { task.insert(.intoInsertedSection) }
+            if sectionMoves[new.section] { task.insert(.inMovedSection) }
+            if old != nil { task.insert(.isMove) }
+        }
+        return task
+    }
+
+    private mutating func findPlaces() {
+        if plan.deletedSections != plan.insertedSections || plan.movedSections != plan.insertedSections {
+            let moved = difference.pairs.filter { sectionMoves[$0.new] }
+            sectionList = .spread(StagedPlaces(
+                leaving: difference.deletedSections.map { ($0, plan.deletedSections) } + moved.map { ($0.old, plan.movedSections) },
+                arriving: difference.insertedSections.map { ($0.at, plan.insertedSections) } + moved.map { ($0.new, plan.movedSections) },
+                stageCount: plan.stageCount))
+        }
+        guard plan.stageOfAllRows == nil else { return }
+        var leaving: [Int: [(index: Int, stage: Int)]] = [:], arriving = leaving
+        func leave(_ path: IndexPath, _ stage: Int) { leaving[listKey(ofOld: path.section), default: []].append((path.row, stage)) }
+        func arrive(_ path: IndexPath, _ stage: Int) { arriving[path.section, default: []].append((path.row, stage)) }
+        for path in difference.deletedRows { leave(path, plan.stage(of: task(path, nil))) }
+        for (path, _) in difference.insertedRows { arrive(path, plan.stage(of: task(nil, path))) }
+        for move in difference.movedRows {
+            let stage = plan.stage(of: task(move.old, move.new))
+            leave(move.old, stage)
+            arrive(move.new, stage)
+        }
+        for key in Set(leaving.keys).union(arriving.keys) {
+            let left = leaving[key] ?? [], arrived = arriving[key] ?? []
+            let stage = left.first?.stage ?? arrived.first?.stage ?? 0
+            let isOne = left.allSatisfy { $0.stage == stage } && arrived.allSatisfy { $0.stage == stage }
+            rowLists[key] = isOne ? .inOneStage(stage) : .spread(StagedPlaces(leaving: left, arriving: arrived, stageCount: plan.stageCount))
+        }
+    }
+
+    /// The list of a section's rows: its place in the new table, or, of a section that goes, one below 0.
+    private func listKey(ofOld section: Int) -> Int { difference.newPlaces[section] >= 0 ? difference.newPlaces[section] : ~section }
+}
+
+// Where things stand before a stage.
+extension Staging {
+    private func place(ofOld section: Int, before stage: Int) -> Int {
+        let new = difference.newPlaces[section]
+        return sectionList.place(old: section, new: new, movingIn: new >= 0 && sectionMoves[new] ? plan.movedSections : nil, before: stage)
+    }
+
+    private func place(ofNew section: Int, before stage: Int) -> Int {
+        sectionList.place(
+            old: difference.oldPlaces[section], new: section, movingIn: sectionMoves[section] ? plan.movedSections : nil, before: stage)
+    }
+
+    /// A row that has not left its old place yet.
+    private func place(ofOld path: IndexPath, before stage: Int) -> IndexPath {
+        let list = rowLists[listKey(ofOld: path.section)]
+        return IndexPath(section: place(ofOld: path.section, before: stage), row: list?.place(old: path.row, before: stage) ?? path.row)
+    }
+
+    /// A row that has come to its new place.
+    private func place(ofNew path: IndexPath, before stage: Int) -> IndexPath {
+        let list = rowLists[path.section]
+        return IndexPath(section: place(ofNew: path.section, before: stage), row: list?.place(new: path.row, before: stage) ?? path.row)
+    }
+
+    /// A row that stays or moves; that of a row that moves is another stage.
+    private func place(of change: ChangedRow, before stage: Int) -> IndexPath {
+        let moves = plan.stage(of: task(change.old, change.new))
+        guard difference.newPlaces[change.old.section] == change.new.section else {
+            return stage <= moves ? place(ofOld: change.old, before: stage) : place(ofNew: change.new, before: stage)
+        }
+        let list = plan.stageOfAllRows.map { .inOneStage($0) } ?? rowLists[change.new.section] ?? .inOneStage(0)
+        return IndexPath(
+            section: place(ofNew: change.new.section, before: stage),
+            row: list.place(old: change.old.row, new: change.new.row, movingIn: moves, before: stage))
     }
 }
 

@@ -1,37 +1,47 @@
-/// All that differs between two snapshots, each thing once and not yet in stages. Places count in the old snapshot,
+/// All that differs between two tables, each thing once and not yet in stages. Places count in the old table,
 /// in the new one, or in both, as they are named.
 struct TableDifference {
-    /// A section that is in both snapshots.
+    /// A section that is in both tables.
     struct Pair {
         var old: Int
         var new: Int
         /// The section's rows are compared one by one; false when the section is reloaded, which brings all rows.
         var comparesRows: Bool
+        /// How many sections this one stands for: those that stay side by side, and to which nothing happens, can be
+        /// taken for one.
+        var sectionCount = 1
     }
 
     /// In new order.
     var pairs: [Pair] = []
     var deletedSections: [Int] = []
-    var insertedSections: [Int] = []
+    var insertedSections: [(at: Int, section: Section)] = []
     /// Sections that bring all they have.
-    var reloadedSections: [Pair] = []
+    var reloadedSections: [(pair: Pair, section: Section)] = []
     /// `at` is left open until the stage is known.
     var updatedSections: [(pair: Pair, facts: BatchUpdate.SectionUpdate)] = []
 
     var deletedRows: [IndexPath] = []
-    var insertedRows: [IndexPath] = []
+    var insertedRows: [(at: IndexPath, row: Row)] = []
     var movedRows: [(old: IndexPath, new: IndexPath, row: Row?)] = []
     var reloadedRows: [ChangedRow] = []
     var updatedRows: [ChangedRow] = []
 
-    /// The place in the old snapshot for each new section and the other way round; -1: it is in one of them only.
+    /// The place in the old table for each new section and the other way round; -1: it is in one of them only.
     var oldPlaces: [Int] = []
     var newPlaces: [Int] = []
 
+    /// With nothing compared yet.
+    init(oldPlaces: [Int], newPlaces: [Int]) {
+        self.oldPlaces = oldPlaces
+        self.newPlaces = newPlaces
+        deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
+    }
+
     /// Matches the sections. Throws when two sections of a snapshot have the same id. Expected O(sections).
     init(_ old: Snapshot, _ new: Snapshot) throws(Refusal) {
-        oldPlaces = Array(repeating: -1, count: new.sections.count)
-        newPlaces = Array(repeating: -1, count: old.sections.count)
+        var oldPlaces = Array(repeating: -1, count: new.sections.count)
+        var newPlaces = Array(repeating: -1, count: old.sections.count)
         // Most updates leave the sections as they are.
         var rest = 0
         while rest < old.sections.count, rest < new.sections.count, old.sections[rest].id == new.sections[rest].id {
@@ -49,13 +59,11 @@ struct TableDifference {
             guard newPlaces[oldPlace] < 0 else { throw .duplicateSection(new.sections[place].id) }
             (oldPlaces[place], newPlaces[oldPlace]) = (oldPlace, place)
         }
-        insertedSections = oldPlaces.indices.filter { oldPlaces[$0] < 0 }
-        deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
+        self.init(oldPlaces: oldPlaces, newPlaces: newPlaces)
+        insertedSections = oldPlaces.indices.filter { oldPlaces[$0] < 0 }.map { ($0, new.sections[$0]) }
         if insertedSections.count > 1 {
             var seen: Set<SectionID> = []
-            for place in insertedSections where !seen.insert(new.sections[place].id).inserted {
-                throw .duplicateSection(new.sections[place].id)
-            }
+            for (_, section) in insertedSections where !seen.insert(section.id).inserted { throw .duplicateSection(section.id) }
         }
     }
 
@@ -66,7 +74,7 @@ struct TableDifference {
             let before = old.sections[oldPlace], after = new.sections[newPlace]
             let comparesRows = before.isDiffable == after.isDiffable
             pairs.append(Pair(old: oldPlace, new: newPlace, comparesRows: comparesRows))
-            if !comparesRows { reloadedSections.append(pairs[pairs.count - 1]) }
+            if !comparesRows { reloadedSections.append((pairs[pairs.count - 1], after)) }
         }
     }
 
@@ -78,7 +86,7 @@ struct TableDifference {
                 at: -1, header: before.header == after.header ? nil : after.header,
                 footer: before.footer == after.footer ? nil : after.footer,
                 movesTo: before.movesTo == after.movesTo ? nil : after.movesTo ?? .null)
-            if update.header != nil || update.footer != nil || update.movesTo != nil { updatedSections.append((pair, update)) }
+            if !update.isEmpty { updatedSections.append((pair, update)) }
         }
     }
 
@@ -94,32 +102,42 @@ struct TableDifference {
         let common = comparison.matchingPrefix(limit: min(oldCount, newCount), changes: &changes)
         if changes.contains(where: \.needsReload) {
             pairs[position].comparesRows = false
-            reloadedSections.append(pairs[position])
+            reloadedSections.append((pairs[position], new.sections[pair.new]))
             return
         }
         updatedRows += changes
         deletedRows += (common..<oldCount).map { IndexPath(section: pair.old, row: $0) }
-        insertedRows += (common..<newCount).map { IndexPath(section: pair.new, row: $0) }
+        insertedRows += (common..<newCount).map { (IndexPath(section: pair.new, row: $0), comparison.new[$0]) }
     }
 
     /// Turns matched rows into the fewest deletes, inserts and moves: a row between the matched ones was deleted or
     /// inserted, and rows that changed section or are not part of their section's heaviest increasing subsequence
     /// moved. O(runs log runs + operations).
     ///
-    /// Runs cover rows of identifiable sections only, each row at most once.
-    mutating func compareRows(_ runs: [MatchedRun], _ changes: [ChangedRow], _ old: Snapshot, _ new: Snapshot) {
+    /// Runs cover each row at most once. The counts are those of sections whose rows are matched in runs, by place
+    /// before and by place after; 0 for others. `row` gives the rows that are inserted; nil for a place to which a row
+    /// comes otherwise.
+    mutating func compareRows(
+        _ runs: [MatchedRun], _ changes: [ChangedRow], oldCount: (Int) -> Int, newCount: (Int) -> Int, row: (IndexPath) -> Row?
+    ) {
+        func insert(_ rows: Range<Int>, _ section: Int) {
+            for index in rows {
+                let path = IndexPath(section: section, row: index)
+                if let row = row(path) { insertedRows.append((path, row)) }
+            }
+        }
         let byNew = runs.sorted { ($0.newSection, $0.newStart) < ($1.newSection, $1.newStart) }
         let byOld = runs.sorted { ($0.oldSection, $0.oldStart) < ($1.oldSection, $1.oldStart) }
         let changes = changes.sorted { $0.new < $1.new }
         var nextRun = 0, nextChange = 0
-        for pair in pairs where pair.comparesRows && new.sections[pair.new].isDiffable {
+        for pair in pairs where pair.comparesRows {
             let first = nextRun
             while nextRun < byNew.count, byNew[nextRun].newSection == pair.new { nextRun += 1 }
             let stays = Self.runsThatStay(byNew[first..<nextRun], of: pair)
             var end = 0
             for position in first..<nextRun {
                 let run = byNew[position]
-                insertedRows += (end..<run.newStart).map { IndexPath(section: pair.new, row: $0) }
+                insert(end..<run.newStart, pair.new)
                 end = run.newEnd
                 if stays[position - first] {
                     while nextChange < changes.count, changes[nextChange].new < IndexPath(section: pair.new, row: run.newEnd) {
@@ -140,17 +158,17 @@ struct TableDifference {
                     }
                 }
             }
-            insertedRows += (end..<max(end, new.sections[pair.new].rows.count)).map { IndexPath(section: pair.new, row: $0) }
+            insert(end..<max(end, newCount(pair.new)), pair.new)
         }
         nextRun = 0
-        for pair in pairs.sorted(by: { $0.old < $1.old }) where pair.comparesRows && old.sections[pair.old].isDiffable {
+        for pair in pairs.sorted(by: { $0.old < $1.old }) where pair.comparesRows {
             var end = 0
             while nextRun < byOld.count, byOld[nextRun].oldSection == pair.old {
                 deletedRows += (end..<byOld[nextRun].oldStart).map { IndexPath(section: pair.old, row: $0) }
                 end = byOld[nextRun].oldEnd
                 nextRun += 1
             }
-            deletedRows += (end..<max(end, old.sections[pair.old].rows.count)).map { IndexPath(section: pair.old, row: $0) }
+            deletedRows += (end..<max(end, oldCount(pair.old))).map { IndexPath(section: pair.old, row: $0) }
         }
     }
 

@@ -32,6 +32,21 @@ public struct TouchedRows: Sendable {
     /// Any of the section's rows may have changed.
     public mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
+    /// What happened afterwards.
+    public mutating func append(_ later: TouchedRows) {
+        if notes.isEmpty { return notes = later.notes }
+        for (section, added) in later.notes {
+            switch (notes[section], added) {
+            case (.edits(var edits)?, .edits(let more)):
+                notes[section] = nil
+                edits += more
+                notes[section] = .edits(edits)
+            case (.whole?, _), (_, .whole): notes[section] = .whole
+            case (nil, .edits): notes[section] = added
+            }
+        }
+    }
+
     private mutating func note(_ kind: Edit.Kind, _ section: SectionID, _ index: Int) {
         precondition(index >= 0, "TouchedRows: negative index")
         switch notes[section] {

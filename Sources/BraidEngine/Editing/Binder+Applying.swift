@@ -10,28 +10,72 @@ public struct Outcome: Sendable {
 
     public var kind: Kind
     public var table: TableModel
+    /// What clients see: the snapshot of `table`, unless something is unpublished.
     public var snapshot: Snapshot
+    /// What is stored and not shown; nil: all is published.
+    public var unpublished: Unpublished?
     /// What the store has to write.
     public var change: TableChange
     public var update: BatchUpdate
     /// In the order in which they came.
     public var cellEvents: [CellEvent] = []
+    /// What the data source's delegate is told; nil: nothing.
+    public var notification: DataSourceNotification?
+
+    public var isIgnored: Bool { if case .ignored = kind { true } else { false } }
 }
 
 extension Binder {
     /// Carries a command out: policy, handlers, invariants; then the snapshot and the update that follow. Everything
     /// is a value: when this throws, nothing has changed.
     ///
-    /// `shown` must be the snapshot of `table`. Cost: of what the command touches, and of the number of sections.
-    public func applying(_ command: Command, to table: TableModel, shown: Snapshot, now: String) throws -> Outcome {
-        var work = CommandInProgress(binder: self, table: table, shown: shown, now: now)
+    /// `shown` must be the snapshot of `table`, or, while something is unpublished, what clients see. Cost: of what the
+    /// command touches, and of the number of sections; of what it publishes, if that was kept back.
+    public func applying(
+        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String
+    ) throws -> Outcome {
+        try applying(command, to: table, shown: shown, unpublished: unpublished, now: now, refreshes: false)
+    }
+
+    /// `refreshes`: handlers may have changed what is displayed beside the table, as a program's closures can.
+    func applying(
+        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String, refreshes: Bool
+    ) throws -> Outcome {
+        var work = CommandInProgress(binder: self, table: table, shown: shown, unpublished: unpublished, now: now)
+        work.isRefresh = refreshes
         var ignored: String?
         switch command {
         case .transaction(let commands):
+            work.isTransaction = true
             for command in commands { ignored = try work.perform(command) ?? ignored }
         default: ignored = try work.perform(command)
         }
         return try work.outcome(ignored: ignored)
+    }
+}
+
+// What a program's binder does beside commands.
+extension Binder {
+    /// The table as it is at first, with the models that a program keeps.
+    func openingTable() throws -> TableModel {
+        var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
+        for id in declaredSections ?? [] { work.editor.ensureSection(id) }
+        try work.readProvided()
+        return work.editor.table
+    }
+
+    /// Reads the program's models anew, and everything that its closures say. `displayed`: the sections that are to be
+    /// displayed from now on; nil: no others than so far.
+    func refreshing(_ table: TableModel, shown: Snapshot, displayed: [SectionID]?) throws -> Outcome {
+        var work = CommandInProgress(binder: self, table: table, shown: shown, now: "")
+        work.isRefresh = true
+        try work.readProvided()
+        if let displayed {
+            if declaredSections == nil { for id in displayed { work.editor.ensureSection(id) } }
+            _ = try work.setDisplayedSections(displayed)
+        }
+        try work.show()
+        return try work.outcome(ignored: nil)
     }
 }
 

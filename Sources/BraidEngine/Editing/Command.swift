@@ -30,6 +30,10 @@ public indirect enum Command: Sendable {
     case event(RowReference, name: String, parameters: JSONText)
     /// Rows that a client has on its screen.
     case displayedRows([RowReference])
+    /// A call to the data source. Without `notify` the change is stored, and not shown before a later command is.
+    case dataSource(DataSourceCommand, notify: Bool)
+    /// Back to the table that the session was opened with.
+    case reset(to: TableModel)
     /// One after the other, as one revision with one update.
     case transaction([Command])
 }
@@ -40,13 +44,13 @@ extension Command {
     /// The command that a resource's body asks for. Throws `badRequest` with the pointer of what is wrong.
     ///
     /// `resource` is the last segment of the path: `edits`, `moves`, `models`, `headers`, `footers`,
-    /// `displayed-sections`, `state`, `taps`, `events`, `displayed-rows`, `transactions`.
+    /// `displayed-sections`, `state`, `taps`, `events`, `displayed-rows`, `data-source`, `transactions`.
     public init(resource: String, body: JSONText, partial: Bool = false) throws(Refusal) {
         try self.init(resource: resource, body: body, partial: partial, at: .root)
     }
 
     /// Names of the resources that take commands.
-    public static let resources = ["edits", "moves", "models", "headers", "footers", "displayed-sections", "state", "taps", "events", "displayed-rows", "transactions"]
+    public static let resources = ["edits", "moves", "models", "headers", "footers", "displayed-sections", "state", "taps", "events", "displayed-rows", "data-source", "transactions"]
 
     private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {
         switch resource {
@@ -104,6 +108,7 @@ extension Command {
             var rows: [RowReference] = []
             for (index, element) in elements.enumerated() { rows.append(try RowReference(element, at: pointer.appending("rows").appending(index))) }
             self = .displayedRows(rows)
+        case "data-source": try self.init(dataSource: body, at: pointer)
         case "transactions":
             let object = try BodyReader(body, at: pointer, members: ["commands"])
             guard let elements = try object.required("commands").elements() else {
@@ -224,5 +229,7 @@ struct BodyReader {
         return .displayed(index)
     }
 
-    func fault(_ name: String, _ detail: String) -> Refusal { .bad(pointer.appending(name), detail) }
+    func fault(_ name: String, _ detail: String) -> Refusal { .bad(place(of: name), detail) }
+
+    func place(of name: String) -> JSONPointer { pointer.appending(name) }
 }

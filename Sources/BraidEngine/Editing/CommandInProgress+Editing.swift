@@ -4,8 +4,10 @@ extension CommandInProgress {
         let place = try resolve(reference)
         let binding = try binder.requiredBinding(of: place.section.id)
         let (stored, index) = try requireEditing(.delete, binding, place)
-        let removed = try editor.remove(at: index, in: stored.id)
+        let removed = stored.rows[index]
+        if !binding.cells.isProvided { try editor.remove(at: index, in: stored.id) }
         try call(binding.onDelete, HandlerCall(section: stored.id, row: index, model: removed.model, reason: .editing))
+        try readProvided()
         try checkCount(of: stored.id, is: stored.rows.count - 1, after: "onDelete")
     }
 
@@ -13,6 +15,12 @@ extension CommandInProgress {
         let place = try resolve(reference, orEnd: true)
         let binding = try binder.requiredBinding(of: place.section.id)
         let (stored, index) = try requireEditing(.insert, binding, place)
+        if binding.cells.isProvided {
+            // The program makes the model: there is none to give it.
+            try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
+            try readProvided()
+            return try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
+        }
         let template = try binding.insertTemplate?(stored.id, evaluation)
         let model: JSONText
         switch (template, given) {
@@ -40,7 +48,7 @@ extension CommandInProgress {
         let index = try requireMove(from, place, to: destination, bound: to)
         let isWithin = source.id == destination.id
         let last = destination.rows.count - (isWithin ? 1 : 0)
-        guard targetRow <= last else {
+        guard (0...last).contains(targetRow) else {
             throw Refusal(.rowNotFound, "A row cannot be moved to row \(targetRow) of the section \"\(destination.id)\": it may go to 0...\(last), counted after it has been taken out.")
         }
         guard from.modelType.name == to.modelType.name else {
@@ -58,13 +66,19 @@ extension CommandInProgress {
             if isWithin, targetIndex > index { targetIndex -= 1 }
         }
         let sourceCount = editor.table[source.id]?.rows.count ?? 0
-        _ = try editor.move(at: index, in: source.id, to: (destination.id, targetIndex))
+        switch (from.cells.isProvided, to.cells.isProvided) {
+        case (false, false): _ = try editor.move(at: index, in: source.id, to: (destination.id, targetIndex))
+        case (false, true): try editor.remove(at: index, in: source.id)
+        case (true, false): try editor.insert(moved.model, id: moved.id, in: destination.id, at: targetIndex)
+        case (true, true): break
+        }
         try call(from.onDelete, HandlerCall(
             section: source.id, row: index, model: moved.model,
             reason: .movedTo(section: destination.id, row: targetIndex), key: moved.key, id: moved.id))
         try call(to.onInsert, HandlerCall(
             section: destination.id, row: targetIndex, model: moved.model,
             reason: .movedFrom(section: source.id, row: index), key: moved.key, id: moved.id))
+        try readProvided()
         if isWithin {
             try checkCount(of: source.id, is: sourceCount, after: "onDelete and onInsert")
         } else {
@@ -75,7 +89,7 @@ extension CommandInProgress {
 
     mutating func call(_ handler: Handler?, _ call: HandlerCall) throws {
         guard let handler else { return }
-        try handler(call, &editor, HandlerContext(binder: binder, now: now, meter: meter))
+        try handler.run(call, &editor, HandlerContext(binder: binder, now: now, meter: meter))
     }
 
     /// Braid's rule: a handler leaves exactly one model fewer, or more, than there were.
@@ -119,7 +133,7 @@ extension CommandInProgress {
             throw Refusal(.moveNotAllowed, "Row \(place.row) of the section \"\(source.id)\" cannot be moved.")
         }
         let isAllowed: Bool
-        switch policy {
+        switch policy.targets {
         case .anySection: isAllowed = true
         case .sections(let ids): isAllowed = ids.contains(destination.id)
         case .passing(let policy):

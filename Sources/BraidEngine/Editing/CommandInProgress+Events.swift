@@ -30,16 +30,21 @@ extension CommandInProgress {
     /// Rows that a client has on its screen: near a section's end they make `onPrefetch` run, once for each growth.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
         // Who is called is settled before the first handler runs: it may change the rows of the others.
-        var nearest: [(section: Section, handler: Handler?, call: HandlerCall)] = []
+        var nearest: [(section: Section, row: Int, handler: Handler, call: HandlerCall)] = []
         for reference in references {
             let place = try resolve(reference)
             let binding = try binder.requiredBinding(of: place.section.id)
-            guard let distance = binding.prefetchDistance, place.section.rows.count - 1 - place.row <= distance else { continue }
-            if !nearest.contains(where: { $0.section.id == place.section.id }) {
-                nearest.append((place.section, binding.onPrefetch, handlerCall(for: place, binding)))
+            guard let handler = binding.onPrefetch, let distance = binding.prefetchDistance,
+                place.section.rows.count - 1 - place.row <= distance
+            else { continue }
+            let call = handlerCall(for: place, binding)
+            if let index = nearest.firstIndex(where: { $0.section.id == place.section.id }) {
+                if nearest[index].row < place.row { nearest[index] = (place.section, place.row, handler, call) }
+            } else {
+                nearest.append((place.section, place.row, handler, call))
             }
         }
-        for (section, handler, call) in nearest {
+        for (section, _, handler, call) in nearest {
             let count = section.rows.count
             if let before = editor.table[section.id]?.facts.prefetched, count <= before { continue }
             try editor.setPrefetched(count, of: section.id)

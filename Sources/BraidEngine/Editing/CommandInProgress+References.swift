@@ -11,7 +11,7 @@ extension CommandInProgress {
         switch reference {
         case .at(let section, let row):
             let section = try shown.section(section)
-            guard row < section.rows.count || (orEnd && row == section.rows.count) else {
+            guard row >= 0, row < section.rows.count || (orEnd && row == section.rows.count) else {
                 throw .noRow(row, in: section.id, of: section.rows.count)
             }
             return Place(section: section, row: row)

@@ -11,25 +11,41 @@ struct CommandInProgress {
     var shown: Snapshot
     /// A revision is made even if nothing changed.
     var isRevision = false
+    /// A revision is made if anything is displayed in another way, even if no model changed.
+    var isRefresh = false
+    /// The models that a program keeps were read since the last handler ran.
+    private var hasReadProvided = false
     var cellEvents: [CellEvent] = []
+    /// What was stored before this command and is not published.
+    let unpublished: Unpublished?
+    /// Whether what is stored is published in the end: always, but for data source calls without `notify`.
+    var publishes = false
+    var isTransaction = false
+    /// What the data source's delegate is told.
+    var notification: DataSourceNotification?
 
-    init(binder: Binder, table: TableModel, shown: Snapshot, now: String) {
+    /// `shown` is the published snapshot: that of `table`, unless something is unpublished.
+    init(binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String) {
         self.binder = binder
         self.now = now
+        self.unpublished = unpublished
         before = shown
         beforeTable = table
         editor = TableEditor(table)
         meter = StepMeter(rows: table.rowCount)
         shownTable = table
-        self.shown = shown
+        self.shown = unpublished?.snapshot ?? shown
     }
 
     var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter) }
 
     /// Returns why the command was ignored, if it was.
     mutating func perform(_ command: Command) throws -> String? {
+        if case .dataSource = command {} else { publishes = true }
         var ignored: String?
-        switch command {
+        var call: DataSourceCall?
+        hasReadProvided = false
+        switch try rebased(command) {
         case .delete(let row): try delete(row)
         case .insert(let row, let model): try insert(row, model)
         case .move(let row, let section, let index): try move(row, section, index)
@@ -49,10 +65,23 @@ struct CommandInProgress {
         case .tap(let row): try tap(row)
         case .event(let row, let event, let parameters): try emit(row, event, parameters)
         case .displayedRows(let rows): try noteDisplayed(rows)
+        case .dataSource(let command, let notify): call = try carryOut(command, notify: notify)
+        case .reset(let opening): try reset(to: opening)
         case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
         }
+        if !hasReadProvided { try readProvided() }
         try show()
+        if let call { ignored = conclude(call) }
         return ignored
+    }
+
+    /// Reads anew the models that a program keeps: its handlers may have changed them.
+    mutating func readProvided() throws {
+        hasReadProvided = true
+        var departures = Departures()
+        for provider in binder.providers.value { try provider.read(editor.table, &departures) }
+        for provider in binder.providers.value { try provider.place(into: &editor, &departures) }
+        for provider in binder.providers.value { provider.settle(departures) }
     }
 
     /// Brings the snapshot up to date with the table.
@@ -63,7 +92,9 @@ struct CommandInProgress {
         var remade: [SectionID] = []
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,
-            after: .init(table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections, stateChanged: step.stateChanged),
+            after: .init(
+                table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections,
+                stateChanged: step.stateChanged, cellsChanged: step.cellsChanged),
             remade: &remade, evaluation)
         for section in remade { editor.noteWhole(section) }
         shownTable = editor.table
@@ -71,16 +102,23 @@ struct CommandInProgress {
 
     func outcome(ignored: String?) throws -> Outcome {
         let change = editor.change
-        if change.isEmpty, !isRevision {
-            let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
-            return Outcome(
-                kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before, change: change, update: update)
-        }
         var after = shown
         after.revision = before.revision + 1
+        if !change.isEmpty || isRevision || isRefresh {
+            guard publishes || isRefresh else { return unpublishedOutcome(change) }
+            var touched = unpublished?.touched ?? TouchedRows()
+            touched.append(editor.allTouched)
+            let update = try BatchUpdate(from: before, to: after, touched: touched)
+            if !change.isEmpty || isRevision || !update.isEmpty {
+                return Outcome(
+                    kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change, update: update,
+                    cellEvents: cellEvents, notification: notification)
+            }
+        }
+        let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
         return Outcome(
-            kind: .applied, table: editor.table, snapshot: after, change: change,
-            update: try BatchUpdate(from: before, to: after, touched: editor.allTouched), cellEvents: cellEvents)
+            kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
+            unpublished: unpublished, change: change, update: update, notification: notification)
     }
 }
 
@@ -105,6 +143,23 @@ extension CommandInProgress {
             let named = Set(sections.map(\.section))
             for section in editor.table.sections where !named.contains(section.id) { try editor.setModels([], in: section.id) }
         }
+    }
+
+    /// Every section, title and model as in `opening`; rows whose ids stay keep their identity.
+    mutating func reset(to opening: TableModel) throws(Refusal) {
+        let ids = opening.sections.map(\.id)
+        try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))
+        for id in ids { editor.ensureSection(id) }
+        editor.arrangeSections(ids)
+        for section in opening.sections {
+            try editor.setModels(section.rows.map { ($0.id, $0.model) }, in: section.id)
+            try editor.setHeader(section.facts.header, of: section.id)
+            try editor.setFooter(section.facts.footer, of: section.id)
+            try editor.setPrefetched(section.facts.prefetched, of: section.id)
+        }
+        editor.setDisplayedSections(opening.displayedSections)
+        editor.setState(opening.state)
+        editor.setCells(opening.cells)
     }
 
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {

@@ -1,13 +1,15 @@
 /// A table under one command: makes its changes on a copy and keeps account of them, for the store (which rows to
 /// write) and for the update (which rows to look at). To undo is to drop the editor.
+///
+/// Its members are for its own extensions, in the files `TableEditor+…`.
 struct TableEditor {
-    private(set) var table: TableModel
+    var table: TableModel
     /// The table before the command.
-    private let before: TableModel
+    let before: TableModel
     /// All edits, in stored index space by section; equal to displayed index space wherever a section is displayed.
     private(set) var allTouched = TouchedRows()
     /// What happened since the last `takeStep()`.
-    private var step = Step()
+    var step = Step()
 
     /// Edits since the snapshot was last made.
     struct Step {
@@ -16,15 +18,16 @@ struct TableEditor {
         var sections: Set<SectionID> = []
         var stateChanged = false
         var displayChanged = false
+        var cellsChanged = false
 
-        var changedAnything: Bool { !sections.isEmpty || stateChanged || displayChanged }
+        var changedAnything: Bool { !sections.isEmpty || stateChanged || displayChanged || cellsChanged }
     }
 
-    private var written: [Int: (section: Int, row: StoredRow)] = [:]
-    private var placed: [Int: (section: Int, rank: Int)] = [:]
-    private var removed: Set<Int> = []
-    private var changedFacts: Set<SectionID> = []
-    private var removedSections: [Int] = []
+    var written: [Int: (section: Int, row: StoredRow)] = [:]
+    var placed: [Int: (section: Int, rank: Int)] = [:]
+    var removed: Set<Int> = []
+    var changedFacts: Set<SectionID> = []
+    var removedSections: [Int] = []
     /// Keys from here on were given out by this command: the store has never seen them.
     private let firstNewKey: Int
 
@@ -49,7 +52,7 @@ struct TableEditor {
         step.sections.insert(section)
     }
 
-    private func position(of id: SectionID) throws(Refusal) -> Int {
+    func position(of id: SectionID) throws(Refusal) -> Int {
         guard let position = table.position(of: id) else { throw .noSection(id) }
         return position
     }
@@ -239,80 +242,6 @@ extension TableEditor {
         }
         return fill(upTo: count, before: high) ? ranks : nil
     }
-}
-
-// Sections, titles, state.
-extension TableEditor {
-    /// A section with this id, made at the end if there is none (dynamic sections).
-    mutating func ensureSection(_ id: SectionID) {
-        guard table.position(of: id) == nil else { return }
-        _ = table.appendSection(id)
-        changedFacts.insert(id)
-        step.sections.insert(id)
-    }
-
-    mutating func removeSection(_ id: SectionID) throws(Refusal) {
-        try setModels([], in: id)
-        let section = table.removeSection(at: try position(of: id))
-        // A section that this command made has never been seen by the store; removing what is not there is harmless.
-        removedSections.append(section.facts.number)
-        changedFacts.remove(id)
-        step.sections.insert(id)
-    }
-
-    mutating func setHeader(_ title: JSONText?, of id: SectionID) throws(Refusal) {
-        let position = try position(of: id)
-        guard table.sections[position].facts.header != title else { return }
-        table.sections[position].facts.header = title
-        changedFacts.insert(id)
-        step.sections.insert(id)
-    }
-
-    mutating func setFooter(_ title: JSONText?, of id: SectionID) throws(Refusal) {
-        let position = try position(of: id)
-        guard table.sections[position].facts.footer != title else { return }
-        table.sections[position].facts.footer = title
-        changedFacts.insert(id)
-        step.sections.insert(id)
-    }
-
-    mutating func setPrefetched(_ count: Int?, of id: SectionID) throws(Refusal) {
-        let position = try position(of: id)
-        guard table.sections[position].facts.prefetched != count else { return }
-        table.sections[position].facts.prefetched = count
-        changedFacts.insert(id)
-    }
-
-    mutating func setDisplayedSections(_ ids: [SectionID]) {
-        guard table.displayedSections != ids else { return }
-        table.displayedSections = ids
-        step.displayChanged = true
-    }
-
-    mutating func setState(_ state: JSONText) {
-        guard table.state != state else { return }
-        table.state = state
-        step.stateChanged = true
-    }
-
-    /// What the store has to write.
-    var change: TableChange {
-        var change = TableChange()
-        change.writtenRows = written.values.sorted { $0.row.key < $1.row.key }.map { ($0.section, $0.row) }
-        change.placedRows = placed.sorted { $0.key < $1.key }.map { ($0.value.section, $0.key, $0.value.rank) }
-        change.removedRows = removed.sorted()
-        change.writtenSections = changedFacts.compactMap { table[$0]?.facts }
-            .filter { before[$0.id]?.facts != $0 }.sorted { $0.number < $1.number }
-        change.removedSections = removedSections
-        if table.state != before.state { change.state = table.state }
-        if table.displayedSections != before.displayedSections, let displayed = table.displayedSections { change.displayedSections = JSONText(ids: displayed) }
-        return change
-    }
-}
-
-extension JSONText {
-    /// An array of section ids.
-    init(ids: [SectionID]) { self.init(.array(ids.map { .string($0.text) })) }
 }
 
 extension Refusal {

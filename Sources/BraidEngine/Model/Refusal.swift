@@ -16,6 +16,7 @@ public struct Refusal: Error, Sendable, Equatable {
         case modelTypeMismatch = "model-type-mismatch"
         case moveNotAllowed = "move-not-allowed"
         case rejected = "rejected"
+        case rowGone = "row-gone"
         case rowNotFound = "row-not-found"
         case sectionNotFound = "section-not-found"
         case sectionsAreDeclared = "sections-are-declared"

@@ -55,13 +55,15 @@ public struct TableChange: Sendable {
     public var removedSections: [Int] = []
     /// The state, if it changed.
     public var state: JSONText?
-    /// The manually displayed sections (an array of ids), if they changed.
+    /// The manually displayed sections (an array of ids; null for none), if they changed.
     public var displayedSections: JSONText?
+    /// The cells that the session registered (an object from model types to cells), if they changed.
+    public var cells: JSONText?
 
     public init() {}
 
     public var isEmpty: Bool {
         writtenRows.isEmpty && placedRows.isEmpty && removedRows.isEmpty && writtenSections.isEmpty
-            && removedSections.isEmpty && state == nil && displayedSections == nil
+            && removedSections.isEmpty && state == nil && displayedSections == nil && cells == nil
     }
 }

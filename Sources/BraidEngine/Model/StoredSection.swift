@@ -29,6 +29,9 @@ public struct StoredSection: Sendable {
 
     func contains(_ id: RowID) -> Bool { ranks[id] != nil }
 
+    /// Whether every row has an id. O(1).
+    var isWhollyIdentified: Bool { ranks.count == rows.count }
+
     /// The index of the row with this rank, or where it would stand.
     func index(ofRank rank: Int) -> Int {
         var low = 0, high = rows.count

@@ -7,20 +7,23 @@ public struct TableModel: Sendable {
     /// The sections displayed under manual management, in that order; nil while none were set.
     public internal(set) var displayedSections: [SectionID]?
     public internal(set) var state: JSONText
+    /// The cells that the session itself registered for model types.
+    public internal(set) var cells: RegisteredCells
     /// The next row's key; keys are never used again.
     public internal(set) var nextKey = 1
     /// The next section's number; numbers are never used again.
-    private(set) var nextNumber = 1
+    public internal(set) var nextSection = 1
 
     public init(
         sections: [StoredSection] = [], displayedSections: [SectionID]? = nil, state: JSONText = .emptyObject,
-        nextKey: Int = 1
+        cells: RegisteredCells = RegisteredCells(), nextKey: Int = 1, nextSection: Int = 1
     ) {
         self.sections = sections
         self.displayedSections = displayedSections
         self.state = state
+        self.cells = cells
         self.nextKey = nextKey
-        nextNumber = (sections.map(\.facts.number).max() ?? 0) + 1
+        self.nextSection = max(nextSection, (sections.map(\.facts.number).max() ?? 0) + 1)
         reindex()
     }
 
@@ -37,16 +40,46 @@ public struct TableModel: Sendable {
 
     public subscript(id: SectionID) -> StoredSection? { positions[id].map { sections[$0] } }
 
-    mutating func appendSection(_ id: SectionID) -> StoredSectionFacts {
-        let facts = StoredSectionFacts(number: nextNumber, id: id, ordinal: (sections.last?.facts.ordinal ?? 0) + 1)
-        nextNumber += 1
-        positions[id] = sections.count
-        sections.append(StoredSection(facts: facts))
-        return facts
+    /// Sections' ordinals start this far apart, so that one that comes between two of them need not change the others.
+    private static let ordinalGap = 1 << 16
+
+    /// Puts a section at `position`, 0...count. Returns the ids of the sections whose facts changed, the new one first.
+    mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
+        let before = position > 0 ? sections[position - 1].facts.ordinal : nil
+        let after = position < sections.count ? sections[position].facts.ordinal : nil
+        let ordinal = switch (before, after) {
+        case (nil, nil): Self.ordinalGap
+        case (let before?, nil): before + Self.ordinalGap
+        case (nil, let after?): after - Self.ordinalGap
+        case (let before?, let after?): before + (after - before) / 2
+        }
+        sections.insert(StoredSection(facts: StoredSectionFacts(number: nextSection, id: id, ordinal: ordinal)), at: position)
+        nextSection += 1
+        reindex()
+        return [id] + raiseOrdinals(from: position)
     }
 
-    mutating func removeSection(at position: Int) -> StoredSection {
-        defer { reindex() }
-        return sections.remove(at: position)
+    /// Brings the sections into this order, which names each of them once.
+    mutating func arrangeSections(_ order: [SectionID]) -> [SectionID] {
+        sections = order.compactMap { self[$0] }
+        reindex()
+        return raiseOrdinals(from: 1)
+    }
+
+    /// Ordinals must ascend: gives new ones to the sections that do not follow those before them. Returns whose.
+    private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
+        var raised: [SectionID] = []
+        for position in max(1, position)..<max(1, position, sections.count) {
+            let least = sections[position - 1].facts.ordinal
+            guard sections[position].facts.ordinal <= least else { continue }
+            sections[position].facts.ordinal = least + Self.ordinalGap
+            raised.append(sections[position].id)
+        }
+        return raised
+    }
+
+    mutating func removeSections(_ ids: Set<SectionID>) {
+        sections.removeAll { ids.contains($0.id) }
+        reindex()
     }
 }

@@ -10,6 +10,6 @@ extension HTTPRequestHead {
         }
     }
 
-    /// Whether it asks for events by name: `*/*` means JSON.
-    var acceptsEventStream: Bool { acceptedTypes?.contains("text/event-stream") == true }
+    /// Whether it asks for something else than JSON by its name: `*/*` means JSON.
+    func accepts(_ type: String) -> Bool { acceptedTypes?.contains(type) == true }
 }

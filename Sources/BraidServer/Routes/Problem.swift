@@ -18,6 +18,8 @@ enum Problem: String, CaseIterable, Sendable {
     case forbidden
     case handlerContract = "handler-contract"
     case headersTooLarge = "headers-too-large"
+    case idempotencyKeyInUse = "idempotency-key-in-use"
+    case idempotencyKeyReused = "idempotency-key-reused"
     case internalError = "internal-error"
     case invalidJSON = "invalid-json"
     case methodNotAllowed = "method-not-allowed"
@@ -29,6 +31,7 @@ enum Problem: String, CaseIterable, Sendable {
     case notFound = "not-found"
     case rejected
     case requestTimeout = "request-timeout"
+    case rowGone = "row-gone"
     case rowNotFound = "row-not-found"
     case sectionNotFound = "section-not-found"
     case sectionsAreDeclared = "sections-are-declared"
@@ -66,6 +69,8 @@ enum Problem: String, CaseIterable, Sendable {
         case .forbidden: (403, "Forbidden", "The token's role does not allow this.")
         case .handlerContract: (409, "A handler broke its contract", "After its handlers ran, a command must have changed the section's row count by exactly one. The command was undone.")
         case .headersTooLarge: (431, "Header fields too large", "The request's header section has too many fields, or too many bytes.")
+        case .idempotencyKeyInUse: (409, "Idempotency key in use", "The first request with this Idempotency-Key is still under way. Ask again in a moment.")
+        case .idempotencyKeyReused: (422, "Idempotency key reused", "The Idempotency-Key was sent before with another request. Every request needs a key of its own.")
         case .internalError: (500, "Internal error", "A fault of the server's; it is in the log, under the request's id.")
         case .invalidJSON: (400, "Not JSON", "The body must be JSON (RFC 8259) and keep to I-JSON (RFC 7493): UTF-8, no lone surrogates, no duplicate member names.")
         case .methodNotAllowed: (405, "Method not allowed", "The `Allow` field lists the methods of this resource.")
@@ -77,6 +82,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .notFound: (404, "Not found", "There is no such resource.")
         case .rejected: (409, "Rejected", "A handler of the table's description refused the command; `detail` has its reason.")
         case .requestTimeout: (408, "Request time-out", "The request did not arrive in time.")
+        case .rowGone: (409, "Row gone", "The row that was displayed at the revision given as `base` is not displayed any more.")
         case .rowNotFound: (404, "Row not found", "No such row or section is displayed.")
         case .sectionNotFound: (404, "Section not found", "The table has no such section.")
         case .sectionsAreDeclared: (409, "Sections are declared", "The table declares its sections: they cannot be added or removed.")
@@ -127,6 +133,7 @@ struct ProblemError: Error, Sendable {
         case .modelTypeMismatch: .modelTypeMismatch
         case .moveNotAllowed: .moveNotAllowed
         case .rejected: .rejected
+        case .rowGone: .rowGone
         case .rowNotFound: .rowNotFound
         case .sectionNotFound: .sectionNotFound
         case .sectionsAreDeclared: .sectionsAreDeclared

@@ -51,8 +51,8 @@ struct Route: Sendable {
     let query: Set<String>
     /// Whether the request brings a JSON body.
     let takesBody: Bool
-    /// Whether it has an answer for `Accept: text/event-stream`.
-    let streamsEvents: Bool
+    /// The media type, beside JSON, that it has an answer for.
+    let alternative: String?
     let handle: @Sendable (RequestContext) throws -> RouteReply
     /// In place of `handle`, for a body that is read while it arrives.
     let streamedBody: StreamedBody?
@@ -63,14 +63,14 @@ struct Route: Sendable {
     }
 
     init(
-        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, streamsEvents: Bool = false,
+        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, alternative: String? = nil,
         _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
     ) {
         self.method = method
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         self.query = query
         self.takesBody = takesBody
-        self.streamsEvents = streamsEvents
+        self.alternative = alternative
         self.handle = handle
         streamedBody = nil
     }
@@ -84,7 +84,7 @@ struct Route: Sendable {
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         self.query = query
         takesBody = true
-        streamsEvents = false
+        alternative = nil
         self.handle = { _ in throw ProblemError(.internalError, "The body was gathered that is to be read while it arrives.") }
         streamedBody = StreamedBody(contentType: contentType, handle: handle)
     }

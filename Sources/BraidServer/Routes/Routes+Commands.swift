@@ -4,23 +4,27 @@ import BraidStore
 /// Everything that changes a session: the method and path of each command.
 func commandRoutes(_ sessions: Sessions) -> [Route] {
     func route(_ method: String, _ resource: String, query: Set<String> = []) -> Route {
-        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(["dryRun", "form"]), takesBody: true) { context in
+        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery), takesBody: true) { context in
             let partial = try context.flag("partial")
             let body = try context.json()
             let command = try Command(resource: resource, body: body, partial: partial)
-            let form = try CommandForm(context)
-            let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
             let text = command.journalText(resource: resource, body: body, partial: partial)
-            return .later {
-                let (session, answer) = try await sessions.perform(command, text: text, on: id, dryRun: form.dryRun, ifMatch: ifMatch)
-                return form.response(answer, of: session)
-            }
+            return try sessions.reply(to: context) { _ in (command, text) }
         }
     }
     return [
-        route("POST", "edits"), route("POST", "moves"), route("PUT", "models", query: ["partial"]), route("PUT", "headers"),
-        route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"), route("POST", "transactions"),
-        route("POST", "taps"), route("POST", "events"), route("POST", "displayed-rows"),
+        route("POST", "edits", query: ["base"]), route("POST", "moves", query: ["base"]), route("PUT", "models", query: ["partial"]),
+        route("PUT", "headers"), route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"),
+        route("POST", "transactions"), route("POST", "taps", query: ["base"]), route("POST", "events", query: ["base"]),
+        route("POST", "displayed-rows"),
+        Route("POST", "/v1/sessions/{id}/reset", query: Sessions.commandQuery, takesBody: true) { context in
+            if !context.request.body.isEmpty, try context.json() != .emptyObject {
+                throw ProblemError(.badRequest, "A reset takes no body, or {}.")
+            }
+            return try sessions.reply(to: context) { session in
+                (.reset(to: try await sessions.openingTable(of: session)), JSONText(object: [("reset", .emptyObject)]))
+            }
+        },
     ]
 }
 
@@ -60,7 +64,8 @@ struct CommandForm: Sendable {
         }
     }
 
-    func response(_ answer: Session.Answer, of session: Session) -> HTTPResponse {
+    /// Answers of the data source have a `notification`.
+    func response(_ answer: Session.Answer, of session: Session, notifies: Bool = false) -> HTTPResponse {
         var headers = [("ETag", session.etag(answer.committed))]
         switch preference {
         case "minimal":
@@ -84,6 +89,17 @@ struct CommandForm: Sendable {
                 writer.value("ignored")
                 writer.name("reason")
                 writer.value(reason)
+            }
+            if notifies {
+                writer.name("notification")
+                writer.value(answer.notification?.json ?? .null)
+            }
+            if let at = answer.at {
+                writer.name("at")
+                writer.beginArray()
+                writer.value(at.section)
+                writer.value(at.row)
+                writer.endArray()
             }
             writer.name("update")
             writer.value(isSequential ? answer.update.sequentialJSON : answer.updateText)

@@ -7,12 +7,19 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         Route("POST", "/v1/sessions", takesBody: true) { context in
             let body = try context.json()
             let opening = try SessionOpening(body)
-            return .later {
-                let session = try await sessions.open(opening, text: body.detached)
+            @Sendable func response(_ session: Session) -> HTTPResponse {
                 var response = session.snapshotResponse()
                 response.status = 201
                 response.headers.append(("Location", "/v1/sessions/\(session.id)"))
                 return response
+            }
+            guard let key = try IdempotencyKey(context) else {
+                return .later { response(try await sessions.open(opening, text: body.detached)) }
+            }
+            return .later {
+                try await sessions.once(key, session: 0, context: context) { keep in
+                    response(try await sessions.open(opening, text: body.detached) { keep(response($0)) })
+                }
             }
         },
         Route("GET", "/v1/sessions", query: ["limit", "after"]) { context in
@@ -63,38 +70,6 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             if let session = sessions.inMemory(context.parameter("id")), !session.isLarge { return .ready(try response(session)) }
             let id = context.parameter("id")
             return .later { try response(try await sessions.session(id)) }
-        },
-        Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"]) { context in
-            let id = context.parameter("id")
-            let after = try context.integer("after", in: 0...Int.max) ?? 0
-            let limit = try context.integer("limit", in: 1...1000) ?? 100
-            return .later {
-                let session = try await sessions.session(id)
-                let records = try await sessions.store.journal(of: session.number, after: after, limit: limit + 1)
-                return .json { writer in
-                    writer.beginObject()
-                    writer.name("records")
-                    writer.beginArray()
-                    for record in records.prefix(limit) {
-                        writer.beginObject()
-                        writer.name("revision")
-                        writer.value(record.revision)
-                        writer.name("at")
-                        writer.value(timestamp(record.at))
-                        writer.name("command")
-                        writer.value(record.command)
-                        writer.name("update")
-                        writer.value(record.update)
-                        writer.endObject()
-                    }
-                    writer.endArray()
-                    if records.count > limit {
-                        writer.name("next")
-                        writer.value(records[limit - 1].revision)
-                    }
-                    writer.endObject()
-                }
-            }
         },
     ]
 }

@@ -4,12 +4,14 @@ import BraidStore
 /// What became of a session since a position: as a list, by long polling, or as a stream of events.
 func updateRoutes(_ sessions: Sessions) -> [Route] {
     [
-        Route("GET", "/v1/sessions/{id}/updates", query: ["since", "wait", "form"], streamsEvents: true) { context in
+        Route("GET", "/v1/sessions/{id}/updates", query: ["since", "wait", "form", "coalesce"], alternative: "text/event-stream") { context in
             let id = context.parameter("id")
             let isSequential = try CommandForm(context).isSequential
             let since = try context.query("since").map { try Position($0) }
-            if context.head.acceptsEventStream {
-                if context.query("wait") != nil { throw ProblemError(.badRequest, "`wait` is for JSON: a stream of events waits by itself.") }
+            if context.head.accepts("text/event-stream") {
+                for name in ["wait", "coalesce"] where context.query(name) != nil {
+                    throw ProblemError(.badRequest, "`\(name)` is for JSON: a stream of events waits by itself, and tells every revision.")
+                }
                 // What a reader that lost its connection has last read, before what it once asked for (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
                 let form = StreamForm(isSequential: isSequential, hasCellEvents: context.isController)
@@ -17,12 +19,20 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
             }
             guard let since else { throw ProblemError(.badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.") }
             let wait = try context.integer("wait", in: 0...60) ?? 0
+            let form = UpdateListForm(isSequential: isSequential, isCoalesced: try context.flag("coalesce"))
             let work = { @Sendable in
-                try await sessions.with(id) { try await $0.updates(since: since, waiting: .seconds(wait), sequential: isSequential) }
+                try await sessions.with(id) { try await $0.updates(since: since, waiting: .seconds(wait), form) }
             }
             return wait == 0 ? .later(work) : .waiting(work)
         }
     ]
+}
+
+/// How a list of updates is to look.
+struct UpdateListForm: Sendable {
+    var isSequential: Bool
+    /// One update in the place of all.
+    var isCoalesced: Bool
 }
 
 /// A position in a session's history: `<epoch>.<revision>`, or, short, `<revision>`.
@@ -59,26 +69,32 @@ extension Session {
         return HTTPResponse(status: 200, headers: headers, body: .stream(subscriber.stream))
     }
 
-    /// The updates after a position, one for each revision, or the snapshot where history does not reach back to it.
-    /// If there are none, waits for one.
-    func updates(since position: Position, waiting time: Duration, sequential: Bool) async throws -> HTTPResponse {
+    /// The updates after a position, one for each revision or one for all, or the snapshot where history does not reach
+    /// back to it. If there are none, waits for one.
+    func updates(since position: Position, waiting time: Duration, _ form: UpdateListForm) async throws -> HTTPResponse {
         guard let from = revision(at: position) else { return reset() }
         var recent = feed.recent.changes
         if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
         if let changes = recent.after(from) {
             if changes.isEmpty, isStale { throw StaleSession() }
-            return list(changes.map { $0.updateText(sequential: sequential) }, from: from)
+            if form.isCoalesced { return try coalesced(changes.map(\.update), from: from, form) }
+            return list(changes.map { $0.updateText(sequential: form.isSequential) }, from: from, to: from + changes.count)
         }
         let records = try await history(after: from, limit: recent.last - from)
-        let updates = records.compactMap { $0.updateText(sequential: sequential) }
-        guard records.first?.revision == from + 1, updates.count == recent.last - from else { return reset() }
-        return list(updates, from: from)
+        guard records.first?.revision == from + 1, records.count == recent.last - from else { return reset() }
+        if form.isCoalesced { return try coalesced(records.map { try BatchUpdate(json: $0.update) }, from: from, form) }
+        return list(try records.map { try $0.updateText(sequential: form.isSequential) }, from: from, to: from + records.count)
     }
 
-    /// The updates of the revisions after `from`, without a gap. (The place to compose them into one.)
-    private func list(_ updates: [JSONText], from: Int) -> HTTPResponse {
-        let to = from + updates.count
-        return .json(headers: [("ETag", etag(to))]) { writer in
+    /// The updates of the revisions after `from`, without a gap, as one.
+    private func coalesced(_ updates: [BatchUpdate], from: Int, _ form: UpdateListForm) throws -> HTTPResponse {
+        if updates.isEmpty { return list([], from: from, to: from) }
+        let update = try BatchUpdate.composing(updates)
+        return list([form.isSequential ? update.sequentialJSON : update.json], from: from, to: update.to)
+    }
+
+    private func list(_ updates: [JSONText], from: Int, to: Int) -> HTTPResponse {
+        .json(headers: [("ETag", etag(to))]) { writer in
             writer.beginObject()
             writer.name("from")
             writer.value(from)

@@ -24,7 +24,9 @@ final class Session: Sendable {
     /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
     struct Committed: Sendable {
         var model: TableModel
+        /// What clients see: the snapshot of `model`, unless something is unpublished.
         var snapshot: Snapshot
+        var unpublished: Unpublished?
         /// Milliseconds since 1970.
         var updated: Int
         /// The snapshot as it is sent, once someone has asked for it.
@@ -34,8 +36,8 @@ final class Session: Sendable {
     }
 
     init(
-        facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, store: any SessionStore, source: Source,
-        streams: StreamLimits = StreamLimits()
+        facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
+        store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits()
     ) {
         id = facts.id
         number = facts.number
@@ -45,7 +47,7 @@ final class Session: Sendable {
         self.binder = binder
         self.store = store
         self.source = source
-        committed = Mutex(Committed(model: model, snapshot: snapshot, updated: facts.updated))
+        committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
         feed = ChangeFeed(revision: snapshot.revision, limits: streams)
     }
 
@@ -85,6 +87,10 @@ final class Session: Sendable {
         /// The update as JSON, as the journal has it.
         var updateText: JSONText
         var snapshot: Snapshot
+        /// Where the row stands that the command is about, if it was meant as of an earlier revision.
+        var at: IndexPath?
+        /// What the data source's delegate is told.
+        var notification: DataSourceNotification?
     }
 
     private static func array(_ elements: [JSONText]) -> JSONText? {
@@ -102,26 +108,38 @@ final class Session: Sendable {
     }
 
     /// Carries a command out: on disk before anyone sees it. `ifMatch` is checked when the command's turn has come.
-    func perform(_ command: Command, text: JSONText, dryRun: Bool, precondition: (@Sendable (_ revision: Int) throws -> Void)?) async throws -> Answer {
+    ///
+    /// `base`: the revision that the command's references are meant as of. `keep` makes what is stored with the command, to be answered when the client asks again.
+    func perform(
+        _ command: Command, text: JSONText, dryRun: Bool, base: Position? = nil, keep: (@Sendable (Session, Answer) -> KeptAnswer)? = nil,
+        precondition: (@Sendable (_ revision: Int) throws -> Void)?
+    ) async throws -> Answer {
         try await turn.wait()
         defer { turn.end() }
         let before = current
         if before.isStale { throw StaleSession() }
         try precondition?(before.snapshot.revision)
+        let (command, text, place) = try await present(command, text, base: base, before)
         let at = source.now()
-        let outcome = try binder.applying(command, to: before.model, shown: before.snapshot, now: timestamp(at))
+        let outcome = try binder.applying(
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(at))
         let updateText = outcome.update.json
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
-            snapshot: outcome.snapshot)
-        guard outcome.kind == .applied, !dryRun else { return answer }
+            snapshot: outcome.snapshot, at: place, notification: outcome.notification)
+        guard outcome.kind == .applied, !dryRun else {
+            if let keep { try await store.keep(keep(self, answer)) }
+            return answer
+        }
         let cellEvents = outcome.cellEvents.map(\.json)
         do {
             try await store.commit(SessionCommit(
                 session: number, from: before.snapshot.revision, to: outcome.snapshot.revision, at: at,
-                change: outcome.change, nextKey: outcome.table.nextKey, totalRowCount: outcome.snapshot.totalRowCount,
-                command: text, update: updateText, cellEvents: Self.array(cellEvents)))
+                change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
+                nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
+                command: text, update: updateText, cellEvents: Self.array(cellEvents),
+                hidden: outcome.update.hidden(in: before.snapshot), answer: keep?(self, answer)))
         } catch {
             // Whatever the store now holds, it is what holds: the next request reads it from there.
             if case StoreError.full = error {} else { markStale() }
@@ -130,6 +148,7 @@ final class Session: Sendable {
         committed.withLock {
             $0.model = outcome.table
             $0.snapshot = outcome.snapshot
+            $0.unpublished = outcome.unpublished
             $0.updated = at
             $0.encoded = nil
         }
@@ -138,6 +157,31 @@ final class Session: Sendable {
             Change(epoch: epoch, revision: answer.revision, update: answer.update, updateText: updateText, cellEvents: cellEvents)
         }
         return answer
+    }
+}
+
+extension Session {
+    /// The command with references as they are now, and its form in the journal. Throws `rowGone`, and `baseTooOld`
+    /// where the journal does not reach back to the base.
+    private func present(
+        _ command: Command, _ text: JSONText, base: Position?, _ current: Committed
+    ) async throws -> (command: Command, text: JSONText, at: IndexPath?) {
+        guard let base else { return (command, text, nil) }
+        let revision = current.snapshot.revision
+        guard base.epoch == nil || base.epoch == epoch else {
+            throw ProblemError(.baseTooOld, "The session has been opened anew since then: its epoch is \(epoch), not \(base.epoch ?? "").")
+        }
+        guard base.revision <= revision else { throw ProblemError(.badRequest, "The session is at revision \(revision); there is no revision \(base.revision) yet.") }
+        let records = base.revision < revision ? try await history(after: base.revision, limit: revision - base.revision) : []
+        guard records.count == revision - base.revision else {
+            throw ProblemError(.baseTooOld, "The journal does not reach back to revision \(base.revision).")
+        }
+        if case .dataSource = command, current.unpublished != nil {
+            throw ProblemError(.baseTooOld, "The session has changes that are not published: until they are, calls to the data source cannot have a base.")
+        }
+        let history = try RowHistory(records.map { ($0.update, $0.hidden) }, now: current.snapshot)
+        let (present, at) = try history.present(command)
+        return (present, present.rewriting(text), at)
     }
 }
 

@@ -9,6 +9,7 @@ final class Sessions: Sendable {
     let source: Source
     private let streams: StreamLimits
     private let logger: Logger
+    let keysUnderWay = KeysUnderWay()
     private let live = Mutex<[String: Session]>([:])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
@@ -46,13 +47,18 @@ final class Sessions: Sendable {
     private func load(_ id: String) async throws -> Session? {
         if let session = inMemory(id) { return session }
         guard let stored = try await store.session(id) else { return nil }
-        guard let text = stored.description else { throw ProblemError(.internalError, "The session \"\(id)\" has no description.") }
-        let binder = try TableDescription(text).binder
-        let sections = try stored.sections.map { try StoredSection(facts: $0.facts, rows: $0.rows) }
-        let displayed = stored.displayedSections?.elements()?.compactMap { $0.stringValue.map { SectionID($0) } }
-        let model = TableModel(sections: sections, displayedSections: displayed, state: stored.state, nextKey: stored.nextKey)
-        let snapshot = try binder.snapshot(of: model, revision: stored.facts.revision, now: timestamp(stored.facts.updated))
-        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams))
+        let binder = try stored.binder()
+        let revision = stored.facts.revision, now = timestamp(stored.facts.updated)
+        let model = try stored.table()
+        var snapshot: Snapshot, unpublished: Unpublished?
+        if let published = try stored.publishedTable() {
+            // As of the time when it was published: rows may have read it.
+            snapshot = try binder.snapshot(of: published.table, revision: revision, now: timestamp(published.updated))
+            unpublished = try Unpublished(published: published.table, stored: model, binder: binder, revision: revision, now: now)
+        } else {
+            snapshot = try binder.snapshot(of: model, revision: revision, now: now)
+        }
+        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -76,35 +82,59 @@ final class Sessions: Sendable {
     }
 
     /// Opens a session. `text` is the request's body, kept for `reset` and `replay`.
-    func open(_ opening: SessionOpening, text: JSONText) async throws -> Session {
-        let description: TableDescription
-        var version: Int?
-        switch opening.table {
-        case .named(let name):
-            guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\"; register it with PUT /v1/tables/\(name).") }
-            description = try TableDescription(table.description)
-            version = table.version
-        case .inline(let text): description = try TableDescription(text)
-        }
+    func open(
+        _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
+    ) async throws -> Session {
+        let (table, binder) = try await boundTable(opening)
         let id = opening.id ?? source.sessionID()
         if inMemory(id) != nil { throw StoreError.sessionExists }
         let now = source.now()
-        let model = try description.openingTable(models: opening.models, state: opening.state)
-        let snapshot = try description.binder.snapshot(of: model, revision: 0, now: timestamp(now))
+        let model = try table?.description.openingTable(models: opening.models, state: opening.state)
+            ?? binder.openingTable(opening.sections, cells: opening.cells)
+        let snapshot = try binder.snapshot(of: model, revision: 0, now: timestamp(now))
         let epoch = source.epoch()
-        let number = try await store.createSession(NewSession(
-            id: id, table: description.name, tableVersion: version, description: version == nil ? description.text : nil,
-            epoch: epoch, created: now, opening: text, state: model.state,
-            displayedSections: nil, nextKey: model.nextKey, totalRowCount: snapshot.totalRowCount,
-            sections: model.sections.map(\.facts),
-            rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } }))
-        let facts = SessionFacts(
-            id: id, number: number, table: description.name, epoch: epoch, revision: 0, created: now, updated: now,
+        var facts = SessionFacts(
+            id: id, number: 0, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,
             totalRowCount: snapshot.totalRowCount)
-        let session = Session(facts: facts, binder: description.binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams)
+        func session() -> Session {
+            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams)
+        }
+        facts.number = try await store.createSession(NewSession(
+            id: id, table: table?.description.name, tableVersion: table?.version,
+            description: table?.version == nil ? table?.description.text : nil,
+            epoch: epoch, created: now, opening: text, state: model.state,
+            displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
+            nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
+            sections: model.sections.map(\.facts),
+            rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
+            // The number is the store's to give; the answer does not have it.
+            answer: keep?(session())))
+        let session = session()
         logger.debug("session \(id) opened")
         // One that is ended at once was there all the same.
         return try await adopt(session) ?? session
+    }
+
+    /// The description that a session is opened with, and what binds it.
+    private func boundTable(_ opening: SessionOpening) async throws -> (table: (description: TableDescription, version: Int?)?, binder: Binder) {
+        switch opening.table {
+        case nil: return (nil, .dataSource)
+        case .inline(let text)?:
+            let description = try TableDescription(text)
+            return ((description, nil), description.binder)
+        case .named(let name)?:
+            guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\"; register it with PUT /v1/tables/\(name).") }
+            let description = try TableDescription(table.description)
+            return ((description, table.version), description.binder)
+        }
+    }
+
+    /// The table as the session was opened with it.
+    func openingTable(of session: Session) async throws -> TableModel {
+        guard let stored = try await store.session(session.id), stored.facts.number == session.number else { throw StaleSession() }
+        let opening = try SessionOpening(stored.opening)
+        guard let description = stored.description else { return try session.binder.openingTable(opening.sections, cells: opening.cells) }
+        return try TableDescription(description).openingTable(models: opening.models, state: opening.state)
     }
 
     func end(_ id: String) async throws {
@@ -112,12 +142,19 @@ final class Sessions: Sendable {
         forget(number, id: id)
     }
 
-    /// Carries a command out on the session.
+    /// Carries a command out on the session. `text` is its form in the journal.
+    func perform(_ command: Command, text: JSONText, on id: String) async throws -> (session: Session, answer: Session.Answer) {
+        try await perform({ _ in (command, text) }, on: id)
+    }
+
+    /// The same, for a command that depends on the session, and with all that a request can ask for beside it.
     func perform(
-        _ command: Command, text: JSONText, on id: String, dryRun: Bool = false, ifMatch: String? = nil
+        _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on id: String, dryRun: Bool = false,
+        ifMatch: String? = nil, base: Position? = nil, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(id) { session in
-            let answer = try await session.perform(command, text: text, dryRun: dryRun) { revision in
+            let (command, text) = try await command(session)
+            let answer = try await session.perform(command, text: text, dryRun: dryRun, base: base, keep: keep) { revision in
                 guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
                 throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
             }
@@ -145,55 +182,5 @@ func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
         let trimmed = item.prefix { $0 != " " && $0 != "\t" }
         if trimmed == "*" || trimmed == etag[...] { return true }
         return weakly && trimmed.hasPrefix("W/") && trimmed.dropFirst(2) == etag[...]
-    }
-}
-
-/// What a session is opened with.
-struct SessionOpening: Sendable {
-    enum Table: Sendable {
-        case named(String)
-        case inline(JSONText)
-    }
-
-    var table: Table
-    var id: String?
-    var models: [(section: SectionID, models: [JSONText])] = []
-    var state: JSONText?
-
-    init(_ body: JSONText) throws {
-        guard let members = body.members() else { throw Refusal(.badRequest, "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.") }
-        func fault(_ name: String, _ detail: String) -> Refusal {
-            Refusal(.badRequest, "The body's member `\(name)` \(detail).", faults: [.init(pointer: JSONPointer.root.appending(name), detail: detail)])
-        }
-        var table: Table?
-        for (name, value) in members {
-            switch name {
-            case "table":
-                if let name = value.stringValue { table = .named(name) } else if value.kind == .object { table = .inline(value.detached) } else {
-                    throw fault(name, "must be the name of a table description, or a description")
-                }
-            case "id":
-                guard let id = value.stringValue, TableDescription.isName(id) else {
-                    throw fault(name, "must have 1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\"")
-                }
-                self.id = id
-            case "models":
-                guard let sections = value.members() else { throw fault(name, "must be an object from section ids to arrays of models") }
-                models = try sections.map { section, models in
-                    guard let elements = models.elements() else {
-                        throw Refusal(.badRequest, "The models of the section \"\(section)\" must be an array.", faults: [.init(pointer: JSONPointer.root.appending("models").appending(section), detail: "must be an array")])
-                    }
-                    return (SectionID(section), elements)
-                }
-            case "state":
-                guard value.kind == .object else { throw fault(name, "must be an object") }
-                state = value.detached
-            default: throw fault(name, "is not known; a session is opened with `table`, `id`, `models`, `state`")
-            }
-        }
-        guard let table else {
-            throw Refusal(.badRequest, "The body's member `table`, a name or a description, is missing.", faults: [.init(pointer: .root, detail: "`table` is missing")])
-        }
-        self.table = table
     }
 }

@@ -75,23 +75,15 @@ final class Change: Sendable {
 
 // A revision as the journal has it.
 extension JournalRecord {
-    /// The same bytes as `Change.events`; nil when the form cannot be had of the journal.
-    func events(_ form: StreamForm, epoch: String) -> [UInt8]? {
-        guard let text = updateText(sequential: form.isSequential) else { return nil }
-        return Change.events(
-            epoch: epoch, revision: revision, update: changedTheTable ? text : nil,
+    /// The same bytes as `Change.events`.
+    func events(_ form: StreamForm, epoch: String) throws -> [UInt8] {
+        Change.events(
+            epoch: epoch, revision: revision, update: changedTheTable ? try updateText(sequential: form.isSequential) : nil,
             cellEvents: form.hasCellEvents ? cellEvents?.elements() ?? [] : [])
     }
 
-    /// The update in a form; nil when it cannot be had.
-    ///
-    /// The sequential form is made of a `BatchUpdate`, which cannot be read back from its JSON yet: history in that form
-    /// reaches back only as far as the session's memory.
-    func updateText(sequential: Bool) -> JSONText? {
-        guard sequential else { return update }
-        if changedTheTable { return nil }
-        return BatchUpdate(from: revision - 1, to: revision, totalRowCount: update["totalRowCount"]?.intValue ?? 0).sequentialJSON
-    }
+    /// The update in a form.
+    func updateText(sequential: Bool) throws -> JSONText { sequential ? try BatchUpdate(json: update).sequentialJSON : update }
 
     private var changedTheTable: Bool {
         update["stages"] != .emptyArray || update["state"] != nil || update["empty"] != nil

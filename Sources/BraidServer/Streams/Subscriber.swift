@@ -102,7 +102,7 @@ final class Subscriber: Sendable {
         let records = try await session.history(after: position, limit: session.feed.limits.historyPage)
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
-            guard let events = record.events(form, epoch: session.epoch) else { return nil }
+            let events = try record.events(form, epoch: session.epoch)
             while case let result = deliver(events, revision: record.revision), result != .accepted {
                 if result == .closed { return .closed }
                 await stream.drained()

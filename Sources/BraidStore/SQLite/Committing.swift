@@ -27,39 +27,47 @@ extension Database {
         }
         try run(
             """
-            INSERT INTO session (id, table_name, table_version, epoch, revision, created, updated, next_key, total_row_count)
-            VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?)
+            INSERT INTO session
+            (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count)
+            VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?)
             """,
             session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
-            session.nextKey, session.totalRowCount)
+            session.nextKey, session.nextSection, session.totalRowCount)
         let number = Int(lastInsertedRowID)
         try run("INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening, session.description)
         try run(
-            "INSERT INTO state (session, state, displayed_sections) VALUES (?, ?, ?)",
-            number, session.state, session.displayedSections)
+            "INSERT INTO state (session, state, displayed_sections, cells) VALUES (?, ?, ?, ?)",
+            number, session.state, session.displayedSections, session.cells)
         for section in session.sections { try write(section, of: number) }
         for (section, row) in session.rows { try write(row, in: section, of: number) }
+        if let answer = session.answer { try keep(answer) }
         return number
     }
 
     /// Writes what a command changed, and its journal record. Touches as many pages as the change has rows, about.
-    func apply(_ commit: SessionCommit, journalLimit: Int) throws {
-        guard commit.to <= Key.largest, commit.nextKey <= Key.largest else { throw StoreError.exhausted }
-        let found = try run(
-            """
-            UPDATE session SET revision = ?, updated = ?, next_key = ?, total_row_count = ?
-            WHERE number = ? AND revision = ?
-            """,
-            commit.to, commit.at, commit.nextKey, commit.totalRowCount, commit.session, commit.from)
-        guard found == 1 else {
-            let exists = try first("SELECT 1 FROM session WHERE number = ?", commit.session) { _ in true } ?? false
-            throw exists ? StoreError.revisionConflict : StoreError.sessionMissing
+    func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
+        guard commit.to <= Key.largest, commit.nextKey <= Key.largest, commit.nextSection <= Key.largest else {
+            throw StoreError.exhausted
+        }
+        guard let found = try first(
+            "SELECT revision, updated, journal_bytes FROM session WHERE number = ?", commit.session, value: { ($0.int(0), $0.int(1), $0.int(2)) })
+        else { throw StoreError.sessionMissing }
+        guard found.0 == commit.from else { throw StoreError.revisionConflict }
+        if commit.publishes {
+            try publish(commit.session)
+        } else {
+            try keepPublished(commit.change, of: commit.session, updated: found.1)
         }
         try write(commit.change, of: commit.session)
         try run(
-            "INSERT INTO journal (key, at, command, changes, cell_events) VALUES (?, ?, ?, ?, ?)",
-            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents)
-        try trimJournal(of: commit.session, upTo: commit.to - journalLimit)
+            "INSERT INTO journal (key, at, command, changes, cell_events, hidden) VALUES (?, ?, ?, ?, ?, ?)",
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents, commit.hidden)
+        if let answer = commit.answer { try keep(answer) }
+        let added = commit.command.count + commit.update.count + (commit.cellEvents?.count ?? 0) + (commit.hidden?.count ?? 0)
+        let bytes = try trimJournal(of: commit.session, before: commit.to, upTo: commit.to - journalLimit, bytes: found.2 + added, limit: journalBytes)
+        try run(
+            "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",
+            commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
     }
 
     private func write(_ change: TableChange, of session: Int) throws {
@@ -72,8 +80,9 @@ extension Database {
         for section in change.writtenSections { try write(section, of: session) }
         if let state = change.state { try run("UPDATE state SET state = ? WHERE session = ?", state, session) }
         if let displayed = change.displayedSections {
-            try run("UPDATE state SET displayed_sections = ? WHERE session = ?", displayed, session)
+            try run("UPDATE state SET displayed_sections = ? WHERE session = ?", displayed.isNull ? nil : displayed, session)
         }
+        if let cells = change.cells { try run("UPDATE state SET cells = ? WHERE session = ?", cells, session) }
     }
 
     private func write(_ row: StoredRow, in section: Int, of session: Int) throws {
@@ -89,24 +98,40 @@ extension Database {
             Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer, section.prefetched)
     }
 
-    /// Removes the oldest records, up to a revision and a few at a time: enough to hold the limit, and to come down
-    /// to a lowered one within a while, but never a long delete in the middle of a commit.
-    private func trimJournal(of session: Int, upTo revision: Int) throws {
-        guard revision > 0 else { return }
-        try run(
-            "DELETE FROM journal WHERE key IN (SELECT key FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 4)",
-            Key.of(session, 0), Key.of(session, revision))
+    /// Removes the oldest records, up to a revision and beyond a size, a few at a time: enough to hold the limits, and to
+    /// come down to lowered ones within a while, but never a long delete in the middle of a commit. The newest stays.
+    ///
+    /// `bytes`: those of the journal's texts; returns how many are left.
+    private func trimJournal(of session: Int, before newest: Int, upTo revision: Int, bytes: Int, limit: Int) throws -> Int {
+        guard revision > 0 || bytes > limit else { return bytes }
+        var oldest: [(key: Int, bytes: Int)] = []
+        try query(
+            """
+            SELECT key, length(CAST(command AS BLOB)) + length(CAST(changes AS BLOB)) + coalesce(length(CAST(cell_events AS BLOB)), 0)
+                   + coalesce(length(CAST(hidden AS BLOB)), 0)
+            FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 4
+            """,
+            Key.of(session, 0), Key.of(session, newest - 1)
+        ) { oldest.append(($0.int(0), $0.int(1))) }
+        var left = bytes
+        for record in oldest where Key.number(in: record.key) <= revision || left > limit {
+            try run("DELETE FROM journal WHERE key = ?", record.key)
+            left -= record.bytes
+        }
+        return left
     }
 
-    /// False: there is no such session.
+    /// Gives the session's number; nil: there is no such session.
     func deleteSession(_ id: String) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
+        try publish(number)
         let keys = Key.all(of: number)
         for table in ["model", "section", "journal"] {
             try run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)
         }
         try run("DELETE FROM opening WHERE session = ?", number)
         try run("DELETE FROM state WHERE session = ?", number)
+        try run("DELETE FROM answer WHERE session = ?", number)
         let table = try first("SELECT table_name FROM session WHERE number = ?", number) { $0.optionalText(0) } ?? nil
         try run("DELETE FROM session WHERE number = ?", number)
         if let table { try dropUnusedVersions(of: table) }

@@ -8,7 +8,7 @@ extension Database {
         let found = try first(
             """
             SELECT \(Self.factColumns), s.table_version, coalesce(o.description, t.description), o.body,
-                   st.state, st.displayed_sections, s.next_key
+                   st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
             FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
             WHERE s.id = ?
@@ -18,10 +18,11 @@ extension Database {
             StoredSession(
                 facts: Self.facts($0), tableVersion: $0.optionalInt(8), description: try $0.optionalJSON(9),
                 opening: try $0.json(10), state: try $0.json(11), displayedSections: try $0.optionalJSON(12),
-                nextKey: $0.int(13), sections: [])
+                cells: try $0.optionalJSON(13), nextKey: $0.int(14), nextSection: $0.int(15), sections: [])
         }
         guard var session = found else { return nil }
         session.sections = try sections(of: session.facts.number)
+        session.published = try published(session)
         return session
     }
 
@@ -32,9 +33,7 @@ extension Database {
             "SELECT key, id, ordinal, header, footer, prefetched FROM section WHERE key BETWEEN ? AND ? ORDER BY ordinal",
             keys.lowerBound, keys.upperBound
         ) {
-            facts.append(StoredSectionFacts(
-                number: Key.number(in: $0.int(0)), id: SectionID($0.text(1)), ordinal: $0.int(2),
-                header: try $0.optionalJSON(3), footer: try $0.optionalJSON(4), prefetched: $0.optionalInt(5)))
+            facts.append(try Self.section($0))
         }
         // Read in the order of the keys, which is that of the pages, and sorted here: an index would be a second tree
         // to write, and a sort in SQL would carry the bodies along.
@@ -46,11 +45,23 @@ extension Database {
             guard let position = positions[$0.int(1)] else {
                 throw StoreError.corrupt("session \(session) has rows of a section that it has not")
             }
-            rows[position].append(StoredRow(
-                key: Key.number(in: $0.int(0)), rank: $0.int(2), id: $0.optionalText(3).map { RowID($0) },
-                model: try $0.json(4)))
+            rows[position].append(try Self.row($0))
         }
         return facts.indices.map { (facts[$0], rows[$0].sorted { $0.rank < $1.rank }) }
+    }
+
+    /// From key, id, ordinal, header, footer, prefetched.
+    static func section(_ columns: Columns) throws -> StoredSectionFacts {
+        StoredSectionFacts(
+            number: Key.number(in: columns.int(0)), id: SectionID(columns.text(1)), ordinal: columns.int(2),
+            header: try columns.optionalJSON(3), footer: try columns.optionalJSON(4), prefetched: columns.optionalInt(5))
+    }
+
+    /// From key, section, rank, id, body.
+    static func row(_ columns: Columns) throws -> StoredRow {
+        StoredRow(
+            key: Key.number(in: columns.int(0)), rank: columns.int(2), id: columns.optionalText(3).map { RowID($0) },
+            model: try columns.json(4))
     }
 
     func sessionFacts(_ id: String) throws -> SessionFacts? {
@@ -72,12 +83,12 @@ extension Database {
         guard revision < Key.largest else { return [] }
         var records: [JournalRecord] = []
         try query(
-            "SELECT key, at, command, changes, cell_events FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
+            "SELECT key, at, command, changes, cell_events, hidden FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
             Key.of(session, max(0, revision) + 1), Key.of(session, Key.largest), max(0, limit)
         ) {
             records.append(JournalRecord(
                 revision: Key.number(in: $0.int(0)), at: $0.int(1), command: try $0.json(2), update: try $0.json(3),
-                cellEvents: try $0.optionalJSON(4)))
+                cellEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5)))
         }
         return records
     }

@@ -85,7 +85,7 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     public func commit(_ commit: SessionCommit) async throws {
-        try await writer.write { [limit = options.journalLimit] in try $0.apply(commit, journalLimit: limit) }
+        try await writer.write { [options] in try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes) }
     }
 
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
@@ -94,6 +94,14 @@ extension SQLiteStore {
 
     public func firstJournalRevision(of sessionNumber: Int) async throws -> Int? {
         try await read { try $0.firstJournalRevision(of: sessionNumber) }
+    }
+}
+
+extension SQLiteStore {
+    public func keep(_ answer: KeptAnswer) async throws { try await writer.write { try $0.keep(answer) } }
+
+    public func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer? {
+        try await read { try $0.answer(to: key, of: session, now: now) }
     }
 }
 

@@ -13,6 +13,8 @@ public struct SQLiteStoreOptions: Sendable {
     public var synchronous: Synchronous
     /// How many revisions of each session the journal keeps.
     public var journalLimit: Int
+    /// How many bytes of commands and updates each session's journal keeps; the last revision is kept whatever its size.
+    public var journalBytes: Int
     /// Connections that read, beside the one that writes.
     public var readers: Int
     /// The write-ahead log is copied into the database when it has so many pages.
@@ -31,11 +33,12 @@ public struct SQLiteStoreOptions: Sendable {
     var simulatedFailure: (@Sendable () -> CInt?)?
 
     public init(
-        synchronous: Synchronous = .full, journalLimit: Int = 1000, readers: Int = 4, checkpointPages: Int = 4000,
-        reserveBytes: Int = 1 << 20, onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess
+        synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4,
+        checkpointPages: Int = 4000, reserveBytes: Int = 1 << 20, onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess
     ) {
         self.synchronous = synchronous
         self.journalLimit = journalLimit
+        self.journalBytes = journalBytes
         self.readers = readers
         self.checkpointPages = checkpointPages
         self.reserveBytes = reserveBytes

@@ -92,8 +92,26 @@ final class HTTPClient {
             while buffer.count < length { try fill() }
             body = Array(buffer[..<length])
             buffer.removeFirst(length)
+        } else if !isHead, headers["transfer-encoding"] == "chunked" {
+            while true {
+                let size = Int(try line().prefix { $0 != ";" }, radix: 16) ?? 0
+                while buffer.count < size + 2 { try fill() }
+                body += buffer[..<size]
+                buffer.removeFirst(size + 2)
+                if size == 0 { break }
+            }
         }
         return Response(status: status, headers: headers, body: body)
+    }
+
+    private func line() throws -> String {
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffer.removeFirst(end + 1) }
+                return String(decoding: buffer[..<max(0, end - 1)], as: UTF8.self)
+            }
+            try fill()
+        }
     }
 
     @discardableResult

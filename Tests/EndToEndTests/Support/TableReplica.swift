@@ -38,7 +38,7 @@ struct TableReplica {
 
     mutating func apply(_ update: [String: Any]) throws {
         // Revisions that changed nothing are not told.
-        guard let from = update["from"] as? Int, from >= revision, let to = update["to"] as? Int, to == from + 1 else {
+        guard let from = update["from"] as? Int, from >= revision, let to = update["to"] as? Int, to > from else {
             throw Unfit(why: "an update \(update["from"] ?? "-")-\(update["to"] ?? "-") of a table at \(revision)")
         }
         for stage in update["stages"] as? [[String: Any]] ?? [] { try apply(stage: stage) }

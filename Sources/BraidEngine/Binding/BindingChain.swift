@@ -1,0 +1,109 @@
+/// What is bound to a scope, one link after the other. Of two bindings about the same section the more specific one
+/// wins, and of two equally specific ones the later.
+///
+/// `Cell` and `Model` are what the chain's cells were bound to, carried down the chain so that handlers get them as they
+/// are. Until cells are bound, a cell is any cell; until models are bound or assumed, there is none.
+///
+/// This file has each link once, in the form that the engine keeps: that is what table descriptions are compiled to.
+/// The forms with closures, for programs, lead here.
+///
+/// Source: Braid's binding chains.
+public struct BindingChain<Section: TableSection, Cell, Model> {
+    let bindings: TableBindings<Section>
+    let index: Int
+
+    var binding: Binding { bindings.bindings[index] }
+
+    @discardableResult
+    func edit(_ edit: (inout Binding) -> Void) -> Self {
+        edit(&bindings.bindings[index])
+        return self
+    }
+
+    /// The same chain, with other types to carry down.
+    func carrying<NewCell, NewModel>(_: NewCell.Type, _: NewModel.Type) -> BindingChain<Section, NewCell, NewModel> {
+        BindingChain<Section, NewCell, NewModel>(bindings: bindings, index: index)
+    }
+}
+
+
+// Cells and models.
+extension BindingChain {
+    @discardableResult
+    public func bind(_ cells: CellBinding, of type: ModelType? = nil) -> Self {
+        edit { binding in
+            binding.cells = cells
+            if let type { binding.modelType = type }
+        }
+    }
+
+    /// The chain is about sections whose models another chain binds, and takes their type for granted.
+    @discardableResult
+    public func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = name } }
+
+    /// Changed rows appear as `updateRows`, never as `reloadRows`.
+    @discardableResult
+    public func updates(manually: Bool) -> Self { edit { $0.updatesManually = manually } }
+}
+
+// Titles and dimensions.
+extension BindingChain {
+    /// A string, null, or `{"view": name, "viewModel": …}`. `section` nil: for all of the scope that have none of their own.
+    @discardableResult
+    public func bind(header: Computed<SectionInput>, of section: SectionID? = nil) -> Self {
+        edit { if let section { $0.headers[section] = header } else { $0.header = header } }
+    }
+
+    @discardableResult
+    public func bind(footer: Computed<SectionInput>, of section: SectionID? = nil) -> Self {
+        edit { if let section { $0.footers[section] = footer } else { $0.footer = footer } }
+    }
+
+    @discardableResult public func cellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.cellHeight = height } }
+    @discardableResult public func estimatedCellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.estimatedCellHeight = height } }
+    @discardableResult public func headerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.headerHeight = height } }
+    @discardableResult public func estimatedHeaderHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedHeaderHeight = height } }
+    @discardableResult public func footerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.footerHeight = height } }
+    @discardableResult public func estimatedFooterHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedFooterHeight = height } }
+}
+
+// Editing, moving, handlers.
+extension BindingChain {
+    /// Gives an `EditingStyle` as a JSON string.
+    @discardableResult
+    public func allowEditing(_ style: Computed<RowInput>) -> Self { edit { $0.editing = style } }
+
+    /// Makes the model of an insert, or what is missing in the one that is given.
+    @discardableResult
+    func insertTemplate(_ template: @escaping @Sendable (SectionID, Evaluation) throws -> JSONText?) -> Self {
+        edit { $0.insertTemplate = template }
+    }
+
+    /// `rowIsMovable` gives a JSON boolean; nil: every row is.
+    @discardableResult
+    public func allowMoving(_ policy: MovePolicy, rowIsMovable: Computed<RowInput>?) -> Self {
+        edit { binding in
+            binding.moving = policy
+            binding.movable = rowIsMovable
+        }
+    }
+
+    @discardableResult public func onDelete(_ handler: Handler) -> Self { edit { $0.onDelete = handler } }
+    @discardableResult public func onInsert(_ handler: Handler) -> Self { edit { $0.onInsert = handler } }
+    @discardableResult public func onTapped(_ handler: Handler) -> Self { edit { $0.onTap = handler } }
+
+    @discardableResult
+    public func onEvent(_ event: String, from cell: String, _ handler: Handler) -> Self {
+        edit { $0.onEvent[cell, default: [:]][event] = handler }
+    }
+
+    /// `handler` runs when a row is displayed that is at most so many rows from its section's end, once for each growth
+    /// of the section.
+    @discardableResult
+    public func prefetch(cellsFromEnd: Int, _ handler: Handler?) -> Self {
+        edit { binding in
+            binding.prefetchDistance = cellsFromEnd
+            binding.onPrefetch = handler
+        }
+    }
+}

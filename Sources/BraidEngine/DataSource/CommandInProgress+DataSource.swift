@@ -1,0 +1,162 @@
+// The data source's rows.
+extension CommandInProgress {
+    /// What a call has done, as far as someone must be told.
+    enum DataSourceEffect {
+        case ignored(reason: String)
+        case table
+        case section(Int)
+        case rows([IndexPath])
+        /// All rows of a section, as many as are displayed afterwards.
+        case rowsOfSection(Int)
+        /// A registration.
+        case nothingToTell
+    }
+
+    /// A call that was carried out, and is to be shown.
+    struct DataSourceCall {
+        var effect: DataSourceEffect
+        var notify: Bool
+        /// Those that were displayed before.
+        var sections: [SectionID]
+    }
+
+    mutating func carryOut(_ command: DataSourceCommand, notify: Bool) throws -> DataSourceCall {
+        DataSourceCall(effect: try carryOut(command), notify: notify, sections: shown.sections.map(\.id))
+    }
+
+    /// After the snapshot was brought up to date. Returns why the call was ignored, if it was.
+    mutating func conclude(_ call: DataSourceCall) -> String? {
+        switch call.effect {
+        case .ignored(let reason): return reason
+        case .nothingToTell: publishes = true
+        default:
+            guard call.notify else { break }
+            publishes = true
+            // To be told is to be shown what was kept back, even if this call has changed nothing.
+            if unpublished != nil { isRevision = true }
+            // Where the display is automatic, other sections may have come or gone with the change.
+            notification = shown.sections.map(\.id) == call.sections ? told(call.effect) : .dataSource
+        }
+        return nil
+    }
+
+    private func told(_ effect: DataSourceEffect) -> DataSourceNotification? {
+        switch effect {
+        case .ignored, .nothingToTell: nil
+        case .table: .dataSource
+        case .section(let section): .section(section)
+        case .rows(let paths): .rows(paths)
+        case .rowsOfSection(let section): .rows(shown.sections[section].rows.indices.map { IndexPath(section: section, row: $0) })
+        }
+    }
+
+    private mutating func carryOut(_ call: DataSourceCommand) throws -> DataSourceEffect {
+        switch call {
+        case .addRow(let model, let path): try addRow(model, at: path)
+        case .updateRow(let model, let path): try updateRow(model, at: path)
+        case .updateRowsOfSection(let models, let section): try updateRows(models, ofSection: section)
+        case .updateRows(let rows): try updateRows(rows)
+        case .removeRow(let path): try removeRow(at: path)
+        case .addSection(let section, let index): try addSection(section, at: index)
+        case .updateSectionData(let header, let footer, let section):
+            try updateSection(at: section) { work, id throws(Refusal) in try work.setTitles(header, footer, of: id) }
+        case .updateSection(let content, let section):
+            try updateSection(at: section) { work, id throws(Refusal) in try work.fill(id, with: content, at: .root) }
+        case .updateAllSections(let sections): try updateAllSections(sections)
+        case .removeSection(let section): try removeSection(at: section)
+        case .removeAllSections: try removeAllSections()
+        case .registerCell(let cell, let type): try registerCell(cell, for: type)
+        }
+    }
+
+    private mutating func addRow(_ model: JSONText, at path: IndexPath) throws(Refusal) -> DataSourceEffect {
+        guard shown.sections.indices.contains(path.section) else {
+            let id = try makeSection(nil, before: nil)
+            let row = try identified(model, in: id, at: JSONPointer.root.appending("model"))
+            try editor.insert(row.model, id: row.id, in: id, at: nil)
+            return .table
+        }
+        let section = shown.sections[path.section]
+        let binding = try requireStored(section.id)
+        let index = section.rows.indices.contains(path.row) ? storedIndex(of: path.row, in: section, binding) : nil
+        let row = try identified(model, in: section.id, at: JSONPointer.root.appending("model"))
+        try editor.insert(row.model, id: row.id, in: section.id, at: index)
+        return .section(path.section)
+    }
+
+    private mutating func updateRow(_ model: JSONText, at path: IndexPath) throws(Refusal) -> DataSourceEffect {
+        guard let (section, index) = try storedPlace(of: path) else { return noRow(path) }
+        let row = try identified(model, in: section, at: JSONPointer.root.appending("model"))
+        try editor.replace(at: index, in: section, id: row.id, model: row.model)
+        return .rows([path])
+    }
+
+    private mutating func updateRows(_ models: [JSONText], ofSection index: Int) throws(Refusal) -> DataSourceEffect {
+        guard shown.sections.indices.contains(index) else { return noSection(index) }
+        let id = shown.sections[index].id
+        _ = try requireStored(id)
+        try editor.setModels(try binder.identified(models, in: id, at: JSONPointer.root.appending("rows")), in: id)
+        return .rowsOfSection(index)
+    }
+
+    private mutating func updateRows(_ rows: [(at: IndexPath, model: JSONText)]) throws(Refusal) -> DataSourceEffect {
+        if let path = rows.first(where: { !shown.sections.indices.contains($0.at.section) })?.at { return noSection(path.section) }
+        // Where all of them are stored is settled before the first changes: that may hide it, and shift what follows.
+        var places: [(path: IndexPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
+        for (number, (path, model)) in rows.enumerated() {
+            guard let (section, index) = try storedPlace(of: path) else { continue }
+            let pointer = JSONPointer.root.appending("rows").appending(number).appending("model")
+            places.append((path, section, index, try identified(model, in: section, at: pointer)))
+        }
+        if places.isEmpty { return .ignored(reason: "None of these rows is there.") }
+        // Rows may take over each other's ids: all give theirs up before the first takes another.
+        for (_, section, index, row) in places where editor.table[section]?.rows[index].id != row.id {
+            try editor.replace(at: index, in: section, id: nil, model: row.model)
+        }
+        for (_, section, index, row) in places { try editor.replace(at: index, in: section, id: row.id, model: row.model) }
+        return .rows(places.map(\.path))
+    }
+
+    private mutating func removeRow(at path: IndexPath) throws(Refusal) -> DataSourceEffect {
+        guard let (section, index) = try storedPlace(of: path) else { return noRow(path) }
+        try editor.remove(at: index, in: section)
+        if binder.declaredSections == nil, editor.table[section]?.rows.isEmpty == true { try removeSections([section]) }
+        return .table
+    }
+}
+
+// What the calls have in common.
+extension CommandInProgress {
+    func noSection(_ index: Int) -> DataSourceEffect {
+        .ignored(reason: "\(shown.sections.count) sections are displayed, counted from 0: there is no section \(index).")
+    }
+
+    private func noRow(_ path: IndexPath) -> DataSourceEffect {
+        guard shown.sections.indices.contains(path.section) else { return noSection(path.section) }
+        return .ignored(reason: "Section \(path.section) has \(shown.sections[path.section].rows.count) rows, counted from 0: there is no row \(path.row).")
+    }
+
+    /// Where a displayed row is stored; nil: there is no such row.
+    private func storedPlace(of path: IndexPath) throws(Refusal) -> (section: SectionID, index: Int)? {
+        guard shown.sections.indices.contains(path.section) else { return nil }
+        let section = shown.sections[path.section]
+        guard section.rows.indices.contains(path.row) else { return nil }
+        return storedIndex(of: path.row, in: section, try requireStored(section.id)).map { (section.id, $0) }
+    }
+
+    func requireStored(_ section: SectionID) throws(Refusal) -> SectionBinding {
+        let binding = try binder.requiredBinding(of: section)
+        guard binding.cells.source.isStored else {
+            throw Refusal(.editingNotAllowed, "The rows of the section \"\(section)\" are derived: they cannot be edited, only what they derive from.")
+        }
+        return binding
+    }
+
+    private func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (id: RowID?, model: JSONText) {
+        do throws(Refusal) {
+            return try binder.identified(model.detached, in: section)
+        } catch {
+            throw error.placed(at: pointer)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+// The data source's sections.
+extension CommandInProgress {
+    mutating func addSection(_ content: SectionContent, at index: Int?) throws(Refusal) -> DataSourceEffect {
+        let next = index.flatMap { shown.sections.indices.contains($0) ? shown.sections[$0].id : nil }
+        let id = try makeSection(content.id, before: next)
+        try fill(id, with: content, at: JSONPointer.root.appending("section"))
+        return .table
+    }
+
+    mutating func updateSection(
+        at index: Int, _ change: (inout CommandInProgress, SectionID) throws(Refusal) -> Void
+    ) throws(Refusal) -> DataSourceEffect {
+        guard shown.sections.indices.contains(index) else { return noSection(index) }
+        try change(&self, shown.sections[index].id)
+        return .section(index)
+    }
+
+    mutating func updateAllSections(_ sections: [SectionContent]) throws(Refusal) -> DataSourceEffect {
+        let present = shown.sections.map(\.id)
+        var claimed: Set<SectionID> = []
+        for (index, section) in sections.enumerated() {
+            guard let id = section.id, !claimed.insert(id).inserted else { continue }
+            throw Refusal.bad(JSONPointer.root.appending("sections").appending(index).appending("id"), "another section has the id \"\(id)\" already")
+        }
+        let ids = sections.enumerated().map { index, section in
+            section.id ?? (index < present.count && !claimed.contains(present[index]) ? present[index] : nil)
+        }
+        if binder.declaredSections != nil {
+            guard ids == present else { throw sectionsAreDeclared }
+        } else {
+            try removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids.compactMap { $0 }))
+        }
+        var order: [SectionID] = []
+        for (index, content) in sections.enumerated() {
+            var id = ids[index]
+            if id.map({ editor.table.position(of: $0) == nil }) ?? true { id = try makeSection(id, before: nil, avoiding: claimed) }
+            guard let id else { continue }
+            order.append(id)
+            try fill(id, with: content, at: JSONPointer.root.appending("sections").appending(index))
+        }
+        if binder.declaredSections == nil {
+            editor.arrangeSections(order)
+            if displayedList != nil { editor.setDisplayedSections(order) }
+        }
+        return .table
+    }
+
+    mutating func removeSection(at index: Int) throws(Refusal) -> DataSourceEffect {
+        guard shown.sections.indices.contains(index) else { return noSection(index) }
+        guard binder.declaredSections == nil else { throw sectionsAreDeclared }
+        try removeSections([shown.sections[index].id])
+        return .table
+    }
+
+    mutating func removeAllSections() throws(Refusal) -> DataSourceEffect {
+        guard binder.declaredSections == nil else { throw sectionsAreDeclared }
+        try removeSections(Set(editor.table.sections.map(\.id)))
+        return .table
+    }
+
+    mutating func registerCell(_ cell: String, for modelType: String) throws(Refusal) -> DataSourceEffect {
+        guard binder.cells[cell] != nil else {
+            throw Refusal.bad(JSONPointer.root.appending("cell"), "the cell \"\(cell)\" is not declared in the table's `cells`")
+        }
+        editor.registerCell(cell, for: modelType)
+        return .nothingToTell
+    }
+}
+
+extension CommandInProgress {
+    /// A new section, displayed before another one or at the end; nil: with an id of its own.
+    mutating func makeSection(
+        _ id: SectionID?, before next: SectionID?, avoiding taken: Set<SectionID> = []
+    ) throws(Refusal) -> SectionID {
+        guard binder.declaredSections == nil else { throw sectionsAreDeclared }
+        let id = id ?? editor.newSectionID(avoiding: taken)
+        guard editor.table.position(of: id) == nil else {
+            throw Refusal.bad(JSONPointer.root.appending("section").appending("id"), "the table has a section \"\(id)\" already")
+        }
+        _ = try binder.requiredBinding(of: id)
+        editor.insertSection(id, before: next)
+        if var list = displayedList {
+            list.removeAll { $0 == id }
+            list.insert(id, at: next.flatMap { list.firstIndex(of: $0) } ?? list.count)
+            editor.setDisplayedSections(list)
+        }
+        return id
+    }
+
+    mutating func removeSections(_ ids: Set<SectionID>) throws(Refusal) {
+        try editor.removeSections(ids)
+        if let list = displayedList { editor.setDisplayedSections(list.filter { !ids.contains($0) }) }
+    }
+
+    /// The list of displayed sections, where there is one: sections that come must come into it, too.
+    private var displayedList: [SectionID]? {
+        guard binder.display.behavior == .manuallyManaged else { return nil }
+        return editor.table.displayedSections ?? binder.display.displayed
+    }
+
+    /// `pointer` is where the content stands in its document.
+    mutating func fill(_ id: SectionID, with content: SectionContent, at pointer: JSONPointer) throws(Refusal) {
+        _ = try requireStored(id)
+        try setTitles(content.header, content.footer, of: id)
+        try editor.setModels(try binder.identified(content.rows, in: id, at: pointer.appending("rows")), in: id)
+    }
+
+    /// Nil: none of its own, as before any was set. Null: none, whatever the table's description binds.
+    mutating func setTitles(_ header: JSONText?, _ footer: JSONText?, of id: SectionID) throws(Refusal) {
+        let binding = try binder.requiredBinding(of: id)
+        func stored(_ title: JSONText?, isBound: Bool) -> JSONText? {
+            title.flatMap { $0.isNull && !isBound ? nil : $0.detached }
+        }
+        try editor.setHeader(stored(header, isBound: binding.header != nil), of: id)
+        try editor.setFooter(stored(footer, isBound: binding.footer != nil), of: id)
+    }
+
+    private var sectionsAreDeclared: Refusal {
+        Refusal(.sectionsAreDeclared, "The table declares its sections: none can be added, removed or put in another order.")
+    }
+}

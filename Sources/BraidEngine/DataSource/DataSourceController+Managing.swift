@@ -1,0 +1,69 @@
+extension DataSourceController: RowManager {
+    public func add(row: Any, at indexPath: IndexPath, notify: Bool) {
+        let new = number(for: row)
+        perform(.addRow(new, at: indexPath), notify: notify, with: [new])
+    }
+
+    public func update(row: Any, at indexPath: IndexPath, notify: Bool) {
+        let new = number(for: row)
+        perform(.updateRow(new, at: indexPath), notify: notify, replacing: numbers(at: [indexPath]), with: [new])
+    }
+
+    public func update(rows: [Any], atSection section: Int, notify: Bool) {
+        let new = rows.map { number(for: $0) }
+        perform(.updateRowsOfSection(new, at: section), notify: notify, replacing: numbers(in: [section]), with: new)
+    }
+
+    public func update(rows: [IndexPath: Any], notify: Bool) {
+        let ascending = rows.sorted { $0.key < $1.key }
+        let paths = ascending.map(\.key), new = ascending.map { number(for: $0.value) }
+        let skipped = zip(paths, new).filter { number(at: $0.0) == nil }.map(\.1)
+        perform(.updateRows(Array(zip(paths, new))), notify: notify, replacing: numbers(at: paths), with: new)
+        forget(skipped)
+    }
+
+    public func remove(rowAt indexPath: IndexPath, notify: Bool) {
+        perform(.removeRow(at: indexPath), notify: notify, replacing: numbers(at: [indexPath]))
+    }
+}
+
+extension DataSourceController: SectionManager {
+    public func add(section: Section, at index: Int?, notify: Bool) {
+        let content = content(of: section)
+        let place = index.flatMap { (0..<sectionCount).contains($0) ? $0 : nil } ?? sectionCount
+        perform(.addSection(content, at: index), notify: notify, with: content.rows, data: [place: section.sectionData])
+    }
+
+    public func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool) {
+        let titles = content(of: Section(sectionData: sectionData, rows: []))
+        perform(.updateSectionData(header: titles.header, footer: titles.footer, at: index), notify: notify, data: [index: sectionData])
+    }
+
+    public func update(section: Section, at index: Int, notify: Bool) {
+        let content = content(of: section)
+        perform(
+            .updateSection(content, at: index), notify: notify, replacing: numbers(in: [index]), with: content.rows,
+            data: [index: section.sectionData])
+    }
+
+    public func update(allSections sections: [Section], notify: Bool) {
+        let contents = sections.map { content(of: $0) }
+        perform(
+            .updateAllSections(contents), notify: notify, replacing: numbers(in: 0..<sectionCount), with: contents.flatMap(\.rows),
+            data: Dictionary(uniqueKeysWithValues: sections.map(\.sectionData).enumerated().map { ($0, $1) }))
+    }
+
+    public func remove(sectionAt index: Int, notify: Bool) {
+        perform(.removeSection(at: index), notify: notify, replacing: numbers(in: [index]))
+    }
+
+    public func removeAllSections(notify: Bool) {
+        perform(.removeAllSections, notify: notify, replacing: numbers(in: 0..<sectionCount))
+    }
+
+    private func content(of section: Section) -> SectionContent {
+        SectionContent(
+            header: section.sectionData?.header.map { .string($0) }, footer: section.sectionData?.footer.map { .string($0) },
+            rows: section.rows.map { number(for: $0) })
+    }
+}

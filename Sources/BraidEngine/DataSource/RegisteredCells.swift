@@ -1,0 +1,47 @@
+/// Which cell shows the models of a type: DataSourceController's `register(dataController:for:)`. The last registration
+/// of a type wins.
+public struct RegisteredCells: Sendable, Equatable {
+    private var cells: [UTF8Key: String] = [:]
+
+    public init() {}
+
+    /// From an object of model types with cells. Throws `badRequest` with the pointer of what is wrong.
+    public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
+        for (type, cell) in try BodyReader.members(json, at: pointer, what: "model types with names of cells") {
+            guard let name = cell.stringValue else { throw Refusal.bad(pointer.appending(type), "a cell's name must be a string") }
+            cells[UTF8Key(type)] = name
+        }
+    }
+
+    public var isEmpty: Bool { cells.isEmpty }
+
+    public subscript(modelType: String) -> String? {
+        get { cells[UTF8Key(modelType)] }
+        set { cells[UTF8Key(modelType)] = newValue }
+    }
+
+    /// An object from model types to cells, types ascending: equal registrations make equal bytes.
+    public var json: JSONText {
+        let ascending = cells.sorted { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }
+        return JSONText(.object(JSONObject(ascending.map { ($0.key.string, JSONValue.string($0.value)) })))
+    }
+}
+
+extension JSONText {
+    /// The type of a model that stands for itself: its member `type`, if that is a string, else its kind of JSON.
+    var modelType: String { self["type"]?.stringValue ?? kind.name }
+}
+
+extension Computed where Input == RowInput {
+    /// The cell of a model's type: the one that the session registered, else the one that the table describes.
+    ///
+    /// Where a model's type has none, `typeNamesCell` gives the type's name in its place; a row is refused otherwise.
+    static func cellByModelType(_ described: [String: String], typeNamesCell: Bool = false) -> Computed<RowInput> {
+        Computed(reads: .cells) { input, evaluation in
+            let type = input.model.modelType
+            if let cell = evaluation.table.cells[type] ?? described[type] { return .string(cell) }
+            if typeNamesCell { return .string(type) }
+            throw Refusal(.modelInvalid, "No cell is registered for the model type \"\(type)\", that of row \(input.row) of the section \"\(input.section)\".")
+        }
+    }
+}

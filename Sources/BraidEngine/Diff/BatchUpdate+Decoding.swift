@@ -1,0 +1,135 @@
+extension BatchUpdate {
+    /// An update as the wire has it, with `stages`. Strict: what the contract does not have is a fault. Written again,
+    /// what was written by `json` has the same bytes.
+    ///
+    /// Any index from 0 is taken: whether the update fits a table is for `applied(to:)` to say. Throws `badRequest` with
+    /// every fault found (the first hundred) and its pointer. O(bytes).
+    public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
+        var reader = SnapshotReader()
+        let update = reader.update(json, pointer)
+        if var refusal = reader.refusal("update") {
+            refusal.code = .badRequest
+            throw refusal
+        }
+        self = update
+    }
+}
+
+extension SnapshotReader {
+    fileprivate mutating func update(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate {
+        var result = BatchUpdate(from: 0, to: 0, totalRowCount: 0)
+        object(json, pointer, "an update", ["from", "to", "stages", "totalRowCount"], ["state", "empty"]) { reader, name, value, pointer in
+            switch name {
+            case "from": result.from = reader.count(value, pointer)
+            case "to": result.to = reader.count(value, pointer)
+            case "totalRowCount": result.totalRowCount = reader.count(value, pointer)
+            case "stages": result.stages = reader.list(value, pointer) { $0.stage($1, $2) }
+            case "state": result.state = reader.state(value, pointer)
+            default: result.empty = value.detached
+            }
+        }
+        return result
+    }
+
+    private mutating func stage(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate.Stage {
+        var stage = BatchUpdate.Stage()
+        object(json, pointer, "a stage", [], Self.stageMembers) { reader, name, value, pointer in
+            switch name {
+            case "deleteSections": stage.deleteSections = reader.list(value, pointer) { $0.count($1, $2) }
+            case "insertSections": stage.insertSections = reader.list(value, pointer) { $0.placedSection($1, $2) }
+            case "moveSections": stage.moveSections = reader.list(value, pointer) { $0.sectionMove($1, $2) }
+            case "reloadSections": stage.reloadSections = reader.list(value, pointer) { $0.placedSection($1, $2) }
+            case "updateSections": stage.updateSections = reader.list(value, pointer) { $0.sectionUpdate($1, $2) }
+            case "deleteRows": stage.deleteRows = reader.list(value, pointer) { $0.indexPath($1, $2) }
+            case "insertRows": stage.insertRows = reader.list(value, pointer) { $0.placedRow($1, $2) }
+            case "moveRows": stage.moveRows = reader.list(value, pointer) { $0.rowMove($1, $2) }
+            case "reloadRows": stage.reloadRows = reader.list(value, pointer) { $0.placedRow($1, $2) }
+            default: stage.updateRows = reader.list(value, pointer) { $0.placedRow($1, $2) }
+            }
+        }
+        return stage
+    }
+
+    private mutating func placedSection(_ json: JSONText, _ pointer: JSONPointer) -> (at: Int, section: Section) {
+        var result = (at: 0, section: Section(id: ""))
+        object(json, pointer, "a section with its place", ["at", "section"]) { reader, name, value, pointer in
+            if name == "at" { result.at = reader.count(value, pointer) } else { result.section = reader.section(value, pointer) }
+        }
+        return result
+    }
+
+    private mutating func placedRow(_ json: JSONText, _ pointer: JSONPointer) -> (at: IndexPath, row: Row) {
+        var at = IndexPath(section: 0, row: 0), row: Row?
+        object(json, pointer, "a row with its place", ["at", "row"]) { reader, name, value, pointer in
+            if name == "at" { at = reader.indexPath(value, pointer) } else { row = reader.row(value, pointer) }
+        }
+        return (at, row ?? Row(parts: RowParts(cell: "")))
+    }
+
+    private mutating func sectionMove(_ json: JSONText, _ pointer: JSONPointer) -> (from: Int, to: Int) {
+        var move = (from: 0, to: 0)
+        object(json, pointer, "the move of a section", ["from", "to"]) { reader, name, value, pointer in
+            if name == "from" { move.from = reader.count(value, pointer) } else { move.to = reader.count(value, pointer) }
+        }
+        return move
+    }
+
+    private mutating func rowMove(_ json: JSONText, _ pointer: JSONPointer) -> (from: IndexPath, to: IndexPath, row: Row?) {
+        var from = IndexPath(section: 0, row: 0), to = from, row: Row?
+        object(json, pointer, "the move of a row", ["from", "to"], ["row"]) { reader, name, value, pointer in
+            switch name {
+            case "from": from = reader.indexPath(value, pointer)
+            case "to": to = reader.indexPath(value, pointer)
+            default: row = reader.row(value, pointer)
+            }
+        }
+        return (from, to, row)
+    }
+
+    private mutating func sectionUpdate(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate.SectionUpdate {
+        var update = BatchUpdate.SectionUpdate(at: 0)
+        object(json, pointer, "the update of a section", ["at"], ["header", "footer", "movesTo"]) { reader, name, value, pointer in
+            switch name {
+            case "at": update.at = reader.count(value, pointer)
+            case "header": update.header = reader.title(value, pointer)
+            case "footer": update.footer = reader.title(value, pointer)
+            default: update.movesTo = value.isNull ? .null : reader.movesTo(value, pointer)
+            }
+        }
+        return update
+    }
+
+    private mutating func indexPath(_ json: JSONText, _ pointer: JSONPointer) -> IndexPath {
+        let numbers = list(json, pointer) { $0.count($1, $2) }
+        guard numbers.count == 2 else {
+            if json.kind == .array { fault(pointer, "it is a section and a row, two integers from 0") }
+            return IndexPath(section: 0, row: 0)
+        }
+        return IndexPath(section: numbers[0], row: numbers[1])
+    }
+
+    private mutating func list<Element>(
+        _ json: JSONText, _ pointer: JSONPointer, _ read: (inout SnapshotReader, JSONText, JSONPointer) -> Element
+    ) -> [Element] {
+        elements(json, pointer).enumerated().map { read(&self, $1, pointer.appending($0)) }
+    }
+
+    /// As `members`; those that are required and missing are faults.
+    private mutating func object(
+        _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ required: [String], _ optional: [String] = [],
+        _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void
+    ) {
+        var missing = required
+        members(json, pointer, what, required + optional) { reader, name, value, pointer in
+            missing.removeAll { $0 == name }
+            body(&reader, name, value, pointer)
+        }
+        guard json.kind == .object else { return }
+        for name in missing { fault(pointer, "the member `\(name)` is missing") }
+    }
+
+    private static let stageMembers = [
+        "deleteSections", "insertSections", "moveSections", "reloadSections", "updateSections",
+        "deleteRows", "insertRows", "moveRows", "reloadRows", "updateRows",
+    ]
+}

@@ -1,0 +1,225 @@
+/// What the changes of a folded table come to: the difference between the table before the first update and the one
+/// after the last.
+///
+/// Sections that nothing happened to, side by side, are taken for one; `stages` counts them out. O(n log n) for n
+/// pieces and rows of sections that came.
+struct FoldedDifference {
+    private let table: FoldedTable
+    /// The sections after the last update.
+    private let order: [FoldedTable.SectionPiece]
+    /// For each place before, how many sections stand there.
+    private var counts: [Int] = []
+    /// For each named section its place before; -1: it came.
+    private var oldPlaces: [Int]
+    /// For each named section its rows after the last update, of those that are still there.
+    private var rows: [[FoldedTable.RowPiece]]
+    /// Reloaded sections that are deleted and inserted instead, as a row moves in or out of which only its place is
+    /// known.
+    private var isReplaced: [Bool]
+    private var difference = TableDifference(oldPlaces: [], newPlaces: [])
+
+    init(_ table: FoldedTable) {
+        self.table = table
+        order = table.order.inOrder()
+        oldPlaces = Array(repeating: -1, count: table.named.count)
+        rows = table.named.map { $0.isGone ? [] : $0.rows.inOrder() }
+        isReplaced = Array(repeating: false, count: table.named.count)
+        findReplacedSections()
+        pairSections()
+        compareSections()
+    }
+
+    /// As few stages as the rules allow, with the sections' own indexes.
+    func stages() -> [BatchUpdate.Stage] {
+        var counts = counts
+        return Staging(difference).stages().map { $0.countingOut(&counts) }
+    }
+
+    /// The rows of a section that stays are compared one by one.
+    private func isCompared(_ section: Int) -> Bool {
+        table.named[section].place != nil && !table.named[section].isGone && table.named[section].known == nil
+    }
+
+    private mutating func findReplacedSections() {
+        for (index, section) in table.named.enumerated() {
+            for case .before(let origin, _) in rows[index] where section.known != nil || !isCompared(origin.section) {
+                isReplaced[index] = section.known != nil
+                isReplaced[origin.section] = table.named[origin.section].known != nil
+            }
+        }
+    }
+
+    private mutating func pairSections() {
+        var before: [(place: Int, count: Int, new: Int, named: Int)] = []
+        for (new, piece) in order.enumerated() {
+            switch piece {
+            case .untouched(let place, let count): before.append((place, count, new, -1))
+            case .named(let index):
+                if let place = table.named[index].place { before.append((place, 1, isReplaced[index] ? -1 : new, index)) }
+            }
+        }
+        for (index, section) in table.named.enumerated() where section.isGone {
+            if let place = section.place { before.append((place, 1, -1, index)) }
+        }
+        before.sort { $0.place < $1.place }
+        var places = Array(repeating: -1, count: order.count)
+        for (old, section) in before.enumerated() {
+            if section.new >= 0 { places[section.new] = old }
+            if section.named >= 0 { oldPlaces[section.named] = old }
+        }
+        counts = before.map(\.count)
+        difference = TableDifference(oldPlaces: places, newPlaces: before.map(\.new))
+    }
+
+    private mutating func compareSections() {
+        let returned = returnedRows()
+        var comparison = Comparison()
+        for (new, piece) in order.enumerated() {
+            let old = difference.oldPlaces[new]
+            guard case .named(let index) = piece else {
+                difference.pairs.append(.init(old: old, new: new, comparesRows: true, sectionCount: piece.count))
+                continue
+            }
+            let section = table.named[index]
+            if old >= 0 { difference.pairs.append(.init(old: old, new: new, comparesRows: section.known == nil)) }
+            if let known = section.known {
+                let whole = bring(known, rows[index], to: new, &comparison)
+                if let pair = difference.pairs.last, pair.new == new {
+                    difference.reloadedSections.append((pair, whole))
+                } else {
+                    difference.insertedSections.append((new, whole))
+                }
+            } else {
+                if let pair = difference.pairs.last, !section.update.isEmpty {
+                    difference.updatedSections.append((pair, section.update))
+                }
+                compareRows(rows[index], in: new, returned, &comparison)
+            }
+        }
+        difference.compareRows(comparison.runs, comparison.changes, oldCount: { _ in 0 }, newCount: { _ in 0 }, row: { _ in nil })
+        if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
+    }
+
+    /// A section that came or is reloaded, with the rows whose content is known; the others move to it.
+    private mutating func bring(
+        _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
+    ) -> Section {
+        if pieces.count == 1, case .brought(let rows, _, let count) = pieces[0], count == rows.count { return section.with(rows) }
+        var rows: [Row] = [], index = 0
+        for piece in pieces {
+            switch piece {
+            case .before(let origin, _):
+                comparison.leaving.insert(place(origin))
+                move(origin, to: IndexPath(section: new, row: index))
+            case .changed(_, let row, _), .came(let row): rows.append(row)
+            case .brought(let list, let start, let count): list.forEach(in: start..<start + count) { rows.append($1) }
+            }
+            index += piece.count
+        }
+        return section.with(ChunkedList(rows))
+    }
+
+    private mutating func compareRows(
+        _ pieces: [FoldedTable.RowPiece], in new: Int, _ returned: [IndexPath: ReturnedRow], _ comparison: inout Comparison
+    ) {
+        func arrive(_ row: Row, _ path: IndexPath) {
+            if let before = returned[path] {
+                comparison.change(place(before.origin), path, to: row, before.needsReload)
+            } else {
+                difference.insertedRows.append((path, row))
+            }
+        }
+        var index = 0
+        for piece in pieces {
+            let path = IndexPath(section: new, row: index)
+            switch piece {
+            case .before(let origin, let count) where isCompared(origin.section): comparison.match(place(origin), path, count: count)
+            case .before(let origin, _): move(origin, to: path)
+            case .changed(let origin, let row, let needsReload) where isCompared(origin.section):
+                comparison.change(place(origin), path, to: row, needsReload)
+            case .changed(_, let row, _), .came(let row): arrive(row, path)
+            case .brought(let rows, let start, let count):
+                for offset in 0..<count { arrive(rows[start + offset], IndexPath(section: new, row: index + offset)) }
+            }
+            index += piece.count
+        }
+    }
+
+    private mutating func move(_ origin: FoldedTable.Origin, to path: IndexPath) {
+        difference.movedRows.append((place(origin), path, nil))
+    }
+
+    private func place(_ origin: FoldedTable.Origin) -> IndexPath { IndexPath(section: oldPlaces[origin.section], row: origin.row) }
+}
+
+private struct Comparison {
+    var runs: [MatchedRun] = []
+    var changes: [ChangedRow] = []
+    /// Rows that leave a section whose rows are compared for one that came.
+    var leaving: Set<IndexPath> = []
+
+    mutating func match(_ old: IndexPath, _ new: IndexPath, count: Int) {
+        runs.append(MatchedRun(oldSection: old.section, oldStart: old.row, newSection: new.section, newStart: new.row, count: count))
+    }
+
+    mutating func change(_ old: IndexPath, _ new: IndexPath, to row: Row, _ needsReload: Bool) {
+        match(old, new, count: 1)
+        changes.append(ChangedRow(row, needsReload: needsReload, old: old, new: new))
+    }
+}
+
+/// A row from before that was deleted and inserted again.
+private struct ReturnedRow {
+    var origin: FoldedTable.Origin
+    var needsReload: Bool
+}
+
+extension FoldedDifference {
+    /// Inserted rows, by their places, that have the id of a deleted row: of the same section, or else the only one
+    /// that is left of its id, as in the diff of snapshots.
+    private func returnedRows() -> [IndexPath: ReturnedRow] {
+        var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
+        for gone in table.deleted where isCompared(gone.origin.section) {
+            if let id = gone.row.id { deleted[id, default: []].append(gone) }
+        }
+        guard !deleted.isEmpty else { return [:] }
+        var arrived: [RowID: [(path: IndexPath, section: Int, row: Row)]] = [:]
+        for (new, piece) in order.enumerated() {
+            guard case .named(let section) = piece, isCompared(section) else { continue }
+            var index = 0
+            for piece in rows[section] {
+                switch piece {
+                case .came, .brought:
+                    if let row = piece.content, let id = row.id, deleted[id] != nil {
+                        arrived[id, default: []].append((IndexPath(section: new, row: index), section, row))
+                    }
+                case .before, .changed: break
+                }
+                index += piece.count
+            }
+        }
+        var returned: [IndexPath: ReturnedRow] = [:]
+        for (id, var arrivals) in arrived {
+            var departures = deleted[id] ?? []
+            func match(_ departure: Int, _ arrival: Int) {
+                let before = departures.remove(at: departure), after = arrivals.remove(at: arrival)
+                returned[after.path] = ReturnedRow(
+                    origin: before.origin, needsReload: before.needsReload || !before.row.looksSame(as: after.row))
+            }
+            for arrival in arrivals.indices.reversed() {
+                let section = arrivals[arrival].section
+                if let departure = departures.firstIndex(where: { $0.origin.section == section }) { match(departure, arrival) }
+            }
+            if departures.count == 1, arrivals.count == 1 { match(0, 0) }
+        }
+        return returned
+    }
+}
+
+extension Section {
+    fileprivate func with(_ rows: ChunkedList<Row>) -> Section {
+        var section = self
+        section.rows = rows
+        return section
+    }
+}

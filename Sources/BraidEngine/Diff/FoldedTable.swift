@@ -1,0 +1,237 @@
+/// A table of which only the changes are known, as updates tell them: what stood in it before the first update is known
+/// by its place, what came since by what it is.
+///
+/// Lists whose length is not known are taken for endless: nothing that an update names is beyond them. Cost of an
+/// operation: O(log operations).
+struct FoldedTable {
+    /// A section that an operation named, or that came.
+    struct Named {
+        /// Among the sections before the first update; nil if it came since.
+        let place: Int?
+        /// All that is known of a section that came or was reloaded, but for its rows.
+        var known: Section?
+        /// What changed of the others.
+        var update = BatchUpdate.SectionUpdate(at: -1)
+        var isGone = false
+        var rows: Rope<RowPiece>
+    }
+
+    enum SectionPiece: RopePiece {
+        /// Sections that nothing happened to, by their place before the first update.
+        case untouched(place: Int, count: Int)
+        /// An index among `named`.
+        case named(Int)
+
+        var count: Int {
+            switch self {
+            case .untouched(_, let count): count
+            case .named: 1
+            }
+        }
+
+        func cut(at offset: Int) -> (SectionPiece, SectionPiece) {
+            guard case .untouched(let place, let count) = self else { return (self, self) }
+            return (.untouched(place: place, count: offset), .untouched(place: place + offset, count: count - offset))
+        }
+    }
+
+    /// Where a row stood before the first update: its section among `named`.
+    struct Origin: Hashable {
+        var section: Int
+        var row: Int
+    }
+
+    enum RowPiece: RopePiece {
+        /// Rows that stood side by side before, and of which no more is known.
+        case before(Origin, count: Int)
+        /// A row from before with what it shows now.
+        case changed(Origin, Row, needsReload: Bool)
+        case came(Row)
+        /// Some of the rows that a section brought along.
+        case brought(ChunkedList<Row>, start: Int, count: Int)
+
+        var count: Int {
+            switch self {
+            case .before(_, let count), .brought(_, _, let count): count
+            case .changed, .came: 1
+            }
+        }
+
+        func cut(at offset: Int) -> (RowPiece, RowPiece) {
+            switch self {
+            case .before(let origin, let count):
+                let rest = Origin(section: origin.section, row: origin.row + offset)
+                return (.before(origin, count: offset), .before(rest, count: count - offset))
+            case .brought(let rows, let start, let count):
+                return (.brought(rows, start: start, count: offset), .brought(rows, start: start + offset, count: count - offset))
+            case .changed, .came: return (self, self)
+            }
+        }
+
+        /// What a single row shows, if an update told it.
+        var content: Row? {
+            switch self {
+            case .before: nil
+            case .changed(_, let row, _), .came(let row): row
+            case .brought(let rows, let start, _): rows[start]
+            }
+        }
+
+        /// A single row with other content.
+        mutating func change(to row: Row, needsReload: Bool) {
+            switch self {
+            case .before(let origin, _): self = .changed(origin, row, needsReload: needsReload)
+            case .changed(let origin, _, let neededReload): self = .changed(origin, row, needsReload: neededReload || needsReload)
+            case .came, .brought: self = .came(row)
+            }
+        }
+    }
+
+    private(set) var named: [Named] = []
+    private(set) var order = Rope(SectionPiece.untouched(place: 0, count: RowPieces.endless))
+    /// Rows from before that were deleted, of those whose content was known.
+    private(set) var deleted: [(origin: Origin, row: Row, needsReload: Bool)] = []
+
+    /// Carries one stage out. Throws where the table cannot be as the stage has it: an index below 0 or twice among
+    /// those that leave or arrive, beyond the end of a list of known length, or a row that becomes another.
+    mutating func apply(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
+        try changeContent(stage)
+        let arrivals = try takeRows(stage)
+        try arrangeSections(stage)
+        for (path, piece) in arrivals {
+            let section = try section(path.section)
+            guard path.row >= 0, path.row <= named[section].rows.count else { throw UpdateFault(detail: "no row can come to \(path)") }
+            named[section].rows.insert(piece, at: path.row)
+        }
+    }
+
+    private mutating func changeContent(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
+        for (at, section) in stage.reloadSections {
+            let index = try self.section(at)
+            if let id = named[index].known?.id, id != section.id {
+                throw UpdateFault(detail: "section \(at), \"\(id)\", is reloaded as \"\(section.id)\"")
+            }
+            named[index].know(section)
+        }
+        for update in stage.updateSections {
+            let index = try section(update.at)
+            named[index].update(update)
+        }
+        for (path, row) in stage.reloadRows { try change(path, to: row, needsReload: true) }
+        for (path, row) in stage.updateRows { try change(path, to: row, needsReload: false) }
+    }
+
+    private mutating func change(_ path: IndexPath, to row: Row, needsReload: Bool) throws(UpdateFault) {
+        let index = try section(path.section)
+        let isThere = try named[index].rows.change(at: path.row) { (piece: inout RowPiece) throws(UpdateFault) in
+            try piece.change(to: row, needsReload: needsReload, at: path)
+        }
+        if !isThere { throw UpdateFault(detail: "there is no row \(path) to be changed") }
+    }
+
+    /// Takes rows out from the last to the first. Those that move, and those that are inserted, by their targets,
+    /// ascending.
+    private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(UpdateFault) -> [(path: IndexPath, piece: RowPiece)] {
+        var arrivals: [(path: IndexPath, piece: RowPiece)] = stage.insertRows.map { ($0.at, .came($0.row)) }
+        var departures: [(path: IndexPath, move: Int?)] = stage.deleteRows.map { ($0, nil) }
+        departures += stage.moveRows.indices.map { (stage.moveRows[$0].from, $0) }
+        departures.sort { $0.path > $1.path }
+        for (position, (path, move)) in departures.enumerated() {
+            if position > 0, departures[position - 1].path == path { throw UpdateFault(detail: "the row \(path) leaves twice") }
+            let index = try section(path.section)
+            guard var piece = named[index].rows.remove(at: path.row) else { throw UpdateFault(detail: "there is no row \(path)") }
+            if let move {
+                if let row = stage.moveRows[move].row { try piece.change(to: row, needsReload: false, at: path) }
+                arrivals.append((stage.moveRows[move].to, piece))
+            } else if case .changed(let origin, let row, let needsReload) = piece {
+                deleted.append((origin, row, needsReload))
+            }
+        }
+        arrivals.sort { $0.path < $1.path }
+        for (one, next) in zip(arrivals, arrivals.dropFirst()) where one.path == next.path {
+            throw UpdateFault(detail: "two rows come to \(one.path)")
+        }
+        return arrivals
+    }
+
+    private mutating func arrangeSections(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
+        guard !stage.deleteSections.isEmpty || !stage.insertSections.isEmpty || !stage.moveSections.isEmpty else { return }
+        for place in stage.deleteSections { named[try section(place)].isGone = true }
+        let targets = Dictionary(stage.moveSections.map { ($0.from, $0.to) }) { first, _ in first }
+        var arrivals: [(place: Int, piece: SectionPiece)] = []
+        let departures = (stage.deleteSections + stage.moveSections.map(\.from)).sorted(by: >)
+        for (position, place) in departures.enumerated() {
+            if position > 0, departures[position - 1] == place { throw UpdateFault(detail: "the section \(place) leaves twice") }
+            guard let piece = order.remove(at: place) else { throw UpdateFault(detail: "there is no section \(place)") }
+            if let target = targets[place] { arrivals.append((target, piece)) }
+        }
+        for (place, section) in stage.insertSections {
+            arrivals.append((place, .named(named.count)))
+            named.append(Named(bringing: section))
+        }
+        arrivals.sort { $0.place < $1.place }
+        for (position, (place, piece)) in arrivals.enumerated() {
+            if position > 0, arrivals[position - 1].place == place { throw UpdateFault(detail: "two sections come to \(place)") }
+            guard place >= 0, place <= order.count else { throw UpdateFault(detail: "no section can come to \(place)") }
+            order.insert(piece, at: place)
+        }
+    }
+
+    /// The section that stands at a place now, among `named`.
+    private mutating func section(_ place: Int) throws(UpdateFault) -> Int {
+        switch order.piece(at: place) {
+        case .named(let index): return index
+        case .untouched:
+            let next = named.count
+            var before = 0
+            order.change(at: place) { piece in
+                if case .untouched(let place, _) = piece { before = place }
+                piece = .named(next)
+            }
+            named.append(Named(untouched: before, as: next))
+            return next
+        case nil: throw UpdateFault(detail: "there is no section \(place)")
+        }
+    }
+}
+
+extension FoldedTable.Named {
+    fileprivate init(untouched place: Int, as index: Int) {
+        self.place = place
+        rows = Rope(.before(.init(section: index, row: 0), count: RowPieces.endless))
+    }
+
+    fileprivate init(bringing section: Section) {
+        place = nil
+        rows = Rope()
+        know(section)
+    }
+
+    /// Takes over all that a section brings along.
+    fileprivate mutating func know(_ section: Section) {
+        rows = section.rows.isEmpty ? Rope() : Rope(.brought(section.rows, start: 0, count: section.rows.count))
+        known = section
+    }
+
+    fileprivate mutating func update(_ facts: BatchUpdate.SectionUpdate) {
+        if known == nil {
+            update.header = facts.header ?? update.header
+            update.footer = facts.footer ?? update.footer
+            update.movesTo = facts.movesTo ?? update.movesTo
+        } else {
+            if let header = facts.header { known?.header = header }
+            if let footer = facts.footer { known?.footer = footer }
+            if let movesTo = facts.movesTo { known?.movesTo = movesTo.isNull ? nil : movesTo }
+        }
+    }
+}
+
+extension FoldedTable.RowPiece {
+    /// Throws when the row is known to be another one.
+    fileprivate mutating func change(to row: Row, needsReload: Bool, at path: IndexPath) throws(UpdateFault) {
+        if let content, content.id != row.id {
+            throw UpdateFault(detail: "the row \(path), \(content.json), is changed to another row, \(row.json)")
+        }
+        change(to: row, needsReload: needsReload)
+    }
+}

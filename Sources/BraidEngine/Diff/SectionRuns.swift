@@ -1,0 +1,44 @@
+// Sections that nothing happens to, side by side, can be taken for one while stages are laid out.
+extension BatchUpdate.Stage {
+    /// The stage with every section counted: `counts` is for each section before the stage how many it stands for, and
+    /// then for each one after it.
+    func countingOut(_ counts: inout [Int]) -> BatchUpdate.Stage {
+        let sizes = counts, before = Self.starts(counts)
+        arrange(&counts)
+        let after = Self.starts(counts)
+        func counted(_ path: IndexPath, _ starts: [Int]) -> IndexPath { IndexPath(section: starts[path.section], row: path.row) }
+
+        var stage = self
+        stage.deleteSections = deleteSections.map { before[$0] }
+        stage.insertSections = insertSections.map { (after[$0.at], $0.section) }
+        stage.moveSections = moveSections.flatMap { move in
+            (0..<sizes[move.from]).map { (before[move.from] + $0, after[move.to] + $0) }
+        }
+        stage.reloadSections = reloadSections.map { (before[$0.at], $0.section) }
+        for index in updateSections.indices { stage.updateSections[index].at = before[updateSections[index].at] }
+        stage.deleteRows = deleteRows.map { counted($0, before) }
+        stage.insertRows = insertRows.map { (counted($0.at, after), $0.row) }
+        stage.moveRows = moveRows.map { (counted($0.from, before), counted($0.to, after), $0.row) }
+        stage.reloadRows = reloadRows.map { (counted($0.at, before), $0.row) }
+        stage.updateRows = updateRows.map { (counted($0.at, before), $0.row) }
+        return stage
+    }
+
+    private func arrange(_ counts: inout [Int]) {
+        guard !deleteSections.isEmpty || !insertSections.isEmpty || !moveSections.isEmpty else { return }
+        let leaving = Set(deleteSections).union(moveSections.map(\.from))
+        var arriving: [Int: Int] = [:]
+        for (at, _) in insertSections { arriving[at] = 1 }
+        for move in moveSections { arriving[move.to] = counts[move.from] }
+        var staying = counts.indices.filter { !leaving.contains($0) }.map { counts[$0] }.makeIterator()
+        counts = (0..<counts.count - leaving.count + arriving.count).compactMap { arriving[$0] ?? staying.next() }
+    }
+
+    private static func starts(_ counts: [Int]) -> [Int] {
+        var end = 0
+        return counts.map { count in
+            defer { end += count }
+            return end
+        }
+    }
+}

@@ -1,0 +1,94 @@
+/// In which stage each kind of task is done, so that there are as few stages as the contract's rules allow.
+///
+/// Sections are inserted in the first stage, and all that move do so in one. What then forces a further stage:
+/// - reloads never share a stage with moves;
+/// - nothing happens inside a section in the stage in which it comes, moves or goes;
+/// - a row that moves into a section that comes does so later, one that moves out of a section that goes does so before.
+///
+/// One or two stages are tried; three are always enough. Source: the wire contract, "Update".
+struct StagePlan {
+    /// What can be asked of the rows of a table: tasks that are equal in this may stand in the same stages.
+    struct RowTask: OptionSet {
+        let rawValue: Int
+        static let inMovedSection = RowTask(rawValue: 1)
+        static let isMove = RowTask(rawValue: 2)
+        static let intoInsertedSection = RowTask(rawValue: 4)
+        static let outOfDeletedSection = RowTask(rawValue: 8)
+        static let all = (0..<16).map { RowTask(rawValue: $0) }
+    }
+
+    /// All that is to be done, as far as it matters for the stages.
+    struct Tasks {
+        var sectionsMove = false
+        /// By `RowTask.rawValue`.
+        var rows = Array(repeating: false, count: 16)
+        var hasReloads = false
+        /// Reloads and updates inside sections that move.
+        var hasContentInMovedSections = false
+
+        /// Whether a row moves out of a section that goes.
+        fileprivate var rowsMoveOutOfDeleted: Bool { RowTask.all.contains { rows[$0.rawValue] && $0.contains(.outOfDeletedSection) } }
+    }
+
+    private(set) var stageCount = 1
+    var insertedSections: Int { 0 }
+    private(set) var movedSections = 0
+    private(set) var deletedSections = 0
+    private(set) var content = 0
+    private var rows = Array(repeating: 0, count: 16)
+    /// The one stage for all tasks of rows; nil when they are spread.
+    private(set) var stageOfAllRows: Int? = 0
+
+    func stage(of task: RowTask) -> Int { rows[task.rawValue] }
+
+    /// All in one stage.
+    init() {}
+
+    init(for tasks: Tasks) {
+        for stageCount in 1...2 {
+            // What reloads comes as late as possible, all else as early.
+            for reloads in (0..<stageCount).reversed() {
+                for moves in 0..<stageCount {
+                    if let plan = StagePlan(tasks, stageCount: stageCount, movedSections: moves, reloads: reloads) {
+                        self = plan
+                        return
+                    }
+                }
+            }
+        }
+        stageCount = 3
+        rows = Array(repeating: 1, count: 16)
+        stageOfAllRows = 1
+        (movedSections, deletedSections, content) = tasks.rowsMoveOutOfDeleted ? (2, 2, 0) : (0, 0, 2)
+    }
+
+    /// Nil when a task has no stage to stand in.
+    private init?(_ tasks: Tasks, stageCount: Int, movedSections: Int, reloads: Int) {
+        if tasks.sectionsMove, tasks.hasReloads, movedSections == reloads { return nil }
+        self.stageCount = stageCount
+        self.movedSections = movedSections
+        deletedSections = tasks.rowsMoveOutOfDeleted ? stageCount - 1 : 0
+
+        let mayHaveContent = (0..<stageCount).filter { stage in
+            if tasks.hasReloads, stage != reloads { return false }
+            return !(tasks.hasContentInMovedSections && stage == movedSections)
+        }
+        guard let content = mayHaveContent.last else { return nil }
+        self.content = content
+
+        var common = Array(0..<stageCount)
+        for task in RowTask.all where tasks.rows[task.rawValue] {
+            let stages = (0..<stageCount).filter { stage in
+                if task.contains(.inMovedSection), stage == movedSections { return false }
+                if task.contains(.isMove), tasks.hasReloads, stage == reloads { return false }
+                if task.contains(.intoInsertedSection), stage <= insertedSections { return false }
+                return !(task.contains(.outOfDeletedSection) && stage >= deletedSections)
+            }
+            guard let first = stages.first else { return nil }
+            rows[task.rawValue] = first
+            common.removeAll { !stages.contains($0) }
+        }
+        stageOfAllRows = common.first
+        if let stage = common.first { rows = Array(repeating: stage, count: 16) }
+    }
+}

@@ -1,0 +1,92 @@
+extension Command {
+    /// The command's JSON form, `original`, with this command's references in the place of its own: for a command whose
+    /// references were brought up to date, so that the journal has what was done.
+    public func rewriting(_ original: JSONText) -> JSONText {
+        switch self {
+        case .delete(let row): original.replacing(["edits", "delete"], by: row.json)
+        case .insert(let row, _): original.replacing(["edits", "insert"], by: row.json)
+        case .move(let row, let section, let index):
+            original.replacing(["moves", "from"], by: row.json).replacing(["moves", "to"], by: RowReference.at(section, row: index).json)
+        case .tap(let row): original.replacing(["taps", "at"], by: row.json)
+        case .event(let row, _, _): original.replacing(["events", "at"], by: row.json)
+        case .dataSource(let call, _): call.rewriting(original)
+        default: original
+        }
+    }
+}
+
+extension DataSourceCommand {
+    fileprivate func rewriting(_ original: JSONText) -> JSONText {
+        guard let name = original["data-source"]?.members()?.first?.name else { return original }
+        let at = ["data-source", name, "at"]
+        switch self {
+        case .addRow(_, let path), .updateRow(_, let path), .removeRow(let path): return original.replacing(at, by: path.json)
+        case .updateRowsOfSection(_, let section), .updateSectionData(_, _, let section), .updateSection(_, let section),
+            .removeSection(let section), .addSection(_, let section?):
+            return original.replacing(at, by: .number(section))
+        case .updateRows(let rows):
+            var writer = JSONWriter()
+            writer.beginArray()
+            for (path, model) in rows {
+                writer.beginObject()
+                writer.name("at")
+                writer.value(path)
+                writer.name("model")
+                writer.value(model)
+                writer.endObject()
+            }
+            writer.endArray()
+            return original.replacing(["data-source", name, "rows"], by: writer.text)
+        case .addSection, .updateAllSections, .removeAllSections, .registerCell: return original
+        }
+    }
+}
+
+extension IndexPath {
+    fileprivate var json: JSONText {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.text
+    }
+}
+
+extension RowReference {
+    fileprivate var json: JSONText {
+        var writer = JSONWriter()
+        func write(_ section: SectionReference) {
+            writer.name("section")
+            switch section {
+            case .id(let id): writer.value(id.text)
+            case .displayed(let index): writer.value(index)
+            }
+        }
+        writer.beginObject()
+        switch self {
+        case .at(let section, let row):
+            write(section)
+            writer.name("row")
+            writer.value(row)
+        case .id(let id, let section):
+            writer.name("id")
+            writer.value(id.text)
+            if let section { write(section) }
+        }
+        writer.endObject()
+        return writer.text
+    }
+}
+
+extension JSONText {
+    /// The same, with another value at the end of a path of member names that are all there.
+    fileprivate func replacing(_ path: [String], by value: JSONText) -> JSONText {
+        guard let name = path.first, let members = members() else { return value }
+        var writer = JSONWriter(capacity: count + value.count)
+        writer.beginObject()
+        for member in members {
+            writer.name(member.name)
+            writer.value(member.name == name ? member.value.replacing(Array(path.dropFirst()), by: value) : member.value)
+        }
+        writer.endObject()
+        return writer.text
+    }
+}

@@ -1,0 +1,110 @@
+// Sections, titles, state.
+extension TableEditor {
+    /// A section with this id, made at the end if there is none (dynamic sections).
+    mutating func ensureSection(_ id: SectionID) {
+        if table.position(of: id) == nil { insertSection(id, before: nil) }
+    }
+
+    /// A new section before another one, or at the end.
+    mutating func insertSection(_ id: SectionID, before next: SectionID?) {
+        let position = next.flatMap { table.position(of: $0) } ?? table.sections.count
+        changedFacts.formUnion(table.insertSection(id, at: position))
+        step.sections.insert(id)
+    }
+
+    /// An id for a section that came without one: `s1`, `s2`, … by the section's number, so that none comes twice.
+    mutating func newSectionID(avoiding taken: Set<SectionID> = []) -> SectionID {
+        while true {
+            let id = SectionID("s\(table.nextSection)")
+            if table.position(of: id) == nil, !taken.contains(id) { return id }
+            table.nextSection += 1
+        }
+    }
+
+    /// Brings the sections into this order, which names each of them once.
+    mutating func arrangeSections(_ order: [SectionID]) {
+        guard table.sections.map(\.id) != order else { return }
+        changedFacts.formUnion(table.arrangeSections(order))
+        step.sections.formUnion(order)
+    }
+
+    /// Removes sections with all that is in them.
+    mutating func removeSections(_ ids: Set<SectionID>) throws(Refusal) {
+        for id in ids {
+            try setModels([], in: id)
+            // A section that this command made has never been seen by the store; removing what is not there is harmless.
+            if let section = table[id] { removedSections.append(section.facts.number) }
+            changedFacts.remove(id)
+            step.sections.insert(id)
+        }
+        table.removeSections(ids)
+    }
+
+    mutating func setHeader(_ title: JSONText?, of id: SectionID) throws(Refusal) {
+        let position = try position(of: id)
+        guard table.sections[position].facts.header != title else { return }
+        table.sections[position].facts.header = title
+        changedFacts.insert(id)
+        step.sections.insert(id)
+    }
+
+    mutating func setFooter(_ title: JSONText?, of id: SectionID) throws(Refusal) {
+        let position = try position(of: id)
+        guard table.sections[position].facts.footer != title else { return }
+        table.sections[position].facts.footer = title
+        changedFacts.insert(id)
+        step.sections.insert(id)
+    }
+
+    mutating func setPrefetched(_ count: Int?, of id: SectionID) throws(Refusal) {
+        let position = try position(of: id)
+        guard table.sections[position].facts.prefetched != count else { return }
+        table.sections[position].facts.prefetched = count
+        changedFacts.insert(id)
+    }
+
+    /// Nil: none are set.
+    mutating func setDisplayedSections(_ ids: [SectionID]?) {
+        guard table.displayedSections != ids else { return }
+        table.displayedSections = ids
+        step.displayChanged = true
+    }
+
+    mutating func setState(_ state: JSONText) {
+        guard table.state != state else { return }
+        table.state = state
+        step.stateChanged = true
+    }
+
+    mutating func registerCell(_ cell: String, for modelType: String) {
+        var cells = table.cells
+        cells[modelType] = cell
+        setCells(cells)
+    }
+
+    mutating func setCells(_ cells: RegisteredCells) {
+        guard table.cells != cells else { return }
+        table.cells = cells
+        step.cellsChanged = true
+    }
+
+    /// What the store has to write.
+    var change: TableChange {
+        var change = TableChange()
+        change.writtenRows = written.values.sorted { $0.row.key < $1.row.key }.map { ($0.section, $0.row) }
+        change.placedRows = placed.sorted { $0.key < $1.key }.map { ($0.value.section, $0.key, $0.value.rank) }
+        change.removedRows = removed.sorted()
+        change.writtenSections = changedFacts.compactMap { table[$0]?.facts }
+            .filter { before[$0.id]?.facts != $0 }.sorted { $0.number < $1.number }
+        change.removedSections = removedSections.sorted()
+        if table.cells != before.cells { change.cells = table.cells.json }
+        if table.state != before.state { change.state = table.state }
+        if table.displayedSections != before.displayedSections { change.displayedSections = table.displayedSections.map { JSONText(ids: $0) } ?? .null }
+        return change
+    }
+}
+
+extension JSONText {
+    /// An array of section ids.
+    init(ids: [SectionID]) { self.init(.array(ids.map { .string($0.text) })) }
+}

@@ -1,0 +1,172 @@
+// What closures say of rows and sections: titles, views, dimensions, editing, moving. A closure may read anything, so
+// whatever it says is asked for again whenever the binder refreshes. Rows count from 0 within their section.
+
+extension BindingChain {
+    func rule(_ rule: @escaping (Section, Int) throws -> JSONText?) -> Computed<RowInput> {
+        let program = Confined((sections: bindings.sections, rule: rule))
+        return Computed(reads: .everything) { input, _ in try program.value.rule(program.value.sections.section(input.section), input.row) }
+    }
+
+    func rule(_ rule: @escaping (Section) throws -> JSONText?) -> Computed<SectionInput> {
+        let program = Confined((sections: bindings.sections, rule: rule))
+        return Computed(reads: .everything) { input, _ in try program.value.rule(program.value.sections.section(input.id)) }
+    }
+
+    private func rule(_ rule: @escaping (Section, Int, Model) throws -> JSONText?) -> Computed<RowInput> {
+        let program = Confined((bindings: bindings, rule: rule))
+        return Computed(reads: .everything) { input, _ in
+            let (bindings, rule) = program.value
+            return try rule(bindings.sections.section(input.section), input.row, bindings.values.model(input.model))
+        }
+    }
+}
+
+// Titles and views.
+extension BindingChain {
+    /// The same title for every section of the chain.
+    @discardableResult
+    public func bind(headerTitle: String) -> Self { bind(header: Computed(constant: .string(headerTitle))) }
+
+    @discardableResult
+    public func bind(footerTitle: String) -> Self { bind(footer: Computed(constant: .string(footerTitle))) }
+
+    @discardableResult
+    public func bind(headerTitles: [Section: String]) -> Self {
+        for (section, title) in headerTitles { bind(header: Computed(constant: .string(title)), of: section.sectionID) }
+        return self
+    }
+
+    @discardableResult
+    public func bind(footerTitles: [Section: String]) -> Self {
+        for (section, title) in footerTitles { bind(footer: Computed(constant: .string(title)), of: section.sectionID) }
+        return self
+    }
+
+    /// Nil: the section has no header.
+    @discardableResult
+    public func bind(headerTitle: @escaping (Section) throws -> String?) -> Self {
+        bind(header: rule { try headerTitle($0).map { .string($0) } })
+    }
+
+    @discardableResult
+    public func bind(footerTitle: @escaping (Section) throws -> String?) -> Self {
+        bind(footer: rule { try footerTitle($0).map { .string($0) } })
+    }
+
+    /// A view in the place of a title; nil: the section has no header.
+    @discardableResult
+    public func bind<View: ViewModelBindable>(headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?) -> Self {
+        bind(header: view(View.self, viewModel))
+    }
+
+    @discardableResult
+    public func bind<View: ViewModelBindable>(footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?) -> Self {
+        bind(footer: view(View.self, viewModel))
+    }
+
+    private func view<View: ViewModelBindable>(_: View.Type, _ viewModel: @escaping (Section) throws -> View.ViewModel?) -> Computed<SectionInput> {
+        let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory<Section>()
+        bindings.views[View.reuseIdentifier] = { View(viewModel: try values.model($0)) }
+        return rule { section in
+            guard let model = try viewModel(section) else { return nil }
+            // An equal view model keeps its number, so that a section's facts change only if what they say does.
+            var number = memory.numbers[section]
+            if let known = number, let old = values[known] as? View.ViewModel, areEqual?(old, model) == true {} else {
+                if let number { values.retire(number) }
+                number = values.add(model)
+                memory.numbers[section] = number
+            }
+            return JSONText(.object(JSONObject([("view", .string(View.reuseIdentifier)), ("viewModel", (number ?? .null).value())])))
+        }
+    }
+}
+
+/// The numbers of the view models that a chain's headers, or footers, were last given.
+private final class ViewMemory<Section: TableSection> {
+    var numbers: [Section: JSONText] = [:]
+}
+
+// Dimensions.
+extension BindingChain {
+    @discardableResult
+    public func cellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self { cellHeight(rule { try height($0, $1).json }) }
+
+    @discardableResult
+    public func cellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self { cellHeight(rule { try height($0, $1, $2).json }) }
+
+    @discardableResult
+    public func estimatedCellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self { estimatedCellHeight(rule { try height($0, $1).json }) }
+
+    @discardableResult
+    public func estimatedCellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self { estimatedCellHeight(rule { try height($0, $1, $2).json }) }
+
+    @discardableResult
+    public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { headerHeight(rule { try height($0).json }) }
+
+    @discardableResult
+    public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { estimatedHeaderHeight(rule { try height($0).json }) }
+
+    @discardableResult
+    public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { footerHeight(rule { try height($0).json }) }
+
+    @discardableResult
+    public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { estimatedFooterHeight(rule { try height($0).json }) }
+}
+
+// Editing and moving.
+extension BindingChain {
+    /// Every row can be edited in this way.
+    @discardableResult
+    public func allowEditing(style: EditingStyle = .delete) -> Self { allowEditing(Computed(constant: .string(style.rawValue))) }
+
+    @discardableResult
+    public func allowEditing(styleForRow: @escaping (Section, Int) throws -> EditingStyle) -> Self {
+        allowEditing(rule { .string(try styleForRow($0, $1).rawValue) })
+    }
+
+    @discardableResult
+    public func allowEditing(styleForRow: @escaping (Section, Int, Model) throws -> EditingStyle) -> Self {
+        allowEditing(rule { .string(try styleForRow($0, $1, $2).rawValue) })
+    }
+
+    @discardableResult
+    public func allowMoving(_ policy: MovementPolicy<Section>) -> Self { allowMoving(movePolicy(policy), rowIsMovable: nil as Computed<RowInput>?) }
+
+    @discardableResult
+    public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int) throws -> Bool) -> Self {
+        allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1)) })
+    }
+
+    @discardableResult
+    public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool) -> Self {
+        allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1, $2)) })
+    }
+
+    private func movePolicy(_ policy: MovementPolicy<Section>) -> MovePolicy {
+        switch policy.targets {
+        case .anySection: return .anySection
+        case .sections(let sections): return .sections(sections.map(\.sectionID))
+        case .passing(let passes):
+            let program = Confined((sections: bindings.sections, passes: passes))
+            return .passing { input, _ in try program.value.passes(program.value.sections.section(input.id)) }
+        }
+    }
+}
+
+/// Which sections rows may be moved to (Braid's `allowMoving`).
+public struct MovementPolicy<Section: TableSection> {
+    enum Targets {
+        case anySection
+        case sections([Section])
+        case passing((Section) throws -> Bool)
+    }
+
+    let targets: Targets
+
+    /// Any section whose models are of the same type.
+    public static var toAnySection: Self { Self(targets: .anySection) }
+    /// These sections; the row's own must be among them if rows may move inside it.
+    public static func toSectionsIn(_ sections: [Section]) -> Self { Self(targets: .sections(sections)) }
+    /// The displayed sections for which the closure holds.
+    public static func toSectionsPassing(_ passes: @escaping (Section) throws -> Bool) -> Self { Self(targets: .passing(passes)) }
+}

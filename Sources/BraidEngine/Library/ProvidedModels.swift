@@ -1,0 +1,207 @@
+/// Models that a program keeps, read anew with every command: what Braid's `models: { … }` closures are.
+///
+/// One command reads all of them before it places any, so that a model that left one chain's section for another's is
+/// known to be the same.
+protocol ModelProvider: AnyObject {
+    /// Reads the models and finds out what changed since the last command that succeeded.
+    func read(_ table: TableModel, _ departures: inout Departures) throws
+    /// Brings the table up to date with what was read.
+    func place(into editor: inout TableEditor, _ departures: inout Departures) throws
+    /// Gives up the models that left, and turned up nowhere.
+    func settle(_ departures: Departures)
+    func commit()
+    func rollBack()
+}
+
+/// Models that left their places in this command, by id: those that turn up elsewhere keep their numbers.
+struct Departures {
+    private var numbers: [RowID: [JSONText]] = [:]
+    private var kept: Set<JSONText> = []
+
+    mutating func add(_ row: StoredRow) {
+        if let id = row.id { numbers[id, default: []].append(row.model) }
+    }
+
+    mutating func take(_ id: RowID, where isSame: (JSONText) -> Bool) -> JSONText? {
+        guard let index = numbers[id]?.firstIndex(where: isSame), let number = numbers[id]?.remove(at: index) else { return nil }
+        kept.insert(number)
+        return number
+    }
+
+    mutating func keep(_ number: JSONText) -> JSONText {
+        kept.insert(number)
+        return number
+    }
+
+    func isKept(_ number: JSONText) -> Bool { kept.contains(number) }
+}
+
+/// What a model type says of its models. The less it says, the coarser the updates (Braid's tiers of diffing).
+struct ModelTraits<Model> {
+    /// Nil: rows have no identity. They are told apart by their places, and a section in which anything changed is reloaded.
+    let identity: ((Model) -> String)?
+    /// Nil: any model may have changed, whenever the models are read.
+    let areEqual: ((Model, Model) -> Bool)?
+
+    init() {
+        // Found once for each chain, so that a model costs a call, and not a look at its conformances.
+        func identity<Known: CollectionIdentifiable>(_: Known.Type) -> (Model) -> String {
+            { unsafeBitCast($0, to: Known.self).collectionId }  // Known is Model
+        }
+        func equality<Known: Equatable>(_: Known.Type) -> (Model, Model) -> Bool {
+            { unsafeBitCast($0, to: Known.self) == unsafeBitCast($1, to: Known.self) }
+        }
+        self.identity = (Model.self as? any CollectionIdentifiable.Type).map { identity($0) }
+        areEqual = (Model.self as? any Equatable.Type).map { equality($0) }
+    }
+}
+
+final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
+    private let bindings: TableBindings<Section>
+    /// The chain's place in `bindings`.
+    private let chain: Int
+    private let provided: () throws -> [Section: [Model]]
+    let traits = ModelTraits<Model>()
+    /// The models that the table holds, by section, and those that it will hold if the command under way succeeds.
+    private var held: [SectionID: [Model]] = [:]
+    private var pending: [SectionID: [Model]]?
+    private var changes: [Change] = []
+    /// The numbers of the models that left their places in this command.
+    private var departed: [JSONText] = []
+
+    private struct Change {
+        var section: SectionID
+        var models: [Model]
+        /// Models at the section's start and end that did not change.
+        var prefix: Int
+        var suffix: Int
+        var oldCount: Int
+    }
+
+    init(bindings: TableBindings<Section>, chain: Int, _ provided: @escaping () throws -> [Section: [Model]]) {
+        self.bindings = bindings
+        self.chain = chain
+        self.provided = provided
+    }
+
+    func commit() {
+        if let pending { held = pending }
+        pending = nil
+    }
+
+    func rollBack() { pending = nil }
+
+    func read(_ table: TableModel, _ departures: inout Departures) throws {
+        let before = pending ?? held
+        var read: [(section: SectionID, models: [Model])] = []
+        for (section, models) in try provided() {
+            try bindings.sections.add(section)
+            try requireOwn(section.sectionID)
+            read.append((section.sectionID, models))
+        }
+        let named = Set(read.map(\.section))
+        guard named.count == read.count else {
+            throw Refusal(.badRequest, "Models were given for two sections with the same id, among \(read.map { "\"\($0.section)\"" }.sorted().joined(separator: ", ")).")
+        }
+        for (section, models) in before where !models.isEmpty && !named.contains(section) { read.append((section, [])) }
+        // New dynamic sections come in the order of their ids: a dictionary has none.
+        read.sort { $0.section < $1.section }
+        changes = []
+        departed = []
+        for (section, models) in read {
+            let old = before[section] ?? []
+            guard let change = change(from: old, to: models, in: section) else { continue }
+            if let stored = table[section] {
+                for index in change.prefix..<old.count - change.suffix {
+                    departures.add(stored.rows[index])
+                    departed.append(stored.rows[index].model)
+                }
+            }
+            changes.append(change)
+        }
+        pending = before
+        for change in changes { pending?[change.section] = change.models }
+    }
+
+    private func requireOwn(_ section: SectionID) throws(Refusal) {
+        let binding = bindings.bindings[chain]
+        let isOwn: Bool
+        switch binding.scope {
+        case .table, .sections: isOwn = binding.scope.named(in: bindings.declared).contains(section)
+        case .allOtherSections: isOwn = bindings.owner(of: section) == nil
+        case .anySection: isOwn = false
+        }
+        guard isOwn else { throw Refusal(.sectionNotFound, "Models were given for the section \"\(section)\", which is not in the scope of their binding chain.") }
+    }
+
+    private func change(from old: [Model], to new: [Model], in section: SectionID) -> Change? {
+        guard let areEqual = traits.areEqual else {
+            return old.isEmpty && new.isEmpty ? nil : Change(section: section, models: new, prefix: 0, suffix: 0, oldCount: old.count)
+        }
+        if old.hasSameStorage(as: new) { return nil }
+        let identity = traits.identity
+        func isSame(_ old: Model, _ new: Model) -> Bool {
+            areEqual(old, new) && identity.map { $0(old) == $0(new) } ?? true
+        }
+        let shorter = min(old.count, new.count)
+        var prefix = 0, suffix = 0
+        while prefix < shorter, isSame(old[prefix], new[prefix]) { prefix += 1 }
+        if prefix == old.count, prefix == new.count { return nil }
+        while suffix < shorter - prefix, isSame(old[old.count - 1 - suffix], new[new.count - 1 - suffix]) { suffix += 1 }
+        return Change(section: section, models: new, prefix: prefix, suffix: suffix, oldCount: old.count)
+    }
+
+    func place(into editor: inout TableEditor, _ departures: inout Departures) throws {
+        for change in changes { try place(change, into: &editor, &departures) }
+        changes = []
+    }
+
+    func settle(_ departures: Departures) {
+        for number in departed where !departures.isKept(number) { bindings.values.retire(number) }
+        departed = []
+    }
+
+    private func place(_ change: Change, into editor: inout TableEditor, _ departures: inout Departures) throws {
+        let section = change.section
+        editor.ensureSection(section)
+        guard let stored = editor.table[section], stored.rows.count == change.oldCount else {
+            throw Refusal(.handlerContract, "The section \"\(section)\" has other rows than its models: they were changed by something else.")
+        }
+        let places = change.prefix..<change.oldCount - change.suffix
+        let old = places.map { stored.rows[$0] }
+        var rows: [(id: RowID?, model: JSONText)] = []
+        for (offset, model) in change.models[change.prefix..<change.models.count - change.suffix].enumerated() {
+            if let identity = traits.identity {
+                let id = RowID(identity(model))
+                rows.append((id, departures.take(id) { isSame($0, model) } ?? bindings.values.add(model)))
+            } else if offset < old.count, isSame(old[offset].model, model) {
+                rows.append((nil, departures.keep(old[offset].model)))
+            } else {
+                rows.append((nil, bindings.values.add(model)))
+            }
+        }
+        if old.count + rows.count <= Self.mostSingleEdits {
+            for index in places.reversed() { try editor.remove(at: index, in: section) }
+            for (offset, row) in rows.enumerated() { try editor.insert(row.model, id: row.id, in: section, at: change.prefix + offset) }
+        } else {
+            func kept(_ range: Range<Int>) -> [(id: RowID?, model: JSONText)] { range.map { (stored.rows[$0].id, stored.rows[$0].model) } }
+            try editor.setModels(kept(0..<change.prefix) + rows + kept(places.upperBound..<change.oldCount), in: section)
+        }
+    }
+
+    /// Beyond so many, to give the section all its models anew is cheaper.
+    private static var mostSingleEdits: Int { 64 }
+
+    /// Whether the model that stands behind a number is equal to this one.
+    private func isSame(_ number: JSONText, _ model: Model) -> Bool {
+        guard let areEqual = traits.areEqual, let known = bindings.values[number] as? Model else { return false }
+        return areEqual(known, model)
+    }
+}
+
+extension Array {
+    /// The same buffer: nothing in it can have changed. O(1); false says nothing.
+    fileprivate func hasSameStorage(as other: [Element]) -> Bool {
+        count == other.count && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
+    }
+}

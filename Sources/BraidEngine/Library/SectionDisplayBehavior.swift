@@ -1,0 +1,44 @@
+/// Which sections a program's table displays, and in which order.
+///
+/// Source: Braid, "Hiding, showing, and ordering sections automatically".
+public struct SectionDisplayBehavior<Section: TableSection> {
+    let behavior: SectionDisplay.Behavior
+    /// Nil: in ascending order for `Comparable` sections, else as they are declared, or first appeared.
+    private let ordering: (([Section]) throws -> [Section])?
+
+    /// Those of `displayedSections`, in that order; all of them at first.
+    public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
+
+    /// Those with at least one row. A `Comparable` section type orders them; else they stand as they are declared.
+    public static var hidesSectionsWithNoCellData: Self { Self(behavior: .hidesSectionsWithNoCellData, ordering: nil) }
+
+    /// Those with at least one row, as the closure orders them: it gives back the sections that it is given.
+    public static func hidesSectionsWithNoCellData(orderingWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
+        Self(behavior: .hidesSectionsWithNoCellData, ordering: ordering)
+    }
+
+    /// Those with a row, a header or a footer.
+    public static var hidesSectionsWithNoData: Self { Self(behavior: .hidesSectionsWithNoData, ordering: nil) }
+
+    public static func hidesSectionsWithNoData(orderingWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
+        Self(behavior: .hidesSectionsWithNoData, ordering: ordering)
+    }
+
+    func display(_ sections: SectionNames<Section>) throws(Refusal) -> SectionDisplay {
+        var display = SectionDisplay()
+        display.behavior = behavior
+        guard let ordering = ordering ?? Self.ascending else { return display }
+        let program = Confined((sections: sections, ordering: ordering))
+        display.order = .sorting { ids in
+            try program.value.ordering(ids.map { try program.value.sections.section($0) }).map(\.sectionID)
+        }
+        return display
+    }
+
+    private static var ascending: (([Section]) -> [Section])? {
+        func sorting<Known: Comparable>(_: Known.Type) -> ([Section]) -> [Section] {
+            { unsafeBitCast(unsafeBitCast($0, to: [Known].self).sorted(), to: [Section].self) }  // Known is Section
+        }
+        return (Section.self as? any Comparable.Type).map { sorting($0) }
+    }
+}

@@ -1,0 +1,250 @@
+/// A table bound by a program: its chains say what is shown and what may be done, its closures keep the models.
+///
+/// ```swift
+/// enum Section: String, TableSection, CaseIterable { case attending, invited }
+///
+/// let binder = SectionedTableBinder(sectionedBy: Section.self)
+/// binder.onSection(.attending)
+///     .bind(cellType: AttendeeCell.self, models: { attending })
+///     .onDequeue { section, row, cell, person in cell.title = person.name }
+/// try binder.finish()
+///
+/// attending.append(person)
+/// let update = try binder.refresh()
+/// ```
+///
+/// It is not `Sendable`, and calls its closures where it is called itself: on one actor, or in one task. A command that
+/// throws leaves the table as it was. What a program itself changed before its handler failed is its own to undo; the
+/// next `refresh()` shows it as it then is.
+///
+/// Source: Braid's `SectionedTableViewBinder`; the table view's place is taken by `snapshot` and the updates.
+public final class SectionedTableBinder<Section: TableSection> {
+    /// Which sections are displayed, and in which order. To be set before `finish()`.
+    public var sectionDisplayBehavior: SectionDisplayBehavior<Section> = .manuallyManaged
+    let bindings: TableBindings<Section>
+    private var bound: (binder: Binder, table: TableModel, snapshot: Snapshot)?
+    private var wantedSections: [Section]?
+    private var isUnderWay = false
+    private let subscribers = Subscribers()
+
+    /// Sections are declared, in the order of the enum's cases.
+    public convenience init(sectionedBy: Section.Type) where Section: CaseIterable { self.init(Array(Section.allCases)) }
+
+    /// Sections are dynamic: they come with the models.
+    public convenience init(sectionedBy: Section.Type) { self.init(nil) }
+
+    init(_ sections: [Section]?) { bindings = TableBindings(sections: sections) }
+
+    deinit { subscribers.finish() }
+
+    // MARK: Binding
+
+    public typealias Chain = BindingChain<Section, any ReuseIdentifiable, Never>
+
+    /// Begins a chain about one section; its models can be given as an array.
+    public func onSection(_ section: Section) -> Chain { bindings.onSection(section) }
+    /// Begins a chain about several sections.
+    public func onSections(_ sections: Section...) -> Chain { bindings.onSections(sections) }
+    public func onSections(_ sections: [Section]) -> Chain { bindings.onSections(sections) }
+    /// For every section whose cells are not bound by name.
+    public func onAllOtherSections() -> Chain { bindings.onAllOtherSections() }
+    /// The same, for tables that bind no section by name.
+    public func onAllSections() -> Chain { bindings.onAllSections() }
+    /// A fallback for dimensions, and handlers called in addition, for any section.
+    public func onAnySection() -> Chain { bindings.onAnySection() }
+
+    /// Ends the binding and reads the models for the first time. Throws `descriptionInvalid` with what was bound wrongly:
+    /// cells bound twice or not at all, a model type that is not the one assumed.
+    public func finish() throws {
+        guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
+        let binder = bindings.binder(display: try sectionDisplayBehavior.display(bindings.sections))
+        var mistakes = bindings.mistakes
+        for section in bindings.unbound { mistakes.append("Nothing binds the cells of the section \"\(section)\".") }
+        for binding in bindings.bindings {
+            if binding.bindsWhatAnySectionCannot {
+                mistakes.append("A chain of any section cannot bind cells, headers, footers, editing or moving.")
+            }
+            guard let assumed = binding.assumedType, let (section, bound) = bindings.mismatch(of: binding, in: binder) else { continue }
+            mistakes.append("The models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(assumed)\".")
+        }
+        guard mistakes.isEmpty else { throw Refusal(.descriptionInvalid, mistakes.joined(separator: " ")) }
+        try attempt {
+            let table = try binder.openingTable()
+            bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
+        }
+    }
+
+    // MARK: What is displayed
+
+    /// The displayed table. A row's `model` is a number that stands for the program's model, and so is a `viewModel`:
+    /// another number means a changed model. Empty before `finish()`.
+    public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
+
+    /// The displayed sections, in order. Under `manuallyManaged` they can be set; what is set takes effect with the next
+    /// `refresh()`. Under the other behaviours setting them does nothing.
+    public var displayedSections: [Section] {
+        get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
+        set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
+    }
+
+    /// The model of a displayed row. Throws `rowNotFound`, and `modelTypeMismatch` for a model of another type.
+    public func model<Model>(at path: IndexPath, as: Model.Type = Model.self) throws -> Model {
+        try bindings.values.model(place(at: path).input.model)
+    }
+
+    /// The cell of a displayed row, made and filled. Throws `rowNotFound`, and what the program's closures throw.
+    public func cell(at path: IndexPath) throws -> any ReuseIdentifiable {
+        let (input, binding) = try place(at: path)
+        guard var cell = try binding.cells.instance?(input) else { throw Refusal(.sectionNotFound, "Nothing makes the cells of the section \"\(input.section)\".") }
+        for fill in binding.onDequeue { try fill(input, &cell) }
+        return cell
+    }
+
+    /// The header view of a displayed section, made and filled; nil for none, and for titles.
+    public func headerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { try view(snapshot.section(.displayed(index)).header) }
+
+    /// The footer view of a displayed section, made and filled; nil for none, and for titles.
+    public func footerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { try view(snapshot.section(.displayed(index)).footer) }
+
+    private func view(_ title: JSONText) throws -> (any ReuseIdentifiable)? {
+        guard let name = title["view"]?.stringValue, let make = bindings.views[name] else { return nil }
+        return try make(title["viewModel"] ?? .null)
+    }
+
+    private func place(at path: IndexPath) throws -> (input: RowInput, binding: SectionBinding) {
+        let (binder, table, snapshot) = try requireBound()
+        let section = try snapshot.section(.displayed(path.section))
+        guard path.row >= 0, path.row < section.rows.count else { throw Refusal.noRow(path.row, in: section.id, of: section.rows.count) }
+        let stored = table[section.id]?.rows
+        let model = stored.flatMap { path.row < $0.count ? $0[path.row].model : nil }
+        return (
+            RowInput(section: section.id, row: path.row, count: section.rows.count, model: model ?? .null), try binder.requiredBinding(of: section.id))
+    }
+
+    // MARK: Commands. Index paths are over displayed sections; each returns the update to what is displayed then.
+
+    /// Reads the models anew, and everything that closures say. Within a handler it does nothing: models are read anew
+    /// after every handler.
+    @discardableResult
+    public func refresh() throws -> BatchUpdate {
+        if isUnderWay { return BatchUpdate(from: snapshot.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount) }
+        let wanted = wantedSections
+        for section in wanted ?? [] { try bindings.sections.add(section) }
+        let update = try perform { binder, table, shown in try binder.refreshing(table, shown: shown, displayed: wanted?.map(\.sectionID)) }
+        wantedSections = nil
+        return update
+    }
+
+    /// The person at the table has deleted the row, or asked for a new one there: runs `onDelete` or `onInsert`, and
+    /// checks that exactly one model went, or came.
+    @discardableResult
+    public func commit(_ style: EditingStyle, at path: IndexPath) throws -> BatchUpdate {
+        switch style {
+        case .none: throw Refusal(.editingNotAllowed, "There is nothing to commit for the editing style `none`.")
+        case .delete: try apply(.delete(RowReference(path)))
+        case .insert: try apply(.insert(RowReference(path), model: nil))
+        }
+    }
+
+    /// The row was dragged. `target.row` counts after the row has been taken out (UITableView's rule).
+    @discardableResult
+    public func move(from path: IndexPath, to target: IndexPath) throws -> BatchUpdate {
+        try apply(.move(RowReference(path), to: .displayed(target.section), row: target.row))
+    }
+
+    /// The row was tapped: runs its section's `onTapped`, then that of any section.
+    @discardableResult
+    public func tap(at path: IndexPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
+
+    /// The row's cell has something to say. Throws `eventUndeclared` for an event that is not its type's.
+    @discardableResult
+    public func emit<Event: Sendable>(_ event: Event, at path: IndexPath) throws -> BatchUpdate {
+        func isEvent<Emitter: ViewEventEmitting>(of _: Emitter.Type) -> Bool { Emitter.ViewEvent.self == Event.self }
+        let cell = type(of: try cell(at: path))
+        guard let emitter = cell as? any ViewEventEmitting.Type, isEvent(of: emitter) else {
+            throw Refusal(.eventUndeclared, "A cell of the type \(cell) does not emit events of the type \(Event.self).")
+        }
+        let number = bindings.values.add(event)
+        defer {
+            bindings.values.retire(number)
+            bindings.values.commit()
+        }
+        return try apply(.event(RowReference(path), name: CellDeclarations.anyEvent, parameters: number))
+    }
+
+    /// These rows are on the screen: near a section's end they make `prefetch` run.
+    @discardableResult
+    public func willDisplay(_ paths: [IndexPath]) throws -> BatchUpdate { try apply(.displayedRows(paths.map { RowReference($0) })) }
+
+    // MARK: Observing
+
+    /// Every update from now on, in order. Each call makes a stream of its own.
+    public var updates: AsyncStream<BatchUpdate> { subscribers.stream() }
+
+    /// A closure that gives what the sequence gave last, to be bound wherever a closure can be. `observe()` reads the
+    /// sequence.
+    public func latest<Elements: AsyncSequence & Sendable>(
+        of elements: Elements, initially first: Elements.Element
+    ) -> () -> Elements.Element where Elements.Element: Sendable { bindings.latest(of: elements, initially: first) }
+
+    /// Reads the sequences that were bound, and refreshes whenever one of them has given something. Returns once all
+    /// have ended; throws what one of them, or a refresh, throws. Of several elements that arrive while the binder
+    /// is busy the last one counts.
+    public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
+        let sources = bindings.sources
+        let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let reading = Task {
+            defer { arrived.finish() }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for source in sources { group.addTask { try await source { arrived.yield() } } }
+                try await group.waitForAll()
+            }
+        }
+        defer { reading.cancel() }
+        for await _ in arrivals { try refresh() }
+        try Task.checkCancellation()
+        try await reading.value
+    }
+
+    // MARK: Carrying out
+
+    private func requireBound() throws(Refusal) -> (binder: Binder, table: TableModel, snapshot: Snapshot) {
+        guard let bound else { throw Refusal(.badRequest, "The binder is not finished: call `finish()` once everything is bound.") }
+        return bound
+    }
+
+    private func apply(_ command: Command) throws -> BatchUpdate {
+        try perform { binder, table, shown in try binder.applying(command, to: table, shown: shown, now: "", refreshes: true) }
+    }
+
+    private func perform(_ command: (Binder, TableModel, Snapshot) throws -> Outcome) throws -> BatchUpdate {
+        let (binder, table, snapshot) = try requireBound()
+        guard !isUnderWay else { throw Refusal(.handlerContract, "A handler cannot give its binder another command.") }
+        let outcome = try attempt { try command(binder, table, snapshot) }
+        if case .applied = outcome.kind {
+            bound = (binder, outcome.table, outcome.snapshot)
+            subscribers.send(outcome.update)
+        }
+        return outcome.update
+    }
+
+    /// What was read of the program's models counts only if the attempt succeeds.
+    private func attempt<Result>(_ body: () throws -> Result) throws -> Result {
+        isUnderWay = true
+        defer { isUnderWay = false }
+        do {
+            let result = try body()
+            for models in bindings.providers { models.commit() }
+            bindings.values.commit()
+            return result
+        } catch {
+            for models in bindings.providers { models.rollBack() }
+            bindings.values.rollBack()
+            throw error
+        }
+    }
+}
+
+extension RowReference {
+    init(_ path: IndexPath) { self = .at(.displayed(path.section), row: path.row) }
+}

@@ -1,0 +1,103 @@
+import BraidEngine
+import BraidStore
+
+/// A session's journal as lines of JSON (NDJSON): first what it was opened with,
+/// `{"session", "epoch", "created", "opening", "description"?}`, then the records, `{"revision", "at", "command", "update"}`.
+struct JournalFile {
+    static let mediaType = "application/x-ndjson"
+
+    /// The first line, with its end.
+    static func opening(of session: StoredSession) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("session")
+        writer.value(session.facts.id)
+        writer.name("epoch")
+        writer.value(session.facts.epoch)
+        writer.name("created")
+        writer.value(timestamp(session.facts.created))
+        writer.name("opening")
+        writer.value(session.opening)
+        if let description = session.description {
+            writer.name("description")
+            writer.value(description)
+        }
+        writer.endObject()
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    /// Does again what the journal says was done. Returns the snapshot that it leads to, as the server sends it.
+    ///
+    /// Commands are deterministic: the time that templates read is the record's, and ids come with the models. Throws a
+    /// `Failure` that names the line.
+    static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
+        var replay: Replay?
+        var number = 0
+        for line in lines {
+            number += 1
+            if line.isEmpty { continue }
+            do {
+                let json = try JSONText(parsing: line, depthLimit: 1000)
+                if replay == nil { replay = try Replay(opening: json) } else { try replay?.perform(json) }
+            } catch let failure as Failure {
+                throw Failure("line \(number): \(failure)")
+            } catch {
+                throw Failure("line \(number): \((error as? Refusal)?.detail ?? "\(error)")")
+            }
+        }
+        guard let replay else { throw Failure("the journal is empty") }
+        return replay.snapshot.encoded(session: replay.session, table: replay.table, epoch: replay.epoch)
+    }
+
+    private struct Replay {
+        let session: String
+        let epoch: String
+        let table: String?
+        let binder: Binder
+        let opening: TableModel
+        var model: TableModel
+        var snapshot: Snapshot
+        var unpublished: Unpublished?
+
+        init(opening line: JSONText) throws {
+            guard let session = line["session"]?.stringValue, let epoch = line["epoch"]?.stringValue, let created = line["created"]?.stringValue,
+                let body = line["opening"]
+            else { throw Failure("the first line must say what the session was opened with: `session`, `epoch`, `created`, `opening`") }
+            self.session = session
+            self.epoch = epoch
+            let request = try SessionOpening(body)
+            if let text = line["description"] {
+                let description = try TableDescription(text)
+                table = description.name
+                binder = description.binder
+                model = try description.openingTable(models: request.models, state: request.state)
+            } else {
+                table = nil
+                binder = .dataSource
+                model = try binder.openingTable(request.sections, cells: request.cells)
+            }
+            opening = model
+            snapshot = try binder.snapshot(of: model, revision: 0, now: created)
+        }
+
+        mutating func perform(_ record: JSONText) throws {
+            guard let revision = record["revision"]?.intValue, let at = record["at"]?.stringValue, let text = record["command"] else {
+                throw Failure("a record has `revision`, `at`, `command` and `update`")
+            }
+            guard revision == snapshot.revision + 1 else {
+                throw Failure("revision \(snapshot.revision + 1) is missing: the journal does not reach back to the opening of the session")
+            }
+            let command: Command = if text["reset"] != nil {
+                .reset(to: opening)
+            } else if let transaction = text["transactions"] {
+                try Command(resource: "transactions", body: transaction)
+            } else {
+                try Command(json: text)
+            }
+            let outcome = try binder.applying(command, to: model, shown: snapshot, unpublished: unpublished, now: at)
+            guard outcome.kind == .applied else { throw Failure("the command changes nothing, where it once did") }
+            if let update = record["update"], update != outcome.update.json { throw Failure("the command leads to another update than it once did") }
+            (model, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import BraidEngine
+
+extension Sessions {
+    /// Query parameters of every request that changes a session.
+    static let commandQuery: Set<String> = ["dryRun", "form"]
+
+    /// The reply to a request that changes a session, with all that such a request can ask for beside its command:
+    /// `dryRun`, `form`, `base`, `Prefer`, `If-Match`, `Idempotency-Key`.
+    ///
+    /// `command` gives the command and its form in the journal. `notifies`: the answer says what the data source's
+    /// delegate is told.
+    func reply(
+        to context: RequestContext, notifies: Bool = false,
+        _ command: @escaping @Sendable (Session) async throws -> (command: Command, text: JSONText)
+    ) throws -> RouteReply {
+        let form = try CommandForm(context)
+        let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
+        let base = try context.query("base").map { try Position($0) }
+        // Nothing is done by a dry run, and nothing can be done twice.
+        guard !form.dryRun, let key = try IdempotencyKey(context) else {
+            return .later { [self] in
+                let (session, answer) = try await perform(command, on: id, dryRun: form.dryRun, ifMatch: ifMatch, base: base)
+                return form.response(answer, of: session, notifies: notifies)
+            }
+        }
+        return .later { [self] in
+            try await once(key, session: try await session(id).number, context: context) { keep in
+                let (session, answer) = try await perform(command, on: id, ifMatch: ifMatch, base: base) {
+                    keep(form.response($1, of: $0, notifies: notifies))
+                }
+                return form.response(answer, of: session, notifies: notifies)
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import BraidEngine
+import BraidStore
+import Synchronization
+
+/// A request that may be sent again: its `Idempotency-Key`, and what it asks.
+/// Source: draft-ietf-httpapi-idempotency-key-header.
+struct IdempotencyKey: Sendable {
+    let key: String
+    /// Of method, target and body: the key does not stand for another request.
+    let request: Int
+
+    /// Nil for a request without a key.
+    init?(_ context: RequestContext) throws {
+        guard let field = context.head.headers["idempotency-key"] else { return nil }
+        // A string of RFC 9651, or, as most clients send it, the bare characters.
+        let key = field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"") ? String(field.dropFirst().dropLast()) : field
+        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw ProblemError(.badRequest, "An Idempotency-Key has 1 to 255 visible ASCII characters.")
+        }
+        self.key = key
+        var hash = StableHash()
+        hash.combine(Array("\(context.head.method) \(context.head.target)\n".utf8))
+        hash.combine(context.request.body)
+        request = hash.value
+    }
+}
+
+/// FNV-1a in 64 bits (draft-eastlake-fnv): the same in every process. Tells mistakes apart, not attacks.
+struct StableHash {
+    private var state: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func combine(_ bytes: [UInt8]) {
+        for byte in bytes { state = (state ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    }
+
+    var value: Int { Int(bitPattern: UInt(state)) }
+}
+
+/// Requests with a key that are being answered right now.
+final class KeysUnderWay: Sendable {
+    private struct Name: Hashable {
+        var session: Int
+        var key: String
+    }
+    private let names = Mutex<Set<Name>>([])
+
+    /// Throws `idempotencyKeyInUse` while another request with the key is under way.
+    func holding<Value>(_ key: String, of session: Int, _ body: () async throws -> Value) async throws -> Value {
+        let name = Name(session: session, key: key)
+        guard names.withLock({ $0.insert(name).inserted }) else {
+            throw ProblemError(.idempotencyKeyInUse, "The request with the Idempotency-Key \"\(key)\" is still under way.", headers: [("Retry-After", "1")])
+        }
+        defer { names.withLock { _ = $0.remove(name) } }
+        return try await body()
+    }
+}
+
+extension Sessions {
+    /// Answers a request once: with what was answered before to the same key, or by doing what is asked. What it
+    /// stores must be stored together with the answer that `keep` makes; an answer to what stored nothing is kept here.
+    ///
+    /// `session`: the number of the session that is asked; 0 for the opening of one.
+    func once(
+        _ key: IdempotencyKey, session: Int, context: RequestContext,
+        _ body: (_ keep: @escaping @Sendable (HTTPResponse) -> KeptAnswer) async throws -> HTTPResponse
+    ) async throws -> HTTPResponse {
+        try await keysUnderWay.holding(key.key, of: session) {
+            if let kept = try await store.answer(to: key.key, of: session, now: source.now()) {
+                guard kept.request == key.request else {
+                    throw ProblemError(.idempotencyKeyReused, "The Idempotency-Key \"\(key.key)\" was sent before with another request.")
+                }
+                return HTTPResponse(kept: kept.answer)
+            }
+            let source = source
+            let keep = { @Sendable (response: HTTPResponse) in
+                KeptAnswer(session: session, key: key.key, at: source.now(), request: key.request, answer: response.kept)
+            }
+            do {
+                return try await body(keep)
+            } catch {
+                // A refusal is an answer as well; what the server could not do may be tried again.
+                if let problem = ProblemError(error), problem.problem.status < 500 {
+                    try await store.keep(keep(problem.response(path: context.head.plainPath, requestID: context.requestID)))
+                }
+                throw error
+            }
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// As it is kept: `{"status", "headers", "body"?}`.
+    var kept: JSONText {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("status")
+        writer.value(status)
+        writer.name("headers")
+        writer.beginArray()
+        for (name, value) in headers {
+            writer.beginArray()
+            writer.value(name)
+            writer.value(value)
+            writer.endArray()
+        }
+        writer.endArray()
+        if case .bytes(let bytes) = body, let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
+            writer.name("body")
+            writer.value(text)
+        }
+        writer.endObject()
+        return writer.text
+    }
+
+    init(kept: JSONText) {
+        status = kept["status"]?.intValue ?? 500
+        headers = (kept["headers"]?.elements() ?? []).compactMap { field in
+            guard let parts = field.elements(), parts.count == 2, let name = parts[0].stringValue, let value = parts[1].stringValue else { return nil }
+            return (name, value)
+        }
+        headers.append(("Idempotent-Replayed", "true"))
+        body = kept["body"].map { .bytes($0.detached.bytes) } ?? .none
+    }
+}

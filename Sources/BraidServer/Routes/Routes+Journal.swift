@@ -1,0 +1,91 @@
+import BraidEngine
+import BraidStore
+
+/// What was done to a session: its commands and updates by revision, page by page, or whole, to be replayed.
+func journalRoutes(_ sessions: Sessions) -> [Route] {
+    [
+        Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"], alternative: JournalFile.mediaType) { context in
+            let id = context.parameter("id")
+            if context.head.accepts(JournalFile.mediaType) {
+                if context.query("after") != nil || context.query("limit") != nil {
+                    throw ProblemError(.badRequest, "`after` and `limit` are for pages of JSON: \(JournalFile.mediaType) is the whole journal.")
+                }
+                return .later { try await sessions.journalFile(of: id) }
+            }
+            let after = try context.integer("after", in: 0...Int.max) ?? 0
+            let limit = try context.integer("limit", in: 1...1000) ?? 100
+            return .later {
+                let session = try await sessions.session(id)
+                let records = try await session.history(after: after, limit: limit + 1)
+                return .json { writer in
+                    writer.beginObject()
+                    writer.name("records")
+                    writer.beginArray()
+                    for record in records.prefix(limit) { record.write(to: &writer) }
+                    writer.endArray()
+                    if records.count > limit {
+                        writer.name("next")
+                        writer.value(records[limit - 1].revision)
+                    }
+                    writer.endObject()
+                }
+            }
+        }
+    ]
+}
+
+extension JournalRecord {
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("revision")
+        writer.value(revision)
+        writer.name("at")
+        writer.value(timestamp(at))
+        writer.name("command")
+        writer.value(command)
+        writer.name("update")
+        writer.value(update)
+        writer.endObject()
+    }
+}
+
+extension Sessions {
+    /// The whole journal as lines of JSON, written as it is read: what the session was opened with, then its records.
+    func journalFile(of id: String) async throws -> HTTPResponse {
+        guard let stored = try await store.session(id) else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
+        let body = HTTPBodyStream(isEndless: false)
+        Task { [store] in
+            do {
+                var line = JournalFile.opening(of: stored), revision = 0
+                while true {
+                    if try await !body.writeWhole(line) { return }
+                    guard let record = try await store.journal(of: stored.facts.number, after: revision, limit: 1).first,
+                        record.revision <= stored.facts.revision
+                    else { break }
+                    revision = record.revision
+                    var writer = JSONWriter()
+                    record.write(to: &writer)
+                    line = writer.bytes + [UInt8(ascii: "\n")]
+                }
+                body.finish()
+            } catch {
+                // The client sees that it is not whole.
+                body.fail()
+            }
+        }
+        return HTTPResponse(status: 200, headers: [("Content-Type", JournalFile.mediaType)], body: .stream(body))
+    }
+}
+
+extension HTTPBodyStream {
+    /// Writes the bytes once there is room for them. False: the reader has left.
+    func writeWhole(_ bytes: [UInt8]) async throws -> Bool {
+        while true {
+            switch write(bytes) {
+            case .accepted: return true
+            case .closed: return false
+            case .full: await drained()
+            }
+        }
+    }
+}

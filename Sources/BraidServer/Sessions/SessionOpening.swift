@@ -1,0 +1,76 @@
+import BraidEngine
+
+/// What a session is opened with: a table, or the rows and sections of DataSourceController's initializers.
+struct SessionOpening: Sendable {
+    enum Table: Sendable {
+        case named(String)
+        case inline(JSONText)
+    }
+
+    /// Nil: the session is opened without a table, with `sections`.
+    var table: Table?
+    var id: String?
+    var models: [(section: SectionID, models: [JSONText])] = []
+    var state: JSONText?
+    var sections: [SectionContent] = []
+    var cells = RegisteredCells()
+
+    private static let withTable = ["table", "models", "state"]
+    private static let initializers = ["row", "rows", "section", "sections"]
+
+    init(_ body: JSONText) throws {
+        guard let members = body.members() else { throw Refusal(.badRequest, "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.") }
+        let names = members.map(\.name)
+        let given = names.filter { $0 == "table" || Self.initializers.contains($0) }
+        guard given.count == 1 else {
+            throw Self.fault(.root, given.isEmpty ? "`table`, a name or a description, is missing (or one of `row`, `rows`, `section`, `sections`)" : "a session is opened with one of `table`, `row`, `rows`, `section`, `sections`, not with several")
+        }
+        for (name, value) in members { try read(name, value, JSONPointer.root.appending(name), beside: given[0]) }
+    }
+
+    private mutating func read(_ name: String, _ value: JSONText, _ pointer: JSONPointer, beside opened: String) throws {
+        if name != opened, Self.withTable.contains(name), opened != "table" {
+            throw Self.fault(pointer, "goes with a `table`, not with `\(opened)`")
+        }
+        switch name {
+        case "table":
+            if let name = value.stringValue { table = .named(name) } else if value.kind == .object { table = .inline(value.detached) } else {
+                throw Self.fault(pointer, "must be the name of a table description, or a description")
+            }
+        case "id":
+            guard let id = value.stringValue, TableDescription.isName(id) else {
+                throw Self.fault(pointer, "must have 1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\"")
+            }
+            self.id = id
+        case "models":
+            guard let sections = value.members() else { throw Self.fault(pointer, "must be an object from section ids to arrays of models") }
+            models = try sections.map { section, models in
+                guard let elements = models.elements() else {
+                    throw Self.fault(pointer.appending(section), "must be an array of models")
+                }
+                return (SectionID(section), elements)
+            }
+        case "state":
+            guard value.kind == .object else { throw Self.fault(pointer, "must be an object") }
+            state = value.detached
+        case "row": sections = [SectionContent(rows: [value])]
+        case "rows":
+            guard let rows = value.elements() else { throw Self.fault(pointer, "must be an array of models") }
+            sections = [SectionContent(rows: rows)]
+        case "section": sections = [try SectionContent(value, at: pointer)]
+        case "sections": sections = try SectionContent.list(value, at: pointer)
+        case "cellsForModelTypes":
+            if opened == "table" { throw Self.fault(pointer, "goes with rows or sections; a table describes its own") }
+            cells = try RegisteredCells(json: value, at: pointer)
+        default:
+            throw Self.fault(pointer, opened == "table"
+                ? "is not known; a session is opened with `table`, `id`, `models`, `state`"
+                : "is not known; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`")
+        }
+    }
+
+    private static func fault(_ pointer: JSONPointer, _ detail: String) -> Refusal {
+        let member = pointer.tokens.isEmpty ? "" : "'s member \"\(pointer)\""
+        return Refusal(.badRequest, "The body\(member): \(detail).", faults: [.init(pointer: pointer, detail: detail)])
+    }
+}

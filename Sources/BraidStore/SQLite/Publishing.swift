@@ -1,0 +1,82 @@
+import BraidEngine
+internal import GRDB
+
+// What clients see of a session while it has changes that are stored and not published. Of each row and section that
+// such a change writes for the first time, the tables `published_…` keep how it was: as much as was changed, however
+// large the table is.
+
+extension Database {
+    /// Before a change is written that clients are not to see.
+    func keepPublished(_ change: TableChange, of session: Int, updated: Int) throws {
+        try run(
+            """
+            INSERT OR IGNORE INTO published (session, updated, displayed_sections)
+            SELECT session, ?2, displayed_sections FROM state WHERE session = ?1
+            """,
+            session, updated)
+        let rows = change.removedRows + change.writtenRows.map(\.row.key) + change.placedRows.map(\.key)
+        for key in rows {
+            try run(
+                """
+                INSERT OR IGNORE INTO published_model (key, section, rank, id, body)
+                SELECT ?1, section, rank, id, body FROM (SELECT 1) LEFT JOIN model ON key = ?1
+                """,
+                Key.of(session, key))
+        }
+        for number in change.removedSections + change.writtenSections.map(\.number) {
+            try run(
+                """
+                INSERT OR IGNORE INTO published_section (key, ordinal, id, header, footer, prefetched)
+                SELECT ?1, ordinal, id, header, footer, prefetched FROM (SELECT 1) LEFT JOIN section ON key = ?1
+                """,
+                Key.of(session, number))
+        }
+    }
+
+    /// From now on clients see what is stored.
+    func publish(_ session: Int) throws {
+        guard try run("DELETE FROM published WHERE session = ?", session) > 0 else { return }
+        let keys = Key.all(of: session)
+        for table in ["published_model", "published_section"] {
+            try run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)
+        }
+    }
+
+    /// What clients see; nil: what is stored. O(rows · log rows).
+    func published(_ session: StoredSession) throws -> PublishedTable? {
+        let number = session.facts.number
+        let found = try first("SELECT updated, displayed_sections FROM published WHERE session = ?", number) {
+            PublishedTable(updated: $0.int(0), displayedSections: try $0.optionalJSON(1), sections: [])
+        }
+        guard var published = found else { return nil }
+        let keys = Key.all(of: number)
+
+        var facts = Dictionary(uniqueKeysWithValues: session.sections.map { ($0.facts.number, $0.facts) })
+        try query(
+            "SELECT key, id, ordinal, header, footer, prefetched FROM published_section WHERE key BETWEEN ? AND ?",
+            keys.lowerBound, keys.upperBound
+        ) {
+            let number = Key.number(in: $0.int(0))
+            facts[number] = $0.optionalText(1) == nil ? nil : try Self.section($0)
+        }
+        var rows: [Int: (section: Int, row: StoredRow)] = [:]
+        for (facts, stored) in session.sections { for row in stored { rows[row.key] = (facts.number, row) } }
+        try query(
+            "SELECT key, section, rank, id, body FROM published_model WHERE key BETWEEN ? AND ?",
+            keys.lowerBound, keys.upperBound
+        ) {
+            let key = Key.number(in: $0.int(0))
+            rows[key] = $0.optionalInt(1) == nil ? nil : ($0.int(1), try Self.row($0))
+        }
+
+        var bySection: [Int: [StoredRow]] = [:]
+        for (section, row) in rows.values {
+            guard facts[section] != nil else { throw StoreError.corrupt("session \(number) shows rows of a section that it does not show") }
+            bySection[section, default: []].append(row)
+        }
+        published.sections = facts.values.sorted { $0.ordinal < $1.ordinal }.map { facts in
+            (facts, (bySection[facts.number] ?? []).sorted { $0.rank < $1.rank })
+        }
+        return published
+    }
+}

@@ -1,0 +1,115 @@
+import Testing
+
+@testable import BraidEngine
+
+/// The calls of RowManager and SectionManager as commands: in bounds and out of them, notifying or not.
+@Suite struct DataSourceCommandTests {
+    @Test(arguments: DataSourceCase.all)
+    func aCallLeadsTo(_ call: DataSourceCase) throws {
+        var session = try Played(sections: DataSourceCase.sections())
+        let outcome = try session.perform(call.command())
+        #expect(session.stored.brief == call.after ?? DataSourceCase.start)
+        #expect(session.snapshot.brief == session.stored.brief)
+        #expect(outcome.isIgnored == (call.after == nil))
+        #expect(outcome.notification?.json.text == call.notification)
+    }
+
+    @Test(arguments: DataSourceCase.all)
+    func withoutNotifyItIsStoredAndNotShown(_ call: DataSourceCase) throws {
+        var session = try Played(sections: DataSourceCase.sections())
+        let outcome = try session.perform(call.command(notify: false))
+        #expect(session.stored.brief == call.after ?? DataSourceCase.start)
+        #expect(session.snapshot.brief == DataSourceCase.start)
+        #expect(outcome.notification == nil)
+        #expect(outcome.update.isEmpty)
+        #expect(outcome.snapshot.revision == (call.after == nil ? 0 : 1))
+        // It appears with the next call that notifies, though that one changes nothing of its own.
+        let next = try session.perform(.dataSource(.updateAllSections(session.contents), notify: true))
+        #expect(session.snapshot.brief == call.after ?? DataSourceCase.start)
+        #expect(next.notification == .dataSource)
+        #expect(next.kind == (call.after == nil ? .unchanged : .applied))
+        #expect(session.unpublished == nil)
+    }
+
+    @Test func whatIsIgnoredOrUnchangedPublishesNothing() throws {
+        var session = try Played(sections: DataSourceCase.sections())
+        try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 0)), notify: false))
+        #expect(try session.perform(.dataSource(.removeRow(at: .init(section: 8, row: 0)), notify: true)).isIgnored)
+        #expect(try session.perform(.patchState(.emptyObject)).kind == .unchanged)
+        #expect(session.snapshot.brief == DataSourceCase.start && session.snapshot.revision == 1)
+        try session.perform(.patchState("{\"x\":1}"))
+        #expect(session.snapshot.brief == "A[b c] B[d] -[]" && session.snapshot.revision == 2)
+    }
+
+    @Test func aTransactionIsPublishedIfAnyOfItsCommandsIs() throws {
+        let silent = Command.dataSource(.addRow("\"x\"", at: .init(section: 1, row: 0)), notify: false)
+        let loud = Command.dataSource(.addRow("\"y\"", at: .init(section: 1, row: 0)), notify: true)
+        var session = try Played(sections: DataSourceCase.sections())
+        try session.perform(.transaction([silent, silent]))
+        #expect(session.snapshot.brief == DataSourceCase.start && session.snapshot.revision == 1)
+        try session.perform(.transaction([loud, silent]))
+        #expect(session.snapshot.brief == "A[a b c] B[x y x x d] -[]")
+    }
+
+    @Test func sectionsGetNumbersThatNeverComeTwice() throws {
+        var session = try Played(sections: DataSourceCase.sections())
+        #expect(session.ids == ["s1", "s2", "s3"])
+        try session.perform(.dataSource(.removeSection(at: 2), notify: true))
+        try session.perform(.dataSource(.addSection(SectionContent(), at: 1), notify: true))
+        #expect(session.ids == ["s1", "s4", "s2"])
+        try session.perform(.dataSource(.addSection(SectionContent(id: "s5"), at: nil), notify: true))
+        try session.perform(.dataSource(.addRow("1", at: .init(section: 9, row: 0)), notify: true))
+        #expect(session.ids == ["s1", "s4", "s2", "s5", "s6"])
+    }
+
+    @Test func sectionsAreUpdatedInTheirPlacesOrByTheirIDs() throws {
+        var session = try Played(sections: DataSourceCase.sections())
+        try session.perform(.dataSource(.updateAllSections([SectionContent(id: "s3"), SectionContent(id: "x"), SectionContent(), SectionContent()]), notify: true))
+        #expect(session.ids == ["s3", "x", "s5", "s6"], "the third is claimed by id, and the first goes")
+        #expect(throws: Refusal.self) {
+            try session.perform(.dataSource(.updateAllSections([SectionContent(id: "x"), SectionContent(id: "x")]), notify: true))
+        }
+        #expect(throws: Refusal.self) { try session.perform(.dataSource(.addSection(SectionContent(id: "x"), at: nil), notify: true)) }
+    }
+
+    @Test func sectionsAreSqueezedInWhereThereIsNoGap() throws {
+        var session = try Played(sections: DataSourceCase.sections())
+        for _ in 0..<40 { try session.perform(.dataSource(.addSection(SectionContent(), at: 1), notify: true)) }
+        #expect(session.table.sections.map(\.facts.ordinal) == session.table.sections.map(\.facts.ordinal).sorted())
+        #expect(Set(session.table.sections.map(\.facts.ordinal)).count == 43)
+        #expect(session.ids.first == "s1" && session.ids[1] == "s43" && session.ids.last == "s3")
+    }
+
+    @Test func rowsMayTakeOverEachOthersIDs() throws {
+        var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "{\"id\":2}"])])
+        let outcome = try session.perform(.dataSource(.updateRows([(.init(section: 0, row: 0), "{\"id\":2}"), (.init(section: 0, row: 1), "{\"id\":1}")]), notify: true))
+        #expect(session.snapshot.sections[0].rows.map { $0.id?.text ?? "" } == ["2", "1"])
+        #expect(outcome.update.json.text.contains("moveRows"))
+        #expect(throws: Refusal.self) { try session.perform(.dataSource(.updateRow("{\"id\":2}", at: .init(section: 0, row: 1)), notify: true)) }
+    }
+
+    @Test func aSectionIsDiffableWhileAllItsModelsHaveIDs() throws {
+        var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}"])])
+        #expect(session.snapshot.sections[0].isDiffable)
+        try session.perform(.dataSource(.addRow("2", at: .init(section: 0, row: 1)), notify: true))
+        #expect(!session.snapshot.sections[0].isDiffable)
+        try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 1)), notify: true))
+        #expect(session.snapshot.sections[0].isDiffable)
+    }
+
+    @Test func cellsAreThoseOfTheModelsTypes() throws {
+        var session = try Played(sections: [SectionContent(rows: ["1", "{\"type\":\"person\"}", "null"])])
+        #expect(session.cells == ["number", "person", "null"])
+        let outcome = try session.perform(.dataSource(.registerCell("PersonCell", modelType: "person"), notify: true))
+        #expect(session.cells == ["number", "PersonCell", "null"])
+        #expect(outcome.notification == nil)
+        #expect(outcome.change.cells?.text == #"{"person":"PersonCell"}"#)
+        #expect(try session.perform(.dataSource(.registerCell("PersonCell", modelType: "person"), notify: true)).kind == .unchanged)
+        try session.perform(.dataSource(.registerCell("Other", modelType: "person"), notify: true))
+        #expect(session.cells == ["number", "Other", "null"], "the last registration wins")
+    }
+}
+
+extension JSONText: ExpressibleByStringLiteral {
+    public init(stringLiteral text: String) { self = (try? JSONText(parsing: text)) ?? .null }
+}

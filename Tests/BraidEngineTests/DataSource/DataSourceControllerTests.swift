@@ -1,0 +1,188 @@
+import Testing
+
+@testable import BraidEngine
+
+/// The Swift class: the calls of `DataSourceCase`, and what it has beside them.
+@Suite struct DataSourceControllerTests {
+    @Test(arguments: DataSourceCase.all)
+    func aCallLeadsTo(_ call: DataSourceCase) throws {
+        let teller = Teller()
+        let source = DataSourceController(sections: try Self.sections(), delegate: teller)
+        try source.call(call.command())
+        #expect(source.brief == call.after ?? DataSourceCase.start)
+        #expect(teller.told == [call.notification].compactMap { $0 })
+        #expect(source.snapshot.sections.map(\.rows.count) == (0..<source.sectionCount).map { source.rowCount(for: $0) })
+    }
+
+    @Test(arguments: DataSourceCase.all)
+    func withoutNotifyItIsStoredAndNotTold(_ call: DataSourceCase) throws {
+        let teller = Teller()
+        let source = DataSourceController(sections: try Self.sections(), delegate: teller)
+        try source.call(call.command(notify: false))
+        #expect(source.brief == call.after ?? DataSourceCase.start)
+        #expect(teller.told == [])
+        #expect(source.snapshot.sections.map(\.rows.count) == [3, 1, 0])
+        #expect(source.lastUpdate == nil)
+    }
+
+    @Test func eachUpdateLeadsFromOneNotificationToTheNext() {
+        final class View: DataSourceControllerDelegate {
+            var shown: Snapshot?
+            func dataSourceWasMutated(_ source: DataSourceController) { follow(source) }
+            func dataSourceWasMutated(_ source: DataSourceController, section: Int) { follow(source) }
+            func dataSourceWasMutated(_ source: DataSourceController, rows: [IndexPath]) { follow(source) }
+            private func follow(_ source: DataSourceController) {
+                guard let update = source.lastUpdate, var before = shown else { return }
+                before.revision = update.from
+                shown = try? update.applied(to: before)
+                #expect(shown?.text == source.snapshot.text)
+            }
+        }
+        let view = View()
+        let source = DataSourceController(rows: [1, 2, 3], delegate: view)
+        view.shown = source.snapshot
+        for row in 0..<40 {
+            source.add(row: "x\(row)", at: IndexPath(section: row % 3, row: row % 5), notify: row % 4 == 0)
+            if row % 4 == 1 { source.remove(rowAt: IndexPath(section: 0, row: 1)) }
+            if row % 7 == 6 { source.update(rows: [IndexPath(section: 0, row: 0): row, IndexPath(section: 1, row: 9): "skipped"]) }
+            #expect(source.totalRowCount == (0..<source.sectionCount).reduce(0) { $0 + source.rowCount(for: $1) })
+        }
+    }
+
+    @Test func modelsAreOfAnyType() throws {
+        final class Model {}
+        let model = Model()
+        let source = DataSourceController(row: model)
+        #expect(source.modelObject(at: IndexPath(section: 0, row: 0)) as? Model === model)
+        source.add(row: (1, "two"), at: IndexPath(section: 0, row: 0))
+        #expect((source.modelObject(at: IndexPath(section: 0, row: 0)) as? (Int, String))?.1 == "two")
+        #expect(source.modelObject(at: IndexPath(section: 0, row: 2)) == nil)
+        #expect(source.modelObject(at: IndexPath(section: -1, row: 0)) == nil)
+        #expect(source.modelObject(at: IndexPath(section: 0, row: -1)) == nil)
+        #expect(source.rowCount(for: -1) == 0 && source.rowCount(for: 1) == 0)
+        // What a negative index names is out of bounds like any other.
+        source.update(row: 1, at: IndexPath(section: 0, row: -1))
+        source.add(row: 1, at: IndexPath(section: 0, row: -1))
+        source.remove(sectionAt: -1)
+        #expect(source.rowCount(for: 0) == 3)
+    }
+
+    @Test func sectionDataIsWhatWasGiven() {
+        struct Data: SectionDataModelType {
+            var header: String? = "H"
+            var footer: String?
+            var icon = 7
+        }
+        final class Reader: DataSourceControllerDelegate {
+            var icons: [Int?] = []
+            func dataSourceWasMutated(_ source: DataSourceController) { icons.append((source.data(for: 0) as? Data)?.icon) }
+            func dataSourceWasMutated(_ source: DataSourceController, section: Int) { icons.append((source.data(for: 0) as? Data)?.icon) }
+        }
+        let reader = Reader()
+        let source = DataSourceController(section: .init(sectionData: Data(), rows: [1]), delegate: reader)
+        #expect((source.data(for: 0) as? Data)?.icon == 7)
+        #expect(source.data(for: 1) == nil && source.data(for: -1) == nil)
+        source.add(section: .init(sectionData: Data(icon: 8), rows: []), at: 0)
+        source.update(sectionData: Data(icon: 9), at: 0)
+        source.update(sectionData: Data(icon: 10), at: 5)
+        source.update(section: .init(rows: [2]), at: 0)
+        source.remove(sectionAt: 0)
+        #expect(reader.icons == [8, 9, nil, 7], "the data is there when the delegate is told, and changed even if its titles are not")
+    }
+
+    @Test func dataControllersAreThoseOfTheModelsTypes() {
+        struct First: CellDataController {
+            var reuseIdentifier = "first"
+            static func populate(with model: Any) -> any CellDataController { First() }
+        }
+        struct Second: CellDataController {
+            var reuseIdentifier = ""
+            static func populate(with model: Any) -> any CellDataController { Second(reuseIdentifier: "second \(model)") }
+        }
+        let source = DataSourceController()
+        #expect(source.dataController(for: 1) == nil)
+        source.register(dataController: First.self, for: Int.self)
+        #expect(source.dataController(for: 1)?.reuseIdentifier == "first")
+        source.register(dataController: Second.self, for: Int.self)
+        #expect(source.dataController(for: 1)?.reuseIdentifier == "second 1")
+        #expect(source.dataController(for: "1") == nil)
+        #expect(source.dataController(for: First(reuseIdentifier: "itself"))?.reuseIdentifier == "itself")
+    }
+
+    @Test func theEmptyStateIsShownWhileThereAreNoRows() {
+        final class Empty: DataSourceControllerDelegate {
+            func emptyState(for dataSource: DataSourceController) -> Any? { "nothing" }
+        }
+        let empty = Empty()
+        let source = DataSourceController(delegate: empty)
+        #expect(source.emptyState as? String == "nothing")
+        source.add(row: 1, at: IndexPath(section: 0, row: 0))
+        #expect(source.emptyState == nil)
+    }
+
+    @Test func aDelegateMayCallAgain() {
+        final class Caller: DataSourceControllerDelegate {
+            func dataSourceWasMutated(_ source: DataSourceController, rows: [IndexPath]) {
+                source.add(row: "in front", at: IndexPath(section: 0, row: 0), notify: false)
+            }
+        }
+        let caller = Caller()
+        let source = DataSourceController(rows: ["a", "b"], delegate: caller)
+        source.update(rows: [IndexPath(section: 0, row: 1): "B", IndexPath(section: 0, row: 7): "skipped"])
+        #expect(source.brief == "-[in front a B]")
+    }
+
+    /// `DataSourceCase.sections` as a program makes them.
+    private static func sections() throws -> [DataSourceController.Section] {
+        try DataSourceCase.sections().map { DataSourceController.Section($0) }
+    }
+}
+
+/// Hears what a delegate is told, in the words of the wire.
+private final class Teller: DataSourceControllerDelegate {
+    var told: [String] = []
+    func dataSourceWasMutated(_ dataSource: DataSourceController) { told.append(DataSourceNotification.dataSource.json.text) }
+    func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int) { told.append(DataSourceNotification.section(section).json.text) }
+    func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [IndexPath]) { told.append(DataSourceNotification.rows(rows).json.text) }
+}
+
+extension DataSourceController.Section {
+    fileprivate init(_ content: SectionContent) {
+        let hasData = content.header != nil || content.footer != nil
+        self.init(
+            sectionData: hasData ? SectionDataModel(header: content.header?.stringValue, footer: content.footer?.stringValue) : nil,
+            rows: content.rows.map { $0.stringValue ?? "" })
+    }
+}
+
+extension DataSourceController {
+    /// As `Snapshot.brief`.
+    fileprivate var brief: String {
+        (0..<sectionCount).map { section in
+            let data = data(for: section)
+            let rows = (0..<rowCount(for: section)).map { "\(modelObject(at: IndexPath(section: section, row: $0)) ?? "?")" }
+            return "\(data?.header ?? "-")\(data?.footer.map { "/" + $0 } ?? "")[\(rows.joined(separator: " "))]"
+        }.joined(separator: " ")
+    }
+
+    /// The method for a call.
+    fileprivate func call(_ command: Command) throws {
+        guard case .dataSource(let call, let notify) = command else { return }
+        func text(_ json: JSONText) -> String { json.stringValue ?? "" }
+        switch call {
+        case .addRow(let model, let path): add(row: text(model), at: path, notify: notify)
+        case .updateRow(let model, let path): update(row: text(model), at: path, notify: notify)
+        case .updateRowsOfSection(let models, let section): update(rows: models.map(text), atSection: section, notify: notify)
+        case .updateRows(let rows): update(rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at, text($0.model)) }), notify: notify)
+        case .removeRow(let path): remove(rowAt: path, notify: notify)
+        case .addSection(let section, let index): add(section: Section(section), at: index, notify: notify)
+        case .updateSectionData(let header, let footer, let index):
+            update(sectionData: SectionDataModel(header: header?.stringValue, footer: footer?.stringValue), at: index, notify: notify)
+        case .updateSection(let section, let index): update(section: Section(section), at: index, notify: notify)
+        case .updateAllSections(let sections): update(allSections: sections.map { Section($0) }, notify: notify)
+        case .removeSection(let index): remove(sectionAt: index, notify: notify)
+        case .removeAllSections: removeAllSections(notify: notify)
+        case .registerCell: break
+        }
+    }
+}

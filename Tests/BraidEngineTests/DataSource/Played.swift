@@ -1,0 +1,52 @@
+@testable import BraidEngine
+
+/// A session without a server: what is kept from one command to the next.
+struct Played {
+    let binder: Binder
+    var table: TableModel
+    var snapshot: Snapshot
+    var unpublished: Unpublished?
+
+    init(binder: Binder, table: TableModel) throws {
+        self.binder = binder
+        self.table = table
+        snapshot = try binder.snapshot(of: table, revision: 0, now: RandomCommandTests.now)
+    }
+
+    init(sections: [SectionContent]) throws {
+        try self.init(binder: .dataSource, table: Binder.dataSource.openingTable(sections))
+    }
+
+    init(_ description: String) throws {
+        let description = try TableDescription(JSONText(parsing: description))
+        try self.init(binder: description.binder, table: description.openingTable())
+    }
+
+    @discardableResult
+    mutating func perform(_ command: Command) throws -> Outcome {
+        let outcome = try binder.applying(command, to: table, shown: snapshot, unpublished: unpublished, now: RandomCommandTests.now)
+        (table, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
+        return outcome
+    }
+
+    /// The snapshot of what is stored.
+    var stored: Snapshot { unpublished?.snapshot ?? snapshot }
+    var ids: [SectionID] { snapshot.sections.map(\.id) }
+    var cells: [String] { snapshot.sections.flatMap { $0.rows.map { $0.json["cell"]?.stringValue ?? "" } } }
+
+    /// What is stored, as the data source would be given it.
+    var contents: [SectionContent] {
+        table.sections.map { SectionContent(id: $0.id, header: $0.facts.header, footer: $0.facts.footer, rows: $0.rows.map(\.model)) }
+    }
+}
+
+extension Snapshot {
+    /// `header/footer[rows]` for each section: `A[a b c] -/F[]`.
+    var brief: String {
+        sections.map { section in
+            let header = section.header["title"]?.stringValue ?? "-", footer = section.footer["title"]?.stringValue.map { "/" + $0 } ?? ""
+            let rows = section.rows.map { $0.model?.stringValue ?? $0.id?.text ?? $0.model?.text ?? "" }
+            return "\(header)\(footer)[\(rows.joined(separator: " "))]"
+        }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,65 @@
+@testable import BraidEngine
+
+/// Calls to the data source of every kind, in bounds and out of them, and sessions that were opened without a table.
+enum RandomDataSource {
+    static func command(_ random: inout SeededGenerator) -> Command {
+        func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
+        func path() -> IndexPath { IndexPath(section: number(4), row: number(5)) }
+        let notify = number(3) > 0
+        let call: DataSourceCommand = switch number(24) {
+        case 0...4: .addRow(model(&random), at: path())
+        case 5...7: .updateRow(model(&random), at: path())
+        case 8...9: .updateRowsOfSection(models(&random), at: number(4))
+        case 10...12: .updateRows((0..<number(4)).reduce(into: [IndexPath: JSONText]()) { rows, _ in rows[path()] = model(&random) }
+            .sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        case 13...15: .removeRow(at: path())
+        case 16...17: .addSection(section(&random), at: [nil, number(4)].randomElement(using: &random) ?? nil)
+        case 18: .updateSectionData(header: title(&random), footer: title(&random), at: number(4))
+        case 19: .updateSection(section(&random), at: number(4))
+        case 20: .updateAllSections(sections(&random))
+        case 21: .removeSection(at: number(4))
+        case 22: number(4) == 0 ? .removeAllSections : .removeSection(at: number(4))
+        default: .registerCell("C", modelType: ["x", "object", "number"].randomElement(using: &random) ?? "")
+        }
+        return .dataSource(call, notify: notify)
+    }
+
+    /// Now and then a model without an id, and one whose type has a cell of its own.
+    static func model(_ random: inout SeededGenerator) -> JSONText {
+        func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
+        let type = number(4) == 0 ? #","type":"x""# : ""
+        let text = number(12) == 0 ? "\(number(3))" : #"{"id":"\#(["a", "b", "c"][number(3)])\#(number(8))","v":\#(number(10))\#(type)}"#
+        return (try? JSONText(parsing: text)) ?? .null
+    }
+
+    static func models(_ random: inout SeededGenerator) -> [JSONText] {
+        (0..<Int.random(in: 0..<5, using: &random)).map { _ in model(&random) }
+    }
+
+    static func sections(_ random: inout SeededGenerator) -> [SectionContent] {
+        (0..<Int.random(in: 0..<4, using: &random)).map { _ in section(&random) }
+    }
+
+    private static func section(_ random: inout SeededGenerator) -> SectionContent {
+        let id: SectionID? = ["s2", "d", nil, nil, nil].randomElement(using: &random) ?? nil
+        return SectionContent(id: id, header: title(&random), footer: title(&random), rows: models(&random))
+    }
+
+    private static func title(_ random: inout SeededGenerator) -> JSONText? {
+        [nil, .null, .string("H\(Int.random(in: 0..<3, using: &random))")].randomElement(using: &random) ?? nil
+    }
+}
+
+extension RandomTable {
+    /// A described table, or one of a session without a description.
+    static func make(_ random: inout SeededGenerator) throws -> (binder: Binder, table: TableModel) {
+        guard Int.random(in: 0..<5, using: &random) == 0 else {
+            let description = try TableDescription(description(&random))
+            return (description.binder, try description.openingTable())
+        }
+        for _ in 0..<50 {
+            if let table = try? Binder.dataSource.openingTable(RandomDataSource.sections(&random)) { return (.dataSource, table) }
+        }
+        return (.dataSource, TableModel())
+    }
+}

@@ -1,0 +1,180 @@
+import Testing
+
+@testable import BraidEngine
+
+/// What clients ask for while something is stored and not shown: a row that they name by its place is the row that
+/// they see there, or none.
+@Suite struct UnpublishedTests {
+    private static let letters = #"{"table":"t","sections":"dynamic","cells":{"C":{}},"modelTypes":{"M":{"id":"/id"},"N":{"id":null}},"bindings":[{"on":"allSections","cell":"C","modelType":"TYPE","models":{"a":[{"id":"a"},{"id":"b"},{"id":"c"}],"b":[{"id":"x"}]},"editing":"EDITING","moving":{"to":"anySection"}}]}"#
+
+    private static func session(identified: Bool = true, editing: String = "delete") throws -> Played {
+        try Played(letters.replacing("TYPE", with: identified ? "M" : "N").replacing("EDITING", with: editing))
+    }
+
+    private func row(_ id: String) -> JSONText { (try? JSONText(parsing: #"{"id":"\#(id)"}"#)) ?? .null }
+    private func at(_ section: Int, _ row: Int) -> RowReference { .at(.displayed(section), row: row) }
+    private func silently(_ call: DataSourceCommand) -> Command { .dataSource(call, notify: false) }
+
+    /// Rows by their ids, identifiable or not.
+    private func rows(_ snapshot: Snapshot) -> String {
+        snapshot.sections.map { section in
+            "\(section.id)[\(section.rows.map { ($0.model ?? .null)["id"]?.stringValue ?? "" }.joined(separator: " "))]"
+        }.joined(separator: " ")
+    }
+
+    @Test(arguments: [true, false])
+    func aDeleteTakesTheRowThatIsSeen(identified: Bool) throws {
+        var session = try Self.session(identified: identified)
+        try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
+        try session.perform(silently(.addRow(row("newer"), at: .init(section: 0, row: 0))))
+        try session.perform(silently(.addSection(SectionContent(id: "front"), at: 0)))
+        try session.perform(.delete(at(0, 1)))
+        #expect(rows(session.snapshot) == "front[] a[newer new a c] b[x]")
+    }
+
+    @Test(arguments: [true, false])
+    func aRowThatIsGoneOrAnotherOneIsNotFound(identified: Bool) throws {
+        for change in [
+            silently(.removeRow(at: .init(section: 0, row: 1))), silently(.updateRow(row("other"), at: .init(section: 0, row: 1))),
+            silently(.removeSection(at: 0)), silently(.removeAllSections), silently(.updateAllSections([SectionContent(id: "b")])),
+        ] {
+            var session = try Self.session(identified: identified)
+            try session.perform(change)
+            let before = session
+            #expect(throws: Refusal.self) { try session.perform(.delete(at(0, 1))) }
+            if identified { #expect(throws: Refusal.self) { try session.perform(.delete(.id(RowID("b"), in: nil))) } }
+            #expect(throws: Refusal.self) { try session.perform(.delete(at(0, 3))) }
+            #expect(session.snapshot.text == before.snapshot.text && session.stored.text == before.stored.text)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func anInsertStandsBeforeTheRowThatIsSeen(identified: Bool) throws {
+        for (place, after) in [(0, "a[new i a b c] b[x]"), (2, "a[new a b i c] b[x]"), (3, "a[new a b c i] b[x]")] {
+            var session = try Self.session(identified: identified, editing: "insert")
+            try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
+            try session.perform(.insert(at(0, place), model: row("i")))
+            #expect(rows(session.snapshot) == after)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aMoveLeadsBetweenTheRowsThatAreSeen(identified: Bool) throws {
+        // Seen: a[a b c] b[x]; stored: a[new a b end c] b[y x].
+        for (from, section, row, after) in [
+            (at(0, 0), 0, 1, "a[new b end a c] b[y x]"), (at(0, 0), 0, 2, "a[new b end c a] b[y x]"), (at(0, 2), 0, 0, "a[new c a b end] b[y x]"),
+            (at(0, 2), 0, 1, "a[new a c b end] b[y x]"), (at(0, 1), 1, 0, "a[new a end c] b[y b x]"), (at(0, 1), 1, 1, "a[new a end c] b[y x b]"),
+            (at(1, 0), 0, 3, "a[new a b end c x] b[y]"), (at(1, 0), 0, 2, "a[new a b end x c] b[y]"),
+        ] {
+            var session = try Self.session(identified: identified)
+            try session.perform(silently(.addRow(self.row("new"), at: .init(section: 0, row: 0))))
+            try session.perform(silently(.addRow(self.row("end"), at: .init(section: 0, row: 3))))
+            try session.perform(silently(.addRow(self.row("y"), at: .init(section: 1, row: 0))))
+            try session.perform(.move(from, to: .displayed(section), row: row))
+            #expect(rows(session.snapshot) == after, "\(from) to \(section), \(row)")
+        }
+        var session = try Self.session(identified: identified)
+        try session.perform(silently(.removeRow(at: .init(section: 0, row: 2))))
+        #expect(throws: Refusal.self, "the row that it was to stand before is gone") { try session.perform(.move(at(1, 0), to: .displayed(0), row: 2)) }
+        #expect(throws: Refusal.self, "no such place") { try session.perform(.move(at(1, 0), to: .displayed(0), row: 4)) }
+    }
+
+    @Test(arguments: 0..<4, [true, false])
+    func noOtherRowIsEverTaken(seed: Int, identified: Bool) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var taken = 0
+        for _ in 0..<300 {
+            var session = try Self.session(identified: identified)
+            for step in 0..<Int.random(in: 1..<5, using: &random) {
+                let path = IndexPath(section: Int.random(in: 0..<2, using: &random), row: Int.random(in: 0..<4, using: &random))
+                let calls: [DataSourceCommand] = [
+                    .addRow(row("n\(step)"), at: path), .removeRow(at: path), .updateRow(row("u\(step)"), at: path),
+                    .updateRowsOfSection(["c", "x", "a"].shuffled(using: &random).map { row($0) }, at: path.section),
+                    .addSection(SectionContent(rows: [row("s\(step)")]), at: path.section), .removeSection(at: path.section),
+                ]
+                try session.perform(silently(calls.randomElement(using: &random) ?? .removeAllSections))
+            }
+            let section = session.snapshot.sections[0]
+            let index = Int.random(in: 0..<3, using: &random), seen = section.rows[index].model
+            var stored = session.table[section.id].map { $0.rows.map(\.model) } ?? []
+            do {
+                try session.perform(.delete(at(0, index)))
+                taken += 1
+                #expect(seen.flatMap { stored.firstIndex(of: $0) }.map { stored.remove(at: $0) } != nil)
+                #expect(session.table[section.id].map { $0.rows.map(\.model) } == stored)
+            } catch is Refusal {
+                #expect(!identified || !stored.contains { $0 == seen }, "a row that is there is found")
+            }
+        }
+        #expect(taken > 100)
+    }
+
+    /// Nobody has seen the table that a transaction's second command counts in.
+    @Test func transactionsNameRowsByTheirIDs() throws {
+        var session = try Self.session()
+        try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
+        #expect(throws: Refusal.self) { try session.perform(.transaction([.delete(at(0, 0))])) }
+        #expect(throws: Refusal.self) { try session.perform(.transaction([.move(.id(RowID("a"), in: nil), to: .displayed(1), row: 0)])) }
+        try session.perform(.transaction([.delete(.id(RowID("a"), in: nil)), .delete(.id(RowID("b"), in: .id("a")))]))
+        #expect(rows(session.snapshot) == "a[new c] b[x]")
+        // With nothing kept back from before, its commands count as those before them left the table.
+        try session.perform(.transaction([silently(.addRow(row("z"), at: .init(section: 0, row: 0))), .delete(at(0, 1))]))
+        #expect(rows(session.snapshot) == "a[z c] b[x]")
+    }
+
+    @Test func derivedRowsFollowWhatIsStored() throws {
+        var session = try Played(#"{"table":"t","sections":["a","d","n"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2"}]},{"on":{"section":"d"},"cell":"C","modelType":"N","modelsFrom":{"$eval":"models.a"},"onTap":[{"setState":{"tapped":{"$eval":"model.id"}}}]},{"on":{"section":"n"},"cell":"C","numberOfCells":"len(models.a)"}]}"#)
+        try session.perform(silently(.updateRow(#"{"id":"9"}"#, at: .init(section: 0, row: 0))))
+        #expect(rows(session.snapshot) == "a[1 2] d[1 2] n[ ]")
+        #expect(throws: Refusal.self, "it shows something else") { try session.perform(.tap(at(1, 0))) }
+        try session.perform(.tap(at(1, 1)))
+        #expect(session.snapshot.state.text == #"{"tapped":"2"}"#)
+        #expect(rows(session.snapshot) == "a[9 2] d[9 2] n[ ]")
+        for call: DataSourceCommand in [.updateRow("1", at: .init(section: 1, row: 0)), .addRow("1", at: .init(section: 1, row: 0)), .removeRow(at: .init(section: 2, row: 0)), .updateRowsOfSection([], at: 1)] {
+            #expect { try session.perform(.dataSource(call, notify: true)) } throws: { ($0 as? Refusal)?.code == .editingNotAllowed }
+        }
+    }
+
+    @Test func declaredSectionsStay() throws {
+        var session = try Played(#"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"}]},"headers":{"a":"A"}}]}"#)
+        for call: DataSourceCommand in [
+            .addRow(row("2"), at: .init(section: 2, row: 0)), .addSection(SectionContent(), at: 0), .removeSection(at: 0), .removeAllSections,
+            .updateAllSections([SectionContent()]), .updateAllSections([SectionContent(id: "b"), SectionContent(id: "a")]),
+        ] {
+            #expect { try session.perform(.dataSource(call, notify: true)) } throws: { ($0 as? Refusal)?.code == .sectionsAreDeclared }
+        }
+        #expect(try session.perform(.dataSource(.removeSection(at: 2), notify: true)).isIgnored)
+        try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 0)), notify: true))
+        #expect(session.snapshot.brief == "A[] -[]", "left empty, and left there")
+        try session.perform(.dataSource(.updateAllSections([SectionContent(header: .null, rows: [row("1")]), SectionContent(id: "b", rows: [row("2")])]), notify: true))
+        #expect(rows(session.snapshot) == "a[1] b[2]")
+        #expect(session.snapshot.sections[0].header.isNull, "null is none, whatever is bound")
+        try session.perform(.dataSource(.updateSectionData(header: nil, footer: nil, at: 0), notify: true))
+        #expect(session.snapshot.sections[0].header["title"]?.stringValue == "A", "without one of its own, what is bound")
+    }
+
+    @Test func hiddenRowsAndSectionsAreCountedAround() throws {
+        var session = try Played(#"{"table":"t","sections":"dynamic","sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","shown":"model.id != 'h'","models":{"e":[],"a":[{"id":"h"},{"id":"1"},{"id":"2"}],"b":[{"id":"h"}]}}]}"#)
+        #expect(rows(session.snapshot) == "a[1 2]")
+        try session.perform(.dataSource(.addRow(row("3"), at: .init(section: 0, row: 1)), notify: true))
+        #expect(session.table["a"]?.rows.map { $0.id?.text } == ["h", "1", "3", "2"])
+        let outcome = try session.perform(.dataSource(.updateRow(row("h2"), at: .init(section: 0, row: 0)), notify: true))
+        #expect(outcome.notification == .rows([.init(section: 0, row: 0)]))
+        #expect(session.table["a"]?.rows.map { $0.id?.text } == ["h", "h2", "3", "2"])
+        let emptied = try session.perform(.dataSource(.updateRowsOfSection([row("h")], at: 0), notify: true))
+        #expect(emptied.notification == .dataSource, "the section is no longer displayed: more than its rows has changed")
+        #expect(try session.perform(.dataSource(.addRow(row("4"), at: .init(section: 0, row: 0)), notify: true)).notification == .dataSource)
+        #expect(rows(session.snapshot) == "s4[4]")
+    }
+
+    @Test func whereAListIsDisplayedNewSectionsComeIntoIt() throws {
+        var session = try Self.session()
+        try session.perform(.setDisplayedSections(["b", "a"]))
+        try session.perform(.dataSource(.addSection(SectionContent(id: "m"), at: 1), notify: true))
+        #expect(session.ids == ["b", "m", "a"])
+        try session.perform(silently(.removeSection(at: 0)))
+        #expect(session.ids == ["b", "m", "a"])
+        try session.perform(.dataSource(.updateAllSections([SectionContent(id: "a"), SectionContent(), SectionContent(id: "new")]), notify: true))
+        #expect(session.ids == ["a", "s4", "new"])
+    }
+}

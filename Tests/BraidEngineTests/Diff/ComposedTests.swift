@@ -1,0 +1,248 @@
+import Testing
+@testable import BraidEngine
+
+/// Consecutive updates folded into one, over random tables, edits and commands; see `DiffRuns` for how many.
+@Suite struct ComposedTests {
+    @Test(arguments: 0..<4) func updatesBetweenAnyTables(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(200 + seed) << 32)
+        for _ in 0..<DiffRuns.count / 32 {
+            try checkComposing((0..<2 + random.below(4)).map { random.snapshot().at($0) })
+        }
+    }
+
+    @Test(arguments: 0..<4) func updatesOfEdits(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(300 + seed) << 32)
+        var asDirect = 0
+        for _ in 0..<DiffRuns.count / 32 {
+            var table = EditedTable(&random)
+            if random.below(2) == 0 { table.displayed = [0, 1, 2] }
+            var tables = [table.snapshot]
+            for revision in 1...2 + random.below(8) {
+                for _ in 0..<random.below(3) { table.edit(&random) }
+                tables.append(table.snapshot.at(revision))
+            }
+            let (updates, composed) = try checkComposing(tables)
+            // Where all sections whose rows have ids are shown all the time, all is known: rows that are inserted are new.
+            let allIsKnown = updates.allSatisfy(\.keepsSections) && tables[0].sections.count { $0.isDiffable } == 3
+                && tables[0].sections.count == 3
+            guard allIsKnown else { continue }
+            asDirect += 1
+            let direct = try BatchUpdate(from: tables[0], to: tables[tables.count - 1])
+            #expect(composed.rowOperationCount == direct.rowOperationCount, "\(updates.map(\.json))\n\(composed.json)\n\(direct.json)")
+        }
+        #expect(asDirect > DiffRuns.count / 200)
+    }
+
+    @Test(arguments: 0..<4) func updatesOfCommands(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(400 + seed) << 32)
+        for _ in 0..<20 {
+            let description = try TableDescription(RandomTable.description(&random))
+            var table = try description.openingTable()
+            var tables = [try description.binder.snapshot(of: table, revision: 0, now: RandomCommandTests.now)]
+            var updates: [BatchUpdate] = [], unpublished: Unpublished?
+            for _ in 0..<30 {
+                let shown = tables[tables.count - 1], command = RandomTable.command(for: shown, binder: description.binder, &random)
+                guard let outcome = try? description.binder.applying(
+                    command, to: table, shown: shown, unpublished: unpublished, now: RandomCommandTests.now),
+                    outcome.snapshot.revision > shown.revision
+                else { continue }
+                (table, unpublished) = (outcome.table, outcome.unpublished)
+                tables.append(outcome.snapshot)
+                updates.append(outcome.update)
+                let first = updates.count - min(updates.count, 1 + random.below(12))
+                try checkComposing(Array(tables[first...]), Array(updates[first...]))
+            }
+        }
+    }
+
+    @Test func whatIsUndoneVanishes() throws {
+        func composed(_ tables: String...) throws -> String {
+            let tables = tables.enumerated().map { Snapshot.make($1, revision: $0) }
+            let updates = try zip(tables, tables.dropFirst()).map { try BatchUpdate(from: $0, to: $1) }
+            let stages = try BatchUpdate.composing(updates).json["stages"]
+            return stages?.text ?? ""
+        }
+        #expect(try composed("A: a b c", "A: a x b c", "A: a b c") == "[]")
+        #expect(try composed("A: a b c", "A: b c a", "A: a b c") == "[]")
+        #expect(try composed("A: a b c", "A: b a c", "A: b c a") == #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]}]"#)
+        #expect(try composed("A: a b", "A: a1 b", "A: a2 b") == #"[{"reloadRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
+        #expect(try composed("A: a b", "A: a1! b", "A: a2! b") == #"[{"updateRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
+        #expect(try composed("A: a b", "A: a1 b", "A: a2! b") == #"[{"reloadRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
+        // The id of `a` is known from its first change, so it is the same row that comes again.
+        #expect(try composed("A: a b c", "A: a1 b c", "A: b c", "A: b c a1")
+            == #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]},{"reloadRows":[{"at":[0,2],"row":{"id":"a","cell":"Cell","model":1}}]}]"#)
+        #expect(try composed("A: a b", "A: b", "A: a b") == #"[{"deleteRows":[[0,0]],"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell"}}]}]"#)
+    }
+
+    /// Only the place of `b` is known, so it has to move out of one section before that goes, into another after it came.
+    @Test func aRowThatOnlyMovedIsMovedBetweenSectionsThatGoAndCome() throws {
+        let tables = [
+            Snapshot.make("A: a b", "B: c"), Snapshot.make("A: a", "B: c b", revision: 1), Snapshot.make("B: c b", "C: x", revision: 2),
+            Snapshot.make("B: c", "C: b x", revision: 3),
+        ]
+        let (_, composed) = try checkComposing(tables)
+        #expect(composed.stages.count == 3)
+        #expect(composed.rowOperationCount == 1)
+    }
+
+    @Test func stateAndEmptyAreTheLastThatWereSet() throws {
+        let updates = [
+            BatchUpdate(from: 3, to: 4, totalRowCount: 0, state: .emptyObject, empty: .string("none")),
+            BatchUpdate(from: 4, to: 5, totalRowCount: 0, empty: .null), BatchUpdate(from: 5, to: 7, totalRowCount: 0),
+        ]
+        #expect(try BatchUpdate.composing(updates).json.text == #"{"from":3,"to":7,"stages":[],"totalRowCount":0,"state":{},"empty":null}"#)
+    }
+
+    @Test func whatCannotFollowIsAFault() throws {
+        func fault(_ updates: BatchUpdate...) -> String? {
+            do {
+                _ = try BatchUpdate.composing(updates)
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+        func update(_ from: Int, _ fill: (inout BatchUpdate.Stage) -> Void) -> BatchUpdate {
+            var stage = BatchUpdate.Stage()
+            fill(&stage)
+            return BatchUpdate(from: from, to: from + 1, stages: [stage], totalRowCount: 0)
+        }
+        let empty = BatchUpdate(from: 1, to: 2, totalRowCount: 0)
+        let one = update(0) { $0.reloadSections = [(0, .make("A: a b"))] }
+        #expect(fault() == "there are no updates to compose")
+        #expect(fault(one, one) == "no update to revision 1 can be followed by one from 0")
+        #expect(fault(one, empty) == nil)
+        #expect(fault(one, update(1) { $0.deleteRows = [.init(section: 0, row: 2)] }) == "stage 0: of the update from revision 1: there is no row [0,2]")
+        #expect(fault(one, update(1) { $0.insertRows = [(.init(section: 0, row: 3), .make("c"))] }) != nil)
+        #expect(fault(one, update(1) { $0.reloadRows = [(.init(section: 0, row: 0), .make("b"))] }) != nil)
+        #expect(fault(one, update(1) { $0.reloadSections = [(0, .make("B: a"))] }) != nil)
+        #expect(fault(one, update(1) { $0.deleteSections = [4, 4] }) != nil)
+        #expect(fault(one, update(1) { $0.deleteSections = [-1] }) != nil)
+        #expect(fault(one, update(1) { $0.moveSections = [(3, .max)] }) != nil)
+    }
+
+    /// Updates that no table gave: composing refuses them or makes something of them, but does not crash on it.
+    @Test func anyIndexesAreTaken() throws {
+        var random = SeededGenerator(seed: 17 << 32)
+        var composed = 0
+        for _ in 0..<DiffRuns.count / 4 {
+            let updates = (0..<2 + random.below(2)).map { revision in
+                BatchUpdate(from: revision, to: revision + 1, stages: (0...random.below(2)).map { _ in random.stage() }, totalRowCount: 0)
+            }
+            guard let result = try? BatchUpdate.composing(updates) else { continue }
+            composed += 1
+            #expect(result.stages.count <= 3)
+            _ = result.sequentialJSON
+            // Made of such updates, a section may have an id twice.
+            if let decoded = try? BatchUpdate(json: result.json) { #expect(decoded.json == result.json) }
+        }
+        #expect(composed > DiffRuns.count / 200)
+    }
+
+    /// The cost is that of the operations: rows far down in a large table are as any others.
+    @Test func manyEditsOfALargeTable() throws {
+        var random = SeededGenerator(seed: 19 << 32)
+        var rows = (0..<100_000).map { Row.make("r\($0)") }
+        rows = rows.enumerated().map { Row(parts: RowParts(id: RowID("r\($0)"), cell: "Cell", model: $1.model)) }
+        var table = Snapshot(sections: [Section(id: "A", rows: ChunkedList(rows))])
+        let first = table
+        var updates: [BatchUpdate] = []
+        for revision in 1...1_000 {
+            var next = table.at(revision)
+            let index = random.below(next.sections[0].rows.count)
+            var stage = BatchUpdate.Stage()
+            let path = IndexPath(section: 0, row: index)
+            switch random.below(4) {
+            case 0:
+                stage.deleteRows = [path]
+                next.sections[0].rows.remove(at: index)
+            case 1:
+                let row = Row(parts: RowParts(id: RowID("n\(revision)"), cell: "Cell"))
+                stage.insertRows = [(path, row)]
+                next.sections[0].rows.insert(row, at: index)
+            case 2:
+                let target = random.below(next.sections[0].rows.count)
+                stage.moveRows = [(path, IndexPath(section: 0, row: target), nil)]
+                next.sections[0].rows.insert(next.sections[0].rows.remove(at: index), at: target)
+            default:
+                let row = Row(parts: RowParts(id: next.sections[0].rows[index].id, cell: "Cell", model: .number(revision)))
+                stage.reloadRows = [(path, row)]
+                next.sections[0].rows[index] = row
+            }
+            next.totalRowCount = next.sections[0].rows.count
+            updates.append(BatchUpdate(from: revision - 1, to: revision, stages: [stage], totalRowCount: next.totalRowCount))
+            table = next
+        }
+        let composed = try BatchUpdate.composing(updates)
+        #expect(try composed.applied(to: first).json == table.json)
+        #expect(composed.stages.count == 2)
+        #expect(try composed.rowOperationCount == BatchUpdate(from: first, to: table).rowOperationCount)
+    }
+}
+
+/// The folded update leads from the first table to the last, keeps every rule, and is no larger than its parts; grouped
+/// otherwise or sent over the wire before, the parts come to the same.
+@discardableResult
+private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil) throws -> (updates: [BatchUpdate], composed: BatchUpdate) {
+    let updates = try given ?? zip(tables, tables.dropFirst()).map { try BatchUpdate(from: $0, to: $1) }
+    let first = tables[0], last = tables[tables.count - 1]
+    guard !updates.isEmpty else { return ([], BatchUpdate(from: first.revision, to: first.revision, totalRowCount: first.totalRowCount)) }
+    let composed = try BatchUpdate.composing(updates)
+    try check(composed, first, last)
+    func about() -> Comment { "\(tables.map(\.json))\n\(updates.map(\.json))\n\(composed.json)" }
+    func sum(_ count: (BatchUpdate) -> Int) -> Int { updates.reduce(0) { $0 + count($1) } }
+    #expect(composed.stages.count <= 3, about())
+    #expect(composed.rowOperationCount <= sum(\.rowOperationCount), about())
+    #expect(composed.operationCount <= sum(\.operationCount), about())
+    if updates.count == 1 { #expect(composed.json == updates[0].json) }
+
+    let cut = updates.count / 2
+    if cut > 0 {
+        try check(.composing(Array(updates[..<cut])).composed(with: .composing(Array(updates[cut...]))), first, last)
+    }
+    // Tables made by hand may have titles that the wire does not.
+    guard let decodedFirst = try? Snapshot(json: first.json), let decoded = try? updates.map({ try BatchUpdate(json: $0.json) }) else {
+        return (updates, composed)
+    }
+    #expect(decoded.map(\.json) == updates.map(\.json))
+    #expect(try BatchUpdate.composing(decoded).json == composed.json, about())
+    #expect(try BatchUpdate(json: composed.json).applied(to: decodedFirst).json == last.json)
+    return (updates, composed)
+}
+
+extension BatchUpdate {
+    /// Of every kind.
+    fileprivate var operationCount: Int {
+        rowOperationCount + sectionOperationCount + stages.reduce(0) {
+            $0 + $1.reloadSections.count + $1.updateSections.count + $1.reloadRows.count + $1.updateRows.count
+        }
+    }
+
+    fileprivate var keepsSections: Bool {
+        stages.allSatisfy { $0.insertSections.isEmpty && $0.deleteSections.isEmpty && $0.reloadSections.isEmpty }
+    }
+}
+
+extension SeededGenerator {
+    /// Operations that need not fit together.
+    fileprivate mutating func stage() -> BatchUpdate.Stage {
+        var random = self
+        defer { self = random }
+        func index() -> Int { random.below(20) == 0 ? [-1, .min, .max, .max / 4, .max / 4 - 1, .max / 8][random.below(6)] : random.below(4) }
+        func path() -> IndexPath { IndexPath(section: index(), row: index()) }
+        func row() -> Row { .make("abcd".map(String.init)[random.below(4)]) }
+        func list<Element>(_ make: () -> Element) -> [Element] { random.below(3) == 0 ? (0...random.below(2)).map { _ in make() } : [] }
+        var stage = BatchUpdate.Stage()
+        stage.deleteSections = list(index)
+        stage.insertSections = list { (index(), .make(["A: a b", "B:", "C: d"][random.below(3)])) }
+        stage.moveSections = list { (index(), index()) }
+        stage.reloadSections = list { (index(), .make(["A: a b", "B:", "C: d"][random.below(3)])) }
+        stage.updateSections = list { .init(at: index(), header: .null) }
+        stage.deleteRows = list(path)
+        stage.insertRows = list { (path(), row()) }
+        stage.moveRows = list { (path(), path(), random.below(3) == 0 ? row() : nil) }
+        stage.reloadRows = list { (path(), row()) }
+        stage.updateRows = list { (path(), row()) }
+        return stage
+    }
+}

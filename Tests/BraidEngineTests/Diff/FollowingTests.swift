@@ -1,0 +1,100 @@
+import Testing
+@testable import BraidEngine
+
+/// Rows and sections followed through updates, over random tables and edits.
+@Suite struct FollowingTests {
+    private func update(_ old: Snapshot, _ new: Snapshot) throws -> BatchUpdate { try BatchUpdate(from: old, to: new) }
+
+    private func at(_ section: Int, _ row: Int) -> RowTrace { .at(IndexPath(section: section, row: row)) }
+
+    @Test func aRowIsFollowed() throws {
+        let old = Snapshot.make("A: a b c", "B: d e", "C: f"), new = Snapshot.make("C: f", "A: x c b1", "B: a d")
+        let update = try update(old, new)
+        #expect(update.following(.init(section: 0, row: 0)) == at(2, 0))
+        #expect(update.following(.init(section: 0, row: 1)) == at(1, 2))
+        #expect(update.following(.init(section: 0, row: 2)) == at(1, 1))
+        #expect(update.following(.init(section: 1, row: 0)) == at(2, 1))
+        #expect(update.following(.init(section: 1, row: 1)) == .gone)
+        #expect(update.following(.init(section: 2, row: 0)) == at(0, 0))
+        #expect((0..<3).map { update.followingSection($0) } == [1, 2, 0])
+    }
+
+    @Test func aRowIsFoundAgainByItsID() throws {
+        let old = Snapshot.make("A: a b", "B: c"), new = Snapshot.make("B: c b", "C: a")
+        let update = try update(old, new)
+        #expect(update.following(.init(section: 0, row: 0)) == .gone)
+        #expect(update.following(.init(section: 0, row: 0), id: RowID("a")) == at(1, 0))
+        #expect(update.following(.init(section: 0, row: 1), id: RowID("b")) == at(0, 1))
+        #expect(update.following(.init(section: 0, row: 1), id: RowID("x")) == .gone)
+        #expect(update.followingSection(0) == nil)
+        let twice = try self.update(old, Snapshot.make("C: a b", "D: a"))
+        #expect(twice.following(.init(section: 0, row: 0), id: RowID("a")) == .gone)
+        #expect(twice.following(.init(section: 0, row: 1), id: RowID("b")) == at(0, 1))
+    }
+
+    @Test(arguments: 0..<4) func everyRowOfAnyTable(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(500 + seed) << 32)
+        for _ in 0..<DiffRuns.count / 50 {
+            let tables = (0..<3).map { random.snapshot().at($0) }
+            let updates = try zip(tables, tables.dropFirst()).map { try update($0, $1) }
+            for (update, (old, new)) in zip(updates, zip(tables, tables.dropFirst())) { checkFollowing(update, old, new) }
+            checkFollowing(try .composing(updates), tables[0], tables[2], isComposed: true)
+        }
+    }
+
+    @Test(arguments: 0..<4) func everyRowThroughEdits(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(600 + seed) << 32)
+        for _ in 0..<DiffRuns.count / 50 {
+            var table = EditedTable(&random)
+            let old = table.snapshot
+            for _ in 0..<random.below(10) { table.edit(&random) }
+            let middle = table.snapshot.at(1)
+            for _ in 0..<random.below(10) { table.edit(&random) }
+            let new = table.snapshot.at(2)
+            checkFollowing(try update(old, middle), old, middle)
+            checkFollowing(try update(old, middle).composed(with: update(middle, new)), old, new, isComposed: true)
+        }
+    }
+
+    @Test func pathsThatLeadNowhereDoNoHarm() throws {
+        let update = try update(Snapshot.make("A: a b", "B: c"), Snapshot.make("B: c a", "C: x"))
+        for index in [-1, .min, .max, .max / 4, 7] {
+            _ = update.following(IndexPath(section: index, row: 0), id: RowID("a"))
+            _ = update.following(IndexPath(section: 0, row: index))
+            _ = update.followingSection(index)
+        }
+        #expect(update.following(IndexPath(section: -1, row: 0)) == .gone)
+        #expect(update.followingSection(-1) == nil)
+    }
+
+    /// A row is where its id is, in its own section or else the only one it is left in, or gone.
+    private func checkFollowing(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot, isComposed: Bool = false) {
+        func about() -> Comment { "\(old.json)\n\(new.json)\n\(update.json)" }
+        for (number, section) in old.sections.enumerated() {
+            let after = new.sections.firstIndex { $0.id == section.id }
+            if let followed = update.followingSection(number) {
+                #expect(followed == after, about())
+            } else if !isComposed {
+                #expect(after == nil, about())
+            }
+            for (index, row) in section.rows.enumerated() {
+                guard let id = row.id else { continue }
+                let places = new.sections.indices.flatMap { place in
+                    new.sections[place].rows.indices.filter { new.sections[place].rows[$0].id == id }.map { IndexPath(section: place, row: $0) }
+                }
+                let isUnique = places.count <= 1 && old.sections.reduce(0) { $0 + $1.rows.count { $0.id == id } } == 1
+                let trace = update.following(IndexPath(section: number, row: index), id: id)
+                switch trace {
+                case .at(let path):
+                    #expect(places.contains(path), about())
+                    if let own = places.first(where: { $0.section == after }), !isComposed { #expect(path == own, about()) }
+                case .gone:
+                    #expect(!isUnique || places.isEmpty, about())
+                }
+                // Without the id, it is followed to the same place or not at all.
+                let blind = update.following(IndexPath(section: number, row: index))
+                #expect(blind == trace || blind == .gone, about())
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import BraidEngine
+import Testing
+
+@Suite struct EditingAndMovingTests {
+    struct Person: Equatable, CollectionIdentifiable {
+        var name: String
+        var collectionId: String { name }
+    }
+    struct PersonCell: ReuseIdentifiable { var title = "" }
+
+    // snippet: party
+    final class Party {
+        enum Section: String, TableSection, CaseIterable { case attending, invited }
+
+        var people: [Section: [Person]] = [
+            .attending: [Person(name: "Jonathan"), Person(name: "Omar"), Person(name: "Sara")],
+            .invited: [Person(name: "Yvonne")],
+        ]
+        let binder = SectionedTableBinder(sectionedBy: Section.self)
+
+        init() throws {
+            binder.onAllSections()
+                .bind(cellType: PersonCell.self, models: { [unowned self] in people })
+                .onDequeue { _, _, cell, person in cell.title = person.name }
+                .allowEditing(styleForRow: { section, row in section == .attending ? .delete : .insert })
+                .allowMoving(.toAnySection)
+                .onDelete { [unowned self] section, row, reason, person in
+                    people[section]?.remove(at: row)
+                }
+                .onInsert { [unowned self] section, row, reason, person in
+                    people[section]?.insert(person ?? Person(name: "New guest"), at: row)
+                }
+            try binder.finish()
+        }
+    }
+    // end
+
+    @Test func rowsAreDeletedInsertedAndMoved() throws {
+        // snippet: commands
+        let party = try Party()
+        try party.binder.commit(.delete, at: IndexPath(section: 0, row: 1))         // Omar is gone
+        try party.binder.commit(.insert, at: IndexPath(section: 1, row: 0))         // a guest before Yvonne
+        let update = try party.binder.move(
+            from: IndexPath(section: 1, row: 1), to: IndexPath(section: 0, row: 0)) // Yvonne will come
+        let moved = update.stages[0].moveRows                                       // one: [1,1] to [0,0]
+        // end
+        #expect(party.people[.attending]?.map(\.name) == ["Yvonne", "Jonathan", "Sara"])
+        #expect(party.people[.invited]?.map(\.name) == ["New guest"])
+        #expect(update.stages.count == 1 && moved.map { [$0.from, $0.to] } == [[IndexPath(section: 1, row: 1), IndexPath(section: 0, row: 0)]])
+    }
+
+    @Test func aRowIsAppendedByEditing() throws {
+        var people = [Person(name: "Jonathan")]
+        let binder = TableBinder()
+        binder.onTable()
+            .bind(cellType: PersonCell.self, models: { people })
+            .allowEditing(style: .insert)
+            .onInsert { _, row, _, _ in people.insert(Person(name: "New guest"), at: row) }
+        try binder.finish()
+        try binder.commit(.insert, at: 1)
+        #expect(people.map(\.name) == ["Jonathan", "New guest"])
+        let party = try Party()
+        #expect(throws: Refusal.self) { try party.binder.commit(.insert, at: IndexPath(section: 1, row: 1)) }
+    }
+
+    @Test func whatIsNotAllowedIsRefused() throws {
+        let party = try Party()
+        // snippet: refused
+        var code: Refusal.Code?
+        do {
+            try party.binder.commit(.delete, at: IndexPath(section: 1, row: 0))
+        } catch let refusal as Refusal {
+            code = refusal.code         // editingNotAllowed: Yvonne's row allows `insert`
+        }
+        // end
+        #expect(code == .editingNotAllowed)
+    }
+
+    @Test func aReasonTellsAnEditFromAMove() throws {
+        enum Section: String, TableSection, CaseIterable { case attending, invited }
+        var attending = [Person(name: "Jonathan"), Person(name: "Omar")], invited: [Person] = []
+        let binder = SectionedTableBinder(sectionedBy: Section.self)
+        binder.onSection(.invited).bind(cellType: PersonCell.self, models: { invited })
+            .onInsert { _, row, _, person in invited.insert(try #require(person), at: row) }
+        // snippet: reason
+        binder.onSection(.attending)
+            .bind(cellType: PersonCell.self, models: { attending })
+            .allowEditing()
+            .allowMoving(.toSectionsIn([.invited]), rowIsMovable: { section, row in row > 0 })
+            .onDelete { _, row, reason, person in
+                attending.remove(at: row)
+                // Who is deleted is asked again; who is moved is put where the row was dropped.
+                if case .editing = reason { invited.append(person) }
+            }
+        // end
+        try binder.finish()
+        #expect(throws: Refusal.self) { try binder.move(from: IndexPath(section: 0, row: 0), to: IndexPath(section: 1, row: 0)) }
+        #expect(throws: Refusal.self) { try binder.move(from: IndexPath(section: 0, row: 1), to: IndexPath(section: 0, row: 0)) }
+        try binder.move(from: IndexPath(section: 0, row: 1), to: IndexPath(section: 1, row: 0))
+        let update = try binder.commit(.delete, at: IndexPath(section: 0, row: 0))
+        #expect(update.stages.count == 1 && update.stages[0].moveRows.count == 1)
+        #expect(attending.isEmpty && invited.map(\.name) == ["Omar", "Jonathan"])
+    }
+
+    @Test func aHandlerThatThrowsRefuses() throws {
+        var people = [Person(name: "Jonathan"), Person(name: "Omar")], isLocked = true
+        // snippet: refusing
+        struct Locked: Error {}
+
+        let binder = TableBinder()
+        binder.onTable()
+            .bind(cellType: PersonCell.self, models: { people })
+            .allowEditing()
+            .onDelete { _, row, _, person in
+                if isLocked { throw Locked() }
+                people.remove(at: row)
+            }
+        // end
+        try binder.finish()
+        #expect(throws: Locked.self) { try binder.commit(.delete, at: 0) }
+        #expect(binder.snapshot.totalRowCount == 2)
+        isLocked = false
+        try binder.commit(.delete, at: 0)
+        #expect(binder.snapshot.totalRowCount == 1)
+    }
+
+    @Test func prefetchingAddsModels() throws {
+        // snippet: prefetch
+        var pages = [["a", "b", "c"], ["d", "e", "f"]], shown: [String] = []
+        shown += pages.removeFirst()
+
+        let binder = TableBinder()
+        binder.onTable()
+            .bind(cellType: PersonCell.self, models: { shown })
+            .prefetch(cellsFromEnd: 1) { section, row in
+                if !pages.isEmpty { shown += pages.removeFirst() }
+            }
+        try binder.finish()
+
+        let nothing = try binder.willDisplay([0])       // "c" is two rows away
+        let update = try binder.willDisplay([0, 1])     // three rows more
+        // end
+        #expect(nothing.isEmpty && update.stages[0].insertRows.count == 3)
+    }
+}

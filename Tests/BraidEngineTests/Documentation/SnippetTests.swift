@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+/// Every block of Swift in the documentation is a copy of code that is compiled and run here: the blocks of `NAME.md`
+/// are the snippets of `NAMETests.swift`, in the same order. A snippet stands between `// snippet: name` and `// end`.
+@Suite struct SnippetTests {
+    static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    static let package = tests.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let catalog = package.appendingPathComponent("Sources/BraidEngine/BraidEngine.docc")
+
+    static let articles = names(in: catalog, endingWith: ".md")
+    static let documents = articles.map { catalog.appendingPathComponent("\($0).md") } + [package.appendingPathComponent("README.md")]
+
+    static func names(in directory: URL, endingWith suffix: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? [])
+            .filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.sorted()
+    }
+
+    @Test(arguments: documents) func blocksAreSnippets(document: URL) throws {
+        let name = document.deletingPathExtension().lastPathComponent
+        let blocks = Self.parts(of: try String(contentsOf: document, encoding: .utf8), from: "```swift", to: "```")
+        let tests = Self.tests.appendingPathComponent("\(name)Tests.swift")
+        let snippets = Self.parts(of: (try? String(contentsOf: tests, encoding: .utf8)) ?? "", from: "// snippet: ", to: "// end")
+        for (block, snippet) in zip(blocks, snippets) {
+            #expect(block.text == snippet.text, "\(name).md:\(block.line) is not the snippet at \(name)Tests.swift:\(snippet.line)")
+        }
+        #expect(blocks.count == snippets.count, "\(name).md")
+    }
+
+    @Test func everySnippetIsUsed() {
+        let documents = Set(Self.documents.map { $0.deletingPathExtension().lastPathComponent })
+        let tests = Set(Self.names(in: Self.tests, endingWith: "Tests.swift"))
+        #expect(tests.subtracting(documents) == ["Snippet"])
+        #expect(tests.count > 9)
+    }
+
+    @Test(arguments: articles) func linkedArticlesExist(article: String) throws {
+        let text = try String(contentsOf: Self.catalog.appendingPathComponent("\(article).md"), encoding: .utf8)
+        for link in text.split(separator: "<doc:").dropFirst() {
+            let name = String(link.prefix { $0 != ">" && $0 != "#" })
+            #expect(Self.articles.contains(name), "\(article).md links <doc:\(name)>")
+        }
+    }
+
+    /// What stands between lines that start and lines that end a part, without the indentation that its lines share.
+    private static func parts(of text: String, from start: String, to end: String) -> [(line: Int, text: String)] {
+        var parts: [(line: Int, text: String)] = [], open: (line: Int, lines: [Substring])?
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let words = line.drop { $0 == " " }
+            if let part = open {
+                if words == end {
+                    let indent = part.lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+                    parts.append((part.line, part.lines.map { $0.dropFirst(indent) }.joined(separator: "\n")))
+                    open = nil
+                } else {
+                    open?.lines.append(line)
+                }
+            } else if words.hasPrefix(start) {
+                open = (index + 1, [])
+            }
+        }
+        return parts
+    }
+}

@@ -1,0 +1,159 @@
+import BraidEngine
+import Testing
+
+@Suite struct UpdatingDataTests {
+    // snippet: model
+    struct Song: Equatable, CollectionIdentifiable, Sendable {
+        var id: String
+        var title: String
+        var collectionId: String { id }
+    }
+    // end
+
+    struct SongCell: ReuseIdentifiable { var title = "" }
+
+    @Test func aRefreshReadsEverythingAnew() throws {
+        // snippet: refresh
+        var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
+        let binder = TableBinder()
+        binder.onTable()
+            .bind(cellType: SongCell.self, models: { songs })
+            .bind(headerTitle: { _ in "\(songs.count) songs" })
+            .onDequeue { _, _, cell, song in cell.title = song.title }
+        try binder.finish()
+
+        songs.remove(at: 0)
+        songs[1].title = "Starman (live)"
+        let update = try binder.refresh()
+        // end
+        #expect(update.stages.count == 1)
+        #expect(update.stages[0].deleteRows == [IndexPath(section: 0, row: 0)])
+        #expect(update.stages[0].reloadRows.map(\.at) == [IndexPath(section: 0, row: 2)])
+        #expect(update.stages[0].updateSections.map { $0.header?["title"]?.stringValue } == ["2 songs"])
+        #expect(try binder.refresh().isEmpty)
+    }
+
+    @Test func anUpdateLeadsFromSnapshotToSnapshot() throws {
+        var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
+        let binder = TableBinder()
+        binder.onTable().bind(cellType: SongCell.self, models: { songs })
+        try binder.finish()
+        // snippet: applied
+        let before = binder.snapshot
+        songs.reverse()
+        let update = try binder.refresh()
+        let after = try update.applied(to: before)      // the same as `binder.snapshot`
+        // end
+        #expect(after.encoded() == binder.snapshot.encoded() && after.encoded() != before.encoded())
+
+        // snippet: sequential
+        var steps: [String] = []
+        for operation in update.sequential() {
+            if case .moveRow(let from, let to, _) = operation { steps.append("\(from) to \(to)") }
+        }
+        // steps: "[0,0] to [0,2]", "[0,0] to [0,1]"
+        // end
+        #expect(steps == ["[0,0] to [0,2]", "[0,0] to [0,1]"])
+    }
+
+    @Test func theLessAModelSaysTheCoarserTheUpdates() throws {
+        struct Equal: Equatable { var title: String }
+        struct Neither { var title: String }
+        struct Identifiable: CollectionIdentifiable { var collectionId: String }
+
+        func update<Model>(from old: [Model], to new: [Model]) throws -> BatchUpdate.Stage {
+            var models = old
+            let binder = TableBinder()
+            binder.onTable().bind(cellType: SongCell.self, models: { models })
+            try binder.finish()
+            models = new
+            let stages = try binder.refresh().stages
+            #expect(stages.count <= 1)
+            return stages.first ?? BatchUpdate.Stage()
+        }
+        let changed = try update(from: [Song(id: "1", title: "a"), Song(id: "2", title: "b")], to: [Song(id: "1", title: "a"), Song(id: "2", title: "c")])
+        #expect(changed.reloadRows.map(\.at.row) == [1])
+        let identified = try update(from: [Identifiable(collectionId: "1")], to: [Identifiable(collectionId: "2"), Identifiable(collectionId: "1")])
+        #expect(identified.insertRows.map(\.at.row) == [0] && identified.reloadRows.map(\.at.row) == [0])
+        #expect(try update(from: [Equal(title: "a")], to: [Equal(title: "a")]).isEmpty)
+        #expect(try update(from: [Equal(title: "a")], to: [Equal(title: "b")]).reloadSections.count == 1)
+        #expect(try update(from: [Equal(title: "a")], to: [Equal(title: "a"), Equal(title: "b")]).insertRows.map(\.at.row) == [1])
+        #expect(try update(from: [Neither(title: "a")], to: [Neither(title: "a")]).reloadSections.count == 1)
+    }
+
+    @Test func handlersNeedNoRefreshForModels() throws {
+        var songs = [Song(id: "1", title: "Heroes")], height: Dimension = 44
+        let binder = TableBinder()
+        binder.onTable().bind(cellType: SongCell.self, models: { songs })
+            .cellHeight { _, _ in height }
+            .onTapped { _, row in songs[row].title = "Changes" }
+        try binder.finish()
+        #expect(try binder.tap(at: 0).stages[0].reloadRows.count == 1)
+        height = 50
+        #expect(try binder.refresh().stages[0].updateRows.count == 1)
+        // Twice the same id: refused, and nothing has changed.
+        songs += songs
+        let refusal = try #require(throws: Refusal.self) { try binder.refresh() }
+        #expect(refusal.code == .duplicateRowID && binder.snapshot.totalRowCount == 1 && binder.snapshot.revision == 2)
+    }
+
+    @MainActor @Test func observingEndsWithItsTask() async throws {
+        let (songs, _) = AsyncStream.makeStream(of: [Song].self), (titles, _) = AsyncStream.makeStream(of: String?.self)
+        let playlist = Playlist(), showing = Task { try await playlist.show(songs, titles: titles) }
+        await Task.yield()
+        showing.cancel()
+        await #expect(throws: CancellationError.self) { try await showing.value }
+    }
+
+    // snippet: observing
+    @MainActor final class Playlist {
+        let binder = TableBinder()
+
+        func show(_ songs: AsyncStream<[Song]>, titles: AsyncStream<String?>) async throws {
+            binder.onTable()
+                .bind(cellType: SongCell.self, models: songs)
+                .bind(headerTitle: titles)
+                .onDequeue { _, _, cell, song in cell.title = song.title }
+            try binder.finish()
+            try await binder.observe()
+        }
+    }
+    // end
+
+    @MainActor @Test func sequencesAreObserved() async throws {
+        let (songs, song) = AsyncStream.makeStream(of: [Song].self), (titles, title) = AsyncStream.makeStream(of: String?.self)
+        let playlist = Playlist()
+        var applied: [BatchUpdate] = []
+        // snippet: updates
+        let updates = playlist.binder.updates
+        let showing = Task { try await playlist.show(songs, titles: titles) }
+        // end
+        var waiting = updates.makeAsyncIterator()
+        song.yield([Song(id: "1", title: "Heroes")])
+        applied.append(try #require(await waiting.next()))
+        title.yield("Bowie")
+        applied.append(try #require(await waiting.next()))
+        #expect(applied[0].stages[0].insertRows.count == 1)
+        #expect(applied[1].stages[0].updateSections[0].header?["title"]?.stringValue == "Bowie")
+        song.finish()
+        title.finish()
+        try await showing.value
+        #expect(try (playlist.binder.cell(at: 0) as? SongCell)?.title == "Heroes")
+    }
+
+    @MainActor @Test func theLatestElementStandsInAnyClosure() async throws {
+        let (counts, count) = AsyncStream.makeStream(of: Int.self)
+        let binder = TableBinder()
+        // snippet: latest
+        let latestCount = binder.latest(of: counts, initially: 1)
+        binder.onTable()
+            .bind(cellProvider: { _, row in SongCell(title: "Song \(row + 1)") }, numberOfCells: latestCount)
+        try binder.finish()
+        // end
+        #expect(binder.snapshot.totalRowCount == 1)
+        count.yield(3)
+        count.finish()
+        try await binder.observe()
+        #expect(binder.snapshot.totalRowCount == 3)
+    }
+}

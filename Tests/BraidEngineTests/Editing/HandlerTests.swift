@@ -1,0 +1,50 @@
+import Testing
+@testable import BraidEngine
+
+/// Handlers of descriptions: stories of what went wrong once.
+@Suite struct HandlerTests {
+    struct Table {
+        let description: TableDescription
+        var model: TableModel
+        var snapshot: Snapshot
+
+        init(_ text: String) throws {
+            description = try TableDescription(JSONText(parsing: text))
+            model = try description.openingTable()
+            snapshot = try description.binder.snapshot(of: model, revision: 0, now: "")
+        }
+
+        mutating func perform(_ command: Command) throws -> Outcome {
+            let outcome = try description.binder.applying(command, to: model, shown: snapshot, now: "")
+            (model, snapshot) = (outcome.table, outcome.snapshot)
+            return outcome
+        }
+    }
+
+    /// The row was looked for where it had been: after its own move the handler lost it.
+    @Test func aHandlerThatMovesItsOwnRowKeepsIt() throws {
+        var table = try Table("""
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},
+             "onTap":[{"move":{"id":{"$eval":"model.id"},"to":{"section":"b"}}},{"update":{"merge":{"done":true}}}]}]}
+            """)
+        _ = try table.perform(.tap(RowReference(path(0, 0))))
+        #expect(table.snapshot.ids == [[], ["2", "1"]])
+        #expect(table.snapshot.sections[1].rows[1].model?.text == #"{"id":"1","done":true}"#)
+    }
+
+    /// The handler was called for the first row reported, wherever it was.
+    @Test func prefetchIsAboutTheRowNearestToTheEnd() throws {
+        var table = try Table("""
+            {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
+             "prefetch":{"cellsFromEnd":2},"onPrefetch":[{"setState":{"row":{"$eval":"row"}}}]}]}
+            """)
+        _ = try table.perform(.displayedRows([0, 2, 1].map { RowReference(path(0, $0)) }))
+        #expect(table.model.state.text == #"{"row":2}"#)
+    }
+
+    /// Reporting rows where nothing is to be prefetched made a revision.
+    @Test func prefetchWithoutAHandlerDoesNothing() throws {
+        var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#)
+        #expect(try table.perform(.displayedRows([RowReference(path(0, 0))])).kind == .unchanged)
+    }
+}

@@ -1,0 +1,111 @@
+import Testing
+
+@testable import BraidEngine
+
+/// A client that has not seen the latest revisions means the rows that it has seen.
+@Suite struct RowHistoryTests {
+    struct Revision {
+        var table: TableModel
+        var snapshot: Snapshot
+        var update: JSONText = .null
+        var hidden: JSONText?
+    }
+
+    /// Random tables under random commands: from every earlier revision, each row is found where it now is, by its key
+    /// in the stored table, or is said to be gone; and never is another row taken for it.
+    @Test(arguments: 0..<8) func everyRowIsFoundOrGone(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed) &+ 77)
+        var found = 0, gone = 0
+        for _ in 0..<40 {
+            let (binder, table) = try RandomTable.make(&random)
+            var revisions = [Revision(table: table, snapshot: try binder.snapshot(of: table, revision: 0, now: Self.now))]
+            for _ in 0..<25 {
+                let last = revisions[revisions.count - 1]
+                let command = RandomTable.command(for: last.snapshot, binder: binder, &random)
+                guard let outcome = try? binder.applying(command, to: last.table, shown: last.snapshot, now: Self.now),
+                    outcome.kind == .applied, outcome.unpublished == nil
+                else { continue }
+                revisions.append(Revision(
+                    table: outcome.table, snapshot: outcome.snapshot, update: outcome.update.json, hidden: outcome.update.hidden(in: last.snapshot)))
+                let base = Int.random(in: 0..<revisions.count, using: &random)
+                try Self.check(revisions, base: base, binder, &found, &gone)
+            }
+        }
+        #expect(found > 1000 && gone > 100)
+    }
+
+    static let now = "2026-01-01T00:00:00.000Z"
+
+    static func check(_ revisions: [Revision], base: Int, _ binder: Binder, _ found: inout Int, _ gone: inout Int) throws {
+        let then = revisions[base], present = revisions[revisions.count - 1]
+        let history = try RowHistory(revisions[(base + 1)...].map { ($0.update, $0.hidden) }, now: present.snapshot)
+        for (sectionIndex, section) in then.snapshot.sections.enumerated() {
+            for (rowIndex, row) in section.rows.enumerated() {
+                let byName = RowReference.at(.id(section.id), row: rowIndex), byIndex = RowReference(IndexPath(section: sectionIndex, row: rowIndex))
+                let at = try? history.present(.tap(byIndex)).at
+                #expect((try? history.present(.tap(byName)).at) == at)
+                let place = keyed(row, rowIndex, section, then, present, binder)
+                if let at {
+                    found += 1
+                    let landed = present.snapshot.sections[at.section].rows[at.row]
+                    #expect(landed.id == row.id, "another row was taken for it: revision \(base) of \(revisions.count)")
+                } else {
+                    gone += 1
+                    #expect(place == nil, "\(row.json.text), \(byIndex) of revision \(base), is still there: \(then.snapshot.ids) \(revisions[(base + 1)...].map { "\($0.update.text) \($0.hidden?.text ?? "-")" })")
+                }
+            }
+        }
+    }
+
+    /// Where the stored row that stood behind a displayed one is displayed now; nil if it is not, or if that cannot be told.
+    static func keyed(_ row: Row, _ index: Int, _ section: Section, _ then: Revision, _ present: Revision, _ binder: Binder) -> IndexPath? {
+        guard let id = row.id, let stored = then.table[section.id], let at = stored.index(of: id) else { return nil }
+        let key = stored.rows[at].key
+        for (number, section) in present.snapshot.sections.enumerated() {
+            guard let now = present.table[section.id]?.rows.first(where: { $0.key == key }), now.id == id else { continue }
+            return section.rows.firstIndex { $0.id == id }.map { IndexPath(section: number, row: $0) }
+        }
+        return nil
+    }
+
+    /// A table, the commands that came since, and what is then asked as of the beginning.
+    static func asking(_ commands: [Command], then command: Command) throws -> (command: Command, at: IndexPath?, after: Snapshot) {
+        let description = try TableDescription(JSONText(parsing: """
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","editing":"delete","moving":{"to":"anySection"},
+             "models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"},{"id":"5"}]}}]}
+            """))
+        var table = try description.openingTable(), updates: [(JSONText, JSONText?)] = []
+        var shown = try description.binder.snapshot(of: table, revision: 0, now: now)
+        for command in commands {
+            let outcome = try description.binder.applying(command, to: table, shown: shown, now: now)
+            updates.append((outcome.update.json, outcome.update.hidden(in: shown)))
+            (table, shown) = (outcome.table, outcome.snapshot)
+        }
+        let (present, at) = try RowHistory(updates, now: shown).present(command)
+        return (present, at, try description.binder.applying(present, to: table, shown: shown, now: now).snapshot)
+    }
+
+    @Test func aRowIsFollowedThroughASectionThatWasHidden() throws {
+        let hidden: [Command] = [.setDisplayedSections(["a"]), .setDisplayedSections(["b", "a"])]
+        #expect(try Self.asking(hidden, then: .delete(RowReference(path(1, 1)))).at == path(0, 1))
+        #expect(try Self.asking(hidden + [.delete(RowReference(path(0, 0)))], then: .delete(.at(.id("b"), row: 1))).at == path(0, 0))
+        let refusal = try #require(throws: Refusal.self) { try Self.asking([hidden[0]], then: .delete(RowReference(path(1, 1)))) }
+        #expect(refusal.code == .rowGone)
+    }
+
+    @Test func aMoveGoesToTheRowsThatTheClientSaw() throws {
+        // Before row 5, as seen; a row has come in front of it since.
+        let commands: [Command] = [.move(RowReference(path(0, 2)), to: .displayed(1), row: 0)]
+        #expect(try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)).after.ids == [["2"], ["3", "4", "1", "5"]])
+        // Behind the row that it was to stand behind, when the one after it has gone.
+        #expect(try Self.asking([.delete(RowReference(path(1, 1)))], then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)).after.ids == [["2", "3"], ["4", "1"]])
+        // To the end, within its own section.
+        #expect(try Self.asking([.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .id("a"), row: 2)).after.ids == [["3", "1"], ["4", "5"]])
+    }
+
+    @Test func anIdSaysByItselfWhichRowItIs() throws {
+        let commands: [Command] = [.move(RowReference(path(0, 0)), to: .displayed(1), row: 2)]
+        #expect(try Self.asking(commands, then: .delete(.id(RowID("1"), in: nil))).at == path(1, 2))
+        #expect(throws: Refusal.self) { try Self.asking([.delete(RowReference(path(0, 0)))], then: .delete(.id(RowID("1"), in: nil))) }
+    }
+}

@@ -1,0 +1,323 @@
+import Testing
+@testable import BraidEngine
+
+/// What the chains of a program bind, each as Braid's documentation describes it.
+@Suite struct BindingChainTests {
+    // MARK: The five cell bindings
+
+    @Test func modelsAreShownByCellsThatOnDequeueFills() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.onSections(.attending, .invited)
+            .bind(cellType: PlainCell.self, models: { [.attending: people("a", "b"), .invited: people("c")] })
+            .onDequeue { section, row, cell, person in cell.title = "\(section) \(row) \(person.name)" }
+        binder.onSection(.bin).bind(cellType: PlainCell.self, models: { people() })
+        try binder.finish()
+        #expect(binder.snapshot.ids == [["a", "b"], ["c"], []])
+        #expect(binder.snapshot.sections[0].rows[0].json["cell"]?.stringValue == "PlainCell")
+        #expect(try (binder.cell(at: path(0, 1)) as? PlainCell)?.title == "attending 1 B")
+        #expect(try binder.model(at: path(1, 0), as: Person.self).id == "c")
+    }
+
+    @Test func viewModelsAreGivenToTheirCells() throws {
+        let binder = TableBinder()
+        var titles = ["x", "y"]
+        binder.onTable().bind(cellType: PersonCell.self, viewModels: { titles.map { PersonCell.ViewModel(title: $0) } })
+        try binder.finish()
+        #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "y"))
+        titles[1] = "z"
+        // Without identity, a section in which anything changed is reloaded.
+        let update = try binder.refresh()
+        #expect(update.stages.map(\.reloadSections.count) == [1])
+        #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "z"))
+    }
+
+    @Test func modelsAreMappedToViewModels() throws {
+        let binder = TableBinder()
+        binder.onTable()
+            .bind(cellType: PersonCell.self, models: { people("a") }, mapToViewModels: { PersonCell.ViewModel(title: $0.name) })
+            .onDequeue { _, row, cell, person in cell.detail = "\(row)\(person.id)" }
+        try binder.finish()
+        let cell = try #require(binder.cell(at: 0) as? PersonCell)
+        #expect(cell.viewModel?.title == "A" && cell.detail == "0a")
+    }
+
+    @Test func aProviderChoosesTheCellOfEachModel() throws {
+        enum Item: Int, CollectionIdentifiable, Sendable { case text, toggle }
+        let binder = TableBinder()
+        binder.onTable().bind(
+            cellProvider: { _, _, item -> any ReuseIdentifiable in item == .text ? TextCell(text: "t") : PlainCell(title: "p") },
+            models: { [Item.toggle, .text] })
+        try binder.finish()
+        #expect(binder.snapshot.sections[0].rows.map { $0.json["cell"]?.stringValue } == ["PlainCell", "TextCell"])
+        #expect(binder.snapshot.ids == [["1", "0"]])
+        #expect(try (binder.cell(at: 1) as? TextCell)?.text == "t")
+    }
+
+    @Test func aProviderMakesSoManyCells() throws {
+        let binder = TableBinder()
+        var count = 2
+        binder.onTable().bind(cellProvider: { _, row in PlainCell(title: "row \(row)") }, numberOfCells: { count })
+        try binder.finish()
+        #expect(binder.snapshot.totalRowCount == 2)
+        count = 3
+        let update = try binder.refresh()
+        #expect(update.totalRowCount == 3)
+        #expect(update.stages.count == 1 && update.stages[0].insertRows.map(\.at) == [path(0, 2)])
+        #expect(try (binder.cell(at: 2) as? PlainCell)?.title == "row 2")
+    }
+
+    // MARK: Titles, views, dimensions
+
+    @Test func titlesAreFixedOrComputedAndFollowTheirClosures() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        var text: String? = "one"
+        binder.onAllSections()
+            .bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+            .bind(headerTitles: [.attending: "ATTENDING"])
+            .bind(footerTitle: { $0 == .invited ? text : nil })
+        try binder.finish()
+        #expect(binder.snapshot.sections[0].header["title"]?.stringValue == "ATTENDING")
+        #expect(binder.snapshot.sections[0].footer.isNull && binder.snapshot.sections[1].header.isNull)
+        text = "two"
+        let update = try binder.refresh()
+        #expect(update.stages.flatMap(\.updateSections).map(\.at) == [1])
+        #expect(binder.snapshot.sections[1].footer["title"]?.stringValue == "two")
+        #expect(try binder.refresh().isEmpty)
+        #expect(binder.snapshot.revision == 1)
+    }
+
+    @Test func headerViewsAreGivenViewModelsAndChangeOnlyWithThem() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        var text = "hello"
+        binder.onAllSections()
+            .bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+            .bind(headerType: Banner.self, viewModel: { $0 == .bin ? nil : Banner.ViewModel(text: "\($0) \(text)") })
+        try binder.finish()
+        #expect(try (binder.headerView(ofSection: 0) as? Banner)?.viewModel?.text == "attending hello")
+        #expect(try binder.headerView(ofSection: 2) == nil && binder.footerView(ofSection: 0) == nil)
+        #expect(try binder.refresh().isEmpty)
+        text = "bye"
+        #expect(try binder.refresh().stages.flatMap(\.updateSections).count == 2)
+        #expect(try (binder.headerView(ofSection: 1) as? Banner)?.viewModel?.text == "invited bye")
+    }
+
+    @Test func dimensionsOfAnySectionAreAFallback() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.onSection(.attending)
+            .bind(cellType: PlainCell.self, models: { people("a") })
+            .bind(headerTitle: "A").bind(footerTitle: "a")
+            .cellHeight { _, _, person in .points(person.name == "A" ? 120 : 1) }
+            .headerHeight { _ in 80 }
+        binder.onAllOtherSections()
+            .bind(cellType: PlainCell.self, models: { [.invited: people("b")] })
+            .cellHeight { section, _ in section == .invited ? 90 : 70 }
+        binder.onAnySection()
+            .cellHeight { _, _ in 200 }.estimatedCellHeight { _, _ in .automatic }
+            .headerHeight { _ in 50 }.footerHeight { _ in 50.5 }
+            .estimatedHeaderHeight { _ in 1 }.estimatedFooterHeight { _ in 2 }
+        try binder.finish()
+        let sections = binder.snapshot.sections
+        #expect(sections[0].rows[0].json["height"]?.text == "120" && sections[1].rows[0].json["height"]?.text == "90")
+        #expect(sections[0].rows[0].json["estimatedHeight"]?.text == #""automatic""#)
+        #expect(sections[0].header.text == #"{"title":"A","height":80,"estimatedHeight":1}"#)
+        #expect(sections[0].footer.text == #"{"title":"a","height":50.5,"estimatedHeight":2}"#)
+    }
+
+    @Test(arguments: [-1, .infinity, .nan]) func whatIsNoHeightIsRefused(height: Double) throws {
+        let binder = TableBinder()
+        binder.onTable().bind(cellType: PlainCell.self, models: { people("a") }).cellHeight { _, _ in .points(height) }
+        #expect(throws: Refusal.self) { try binder.finish() }
+    }
+
+    // MARK: Taps, events, prefetching
+
+    @Test func tapsCallTheSectionsHandlerAndThatOfAnySection() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        var taps: [String] = []
+        binder.onSection(.attending).bind(cellType: PlainCell.self, models: { people("a", "b") })
+            .onTapped { section, row, person in taps.append("\(section) \(row) \(person.id)") }
+        binder.onAllOtherSections().bind(cellType: PlainCell.self, models: { [.invited: people("c")] })
+            .onTapped { section, row in taps.append("\(section) \(row)") }
+        binder.onAnySection().onTapped { section, row in taps.append("any \(section) \(row)") }
+        try binder.finish()
+        try binder.tap(at: path(0, 1))
+        try binder.tap(at: path(1, 0))
+        #expect(taps == ["attending 1 b", "any attending 1", "invited 0", "any invited 0"])
+        #expect(throws: Refusal.self) { try binder.tap(at: path(2, 0)) }
+        #expect(throws: Refusal.self) { try binder.tap(at: path(-1, 0)) }
+        #expect(throws: Refusal.self) { try binder.tap(at: path(0, -1)) }
+    }
+
+    @Test func eventsReachTheHandlersOfTheirCellsWithAndWithoutTheModel() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        var attending = people("a", "b"), heard: [String] = []
+        binder.onSection(.attending).bind(cellType: PersonCell.self, models: { attending }, mapToViewModels: { .init(title: $0.name) })
+            .onEvent(from: PersonCell.self) { _, row, event, person in
+                guard case .rsvp(let going) = event else { return }
+                heard.append("\(row) \(person.id) \(going)")
+                attending[row].going = going
+            }
+        binder.onSection(.invited)
+            .bind(cellProvider: { _, row, _ -> any ReuseIdentifiable in row == 0 ? TextCell() : PlainCell() }, models: { people("c", "d") })
+            .onEvent(from: TextCell.self) { section, row, event in
+                if case .textEntered(let text) = event { heard.append("\(section) \(row) \(text)") }
+            }
+        binder.onSection(.bin).bind(cellType: PlainCell.self, models: { people() })
+        try binder.finish()
+        let update = try binder.emit(PersonCell.ViewEvent.rsvp(going: true), at: path(0, 1))
+        #expect(update.stages.flatMap(\.reloadRows).map(\.at) == [path(0, 1)])
+        try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(1, 0))
+        #expect(heard == ["1 b true", "invited 0 x"])
+        // Neither the cell of another type nor another type's event.
+        #expect(throws: Refusal.self) { try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(1, 1)) }
+        #expect(throws: Refusal.self) { try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(0, 0)) }
+    }
+
+    @Test func prefetchRunsOncePerGrowth() throws {
+        let binder = TableBinder()
+        var models = people("a", "b", "c", "d"), runs = 0
+        binder.onTable().bind(cellType: PlainCell.self, models: { models })
+            .prefetch(cellsFromEnd: 1) { _, _ in
+                runs += 1
+                models += people("e\(runs)")
+            }
+        try binder.finish()
+        try binder.willDisplay([0, 1])
+        #expect(runs == 0)
+        #expect(try binder.willDisplay([2]).stages.flatMap(\.insertRows).count == 1)
+        #expect(runs == 1 && binder.snapshot.totalRowCount == 5)
+        try binder.willDisplay([2])
+        #expect(runs == 1)
+        try binder.willDisplay([3])
+        #expect(runs == 2)
+    }
+
+    /// A tap's update once had only what its handler did to the models.
+    @Test func aCommandShowsWhatItsHandlersChangedBesideTheModels() throws {
+        var isExpanded = false
+        let binder = TableBinder()
+        binder.onTable().bind(cellType: PlainCell.self, models: { ["a"] })
+            .cellHeight { _, _ in isExpanded ? 200 : 44 }
+            .onTapped { _, _ in isExpanded.toggle() }
+        try binder.finish()
+        #expect(try binder.tap(at: 0).stages.flatMap(\.updateRows).count == 1)
+        #expect(binder.snapshot.sections[0].rows[0].json["height"]?.text == "200")
+    }
+
+    /// Chains that bind no cells were said to show cells of no type.
+    @Test func anySectionsFillerIsCalledInAddition() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        var filled: [String] = []
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a")] })
+            .onDequeue { _, _, cell, person in cell.title = person.name }
+        binder.onAnySection().onDequeue { section, row, cell in filled.append("\(section) \(row) \((cell as? PlainCell)?.title ?? "-")") }
+        try binder.finish()
+        #expect(try (binder.cell(at: path(0, 0)) as? PlainCell)?.title == "A")
+        #expect(filled == ["attending 0 A"])
+    }
+
+    // MARK: Scopes and display
+
+    @Test func aSplitChainTakesTheModelTypeForGranted() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        var tapped: [String] = []
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a")] })
+        binder.onSection(.attending).assuming(modelType: Person.self).onTapped { _, _, person in tapped.append(person.name) }
+        try binder.finish()
+        try binder.tap(at: path(0, 0))
+        #expect(tapped == ["A"])
+    }
+
+    @Test func whatIsBoundWronglyIsSaid() throws {
+        func mistake(_ bind: (SectionedTableBinder<Place>) -> Void) throws -> String {
+            let binder = SectionedTableBinder(sectionedBy: Place.self)
+            bind(binder)
+            let refusal = try #require(throws: Refusal.self) { try binder.finish() }
+            return refusal.detail
+        }
+        #expect(try mistake { _ in }.contains("attending"))
+        #expect(try mistake {
+            $0.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+            $0.onSection(.bin).bind(cellType: PlainCell.self, models: { people() })
+            $0.onSections(.bin, .invited).bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+        }.contains("\"bin\" are bound twice"))
+        #expect(try mistake {
+            $0.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+            $0.onAllOtherSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+        }.contains("bound twice"))
+        #expect(try mistake {
+            $0.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+            $0.onSection(.bin).assuming(modelType: String.self).onTapped { _, _, _ in }
+        }.contains("String"))
+        #expect(try mistake { $0.onAllSections().bind(cellType: PlainCell.self, models: { people("a") }) }.contains("by section"))
+        for bind in [
+            { $0.onAnySection().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] }) },
+            { $0.onAnySection().bind(headerTitle: "H") }, { $0.onAnySection().allowEditing() }, { $0.onAnySection().allowMoving(.toAnySection) },
+        ] as [(SectionedTableBinder<Place>) -> Any] {
+            #expect(try mistake { _ = bind($0) }.contains("any section"))
+        }
+    }
+
+    @Test func modelsForASectionOutsideTheScopeAreRefused() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.onSections(.attending, .invited).bind(cellType: PlainCell.self, models: { [.bin: people("a")] })
+        binder.onSection(.bin).bind(cellType: PlainCell.self, models: { people() })
+        let refusal = try #require(throws: Refusal.self) { try binder.finish() }
+        #expect(refusal.code == .sectionNotFound)
+    }
+
+    @Test func sectionsAreDisplayedAsTheyAreSet() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a"), .bin: people("b")] })
+        try binder.finish()
+        #expect(binder.displayedSections == [.attending, .invited, .bin])
+        binder.displayedSections = [.bin, .attending]
+        let before = binder.snapshot
+        let update = try binder.refresh()
+        #expect(try update.applied(to: before).json == binder.snapshot.json)
+        #expect(binder.snapshot.sectionIDs == ["bin", "attending"] && binder.displayedSections == [.bin, .attending])
+    }
+
+    @Test func emptySectionsAreHiddenAndOrderedAsTheirTypeOrClosureSays() throws {
+        enum Ranked: Int, TableSection, Comparable, CaseIterable { case high = 3, low = 1, middle = 2 }
+        for (behavior, expected) in [
+            (SectionDisplayBehavior<Ranked>.hidesSectionsWithNoCellData, ["low", "high"]),
+            (.hidesSectionsWithNoData, ["low", "middle", "high"]),
+            (.hidesSectionsWithNoCellData(orderingWith: { $0.sorted(by: >) }), ["high", "low"]),
+            (.hidesSectionsWithNoData(orderingWith: { $0.sorted(by: >) }), ["high", "middle", "low"]),
+        ] {
+            let binder = SectionedTableBinder(sectionedBy: Ranked.self)
+            binder.sectionDisplayBehavior = behavior
+            binder.onAllSections().bind(cellType: PlainCell.self, models: { [.high: people("a"), .low: people("b")] })
+                .bind(headerTitles: [.middle: "M"])
+            try binder.finish()
+            #expect(binder.snapshot.sectionIDs == expected)
+            binder.displayedSections = [.high]
+            try binder.refresh()
+            #expect(binder.snapshot.sectionIDs == expected)
+        }
+    }
+
+    @Test func anOrderingThatLosesSectionsIsRefused() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderingWith: { _ in [] })
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.bin: people("a")] })
+        #expect(throws: Refusal.self) { try binder.finish() }
+    }
+
+    @Test func dynamicSectionsComeAndGoWithTheModels() throws {
+        struct Artist: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
+        let binder = SectionedTableBinder(sectionedBy: Artist.self)
+        binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderingWith: { $0.sorted { $0.name < $1.name } })
+        var songs: [Artist: [String]] = [Artist(name: "Bowie"): ["Heroes"]]
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { songs }).bind(headerTitle: { $0.name })
+        try binder.finish()
+        songs[Artist(name: "Arcade Fire")] = ["Rebellion"]
+        let before = binder.snapshot, update = try binder.refresh()
+        #expect(try update.applied(to: before).json == binder.snapshot.json)
+        #expect(binder.snapshot.sectionIDs == ["Arcade Fire", "Bowie"])
+        songs[Artist(name: "Bowie")] = nil
+        try binder.refresh()
+        #expect(binder.snapshot.sectionIDs == ["Arcade Fire"])
+    }
+}

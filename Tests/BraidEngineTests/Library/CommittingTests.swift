@@ -1,0 +1,154 @@
+import Testing
+@testable import BraidEngine
+
+/// Editing and moving with a program's models: the program changes its data, the binder checks that it did.
+@Suite struct CommittingTests {
+    final class Party {
+        var attending = people("a", "b", "c"), invited = people("d")
+        var log: [String] = []
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+
+        init(policy: MovementPolicy<Place> = .toAnySection, movable: @escaping (Place, Int) -> Bool = { _, _ in true }) throws {
+            binder.onSections(.attending, .invited)
+                .bind(cellType: PlainCell.self, models: { [unowned self] in [.attending: attending, .invited: invited] })
+                .allowEditing(styleForRow: { section, row in section == .invited ? .insert : row == 0 ? .none : .delete })
+                .allowMoving(policy, rowIsMovable: movable)
+                .onDelete { [unowned self] section, row, reason, person in
+                    log.append("delete \(section) \(row) \(reason) \(person.id)")
+                    if section == .attending { attending.remove(at: row) } else { invited.remove(at: row) }
+                }
+                .onInsert { [unowned self] section, row, reason, person in
+                    log.append("insert \(section) \(row) \(reason) \(person?.id ?? "-")")
+                    let person = person ?? Person(id: "new", name: "New")
+                    if section == .attending { attending.insert(person, at: row) } else { invited.insert(person, at: row) }
+                }
+            binder.onSection(.bin).bind(cellType: PlainCell.self, models: { [String]() })
+            try binder.finish()
+        }
+    }
+
+    @Test func aDeleteRunsItsHandlerAndTakesOneRow() throws {
+        let party = try Party()
+        let update = try party.binder.commit(.delete, at: path(0, 1))
+        #expect(update.stages.flatMap(\.deleteRows) == [path(0, 1)])
+        #expect(party.binder.snapshot.ids == [["a", "c"], ["d"], []])
+        #expect(party.log == ["delete attending 1 editing b"])
+        let refusal = try #require(throws: Refusal.self) { try party.binder.commit(.delete, at: path(0, 0)) }
+        #expect(refusal.code == .editingNotAllowed)
+        #expect(throws: Refusal.self) { try party.binder.commit(.delete, at: path(0, 2)) }
+        #expect(throws: Refusal.self) { try party.binder.commit(.none, at: path(0, 1)) }
+    }
+
+    @Test func anInsertByEditingLetsTheProgramMakeTheModel() throws {
+        let party = try Party()
+        let update = try party.binder.commit(.insert, at: path(1, 0))
+        #expect(update.stages.flatMap(\.insertRows).map(\.at) == [path(1, 0)])
+        #expect(party.binder.snapshot.ids == [["a", "b", "c"], ["new", "d"], []])
+        #expect(party.log == ["insert invited 0 editing -"])
+    }
+
+    @Test func aMoveBetweenChainsAndSectionsIsOneMove() throws {
+        let party = try Party()
+        let update = try party.binder.move(from: path(0, 1), to: path(1, 1))
+        #expect(update.stages.count == 1)
+        #expect(update.stages[0].moveRows.map { [$0.from, $0.to] } == [[path(0, 1), path(1, 1)]])
+        // Only what may be done with the row has changed.
+        let row = try #require(update.stages[0].moveRows[0].row)
+        #expect(row.json["editing"]?.stringValue == "insert" && row.model == party.binder.snapshot.sections[1].rows[1].model)
+        #expect(party.log.count == 2 && party.log[0].hasPrefix("delete attending 1 moved") && party.log[1].hasPrefix("insert invited 1 moved"))
+        #expect(party.binder.snapshot.ids == [["a", "c"], ["d", "b"], []])
+        try party.binder.move(from: path(1, 1), to: path(1, 0))
+        #expect(party.binder.snapshot.ids == [["a", "c"], ["b", "d"], []])
+    }
+
+    @Test func policiesDecideWhereRowsGo() throws {
+        let named = try Party(policy: .toSectionsIn([.invited]))
+        #expect(named.binder.snapshot.sections[0].movesTo?.text == #"["invited"]"#)
+        #expect(throws: Refusal.self) { try named.binder.move(from: path(0, 0), to: path(0, 1)) }
+        try named.binder.move(from: path(0, 0), to: path(1, 0))
+
+        let passing = try Party(policy: .toSectionsPassing { $0 == .attending }, movable: { _, row in row != 2 })
+        #expect(throws: Refusal.self) { try passing.binder.move(from: path(0, 0), to: path(1, 0)) }
+        #expect(throws: Refusal.self) { try passing.binder.move(from: path(0, 2), to: path(0, 0)) }
+        try passing.binder.move(from: path(0, 0), to: path(0, 1))
+        #expect(passing.binder.snapshot.ids[0] == ["b", "a", "c"])
+
+        // Models of another type.
+        let refusal = try #require(throws: Refusal.self) { try Party().binder.move(from: path(0, 0), to: path(2, 0)) }
+        #expect(refusal.code == .moveNotAllowed || refusal.code == .modelTypeMismatch)
+    }
+
+    @Test func aHandlerThatDidNotChangeTheModelsIsRefused() throws {
+        let binder = TableBinder()
+        var models = people("a", "b"), deletes = 0
+        binder.onTable().bind(cellType: PlainCell.self, models: { models }).allowEditing()
+            .onDelete { _, _, _, _ in
+                deletes += 1
+                if deletes > 1 { models = [] }
+            }
+        try binder.finish()
+        for _ in 0..<2 {
+            let refusal = try #require(throws: Refusal.self) { try binder.commit(.delete, at: 0) }
+            #expect(refusal.code == .handlerContract)
+            #expect(binder.snapshot.ids == [["a", "b"]] && binder.snapshot.revision == 0)
+        }
+        // What the program did is shown by the next refresh.
+        try binder.refresh()
+        #expect(binder.snapshot.ids == [[]])
+        let without = TableBinder()
+        without.onTable().bind(cellType: PlainCell.self, models: { people("a") }).allowEditing()
+        try without.finish()
+        #expect(throws: Refusal.self) { try without.commit(.delete, at: 0) }
+    }
+
+    @Test func aHandlerThatThrowsRefusesTheCommand() throws {
+        struct No: Error {}
+        let binder = TableBinder()
+        var models = people("a", "b")
+        binder.onTable().bind(cellType: PlainCell.self, models: { models }).allowEditing()
+            .onDelete { _, row, _, _ in
+                models.remove(at: row)
+                throw No()
+            }
+        try binder.finish()
+        #expect(throws: No.self) { try binder.commit(.delete, at: 0) }
+        #expect(binder.snapshot.ids == [["a", "b"]])
+        try binder.refresh()
+        #expect(binder.snapshot.ids == [["b"]])
+    }
+
+    @Test func aHandlerMayAskForARefreshAndForNothingElse() throws {
+        let binder = TableBinder()
+        var models = people("a", "b")
+        binder.onTable().bind(cellType: PlainCell.self, models: { models })
+            .onTapped { _, row in
+                models.remove(at: row)
+                let update = try binder.refresh()
+                #expect(update.isEmpty)
+                #expect(throws: Refusal.self) { try binder.tap(at: 0) }
+            }
+        try binder.finish()
+        #expect(try binder.tap(at: 0).stages.flatMap(\.deleteRows) == [path(0, 0)])
+    }
+
+    @Test func duplicateIdsAreNamed() throws {
+        let binder = TableBinder()
+        var models = people("a", "b")
+        binder.onTable().bind(cellType: PlainCell.self, models: { models })
+        try binder.finish()
+        models.append(models[0])
+        let refusal = try #require(throws: Refusal.self) { try binder.refresh() }
+        #expect(refusal.code == .duplicateRowID && refusal.detail.contains("\"a\""))
+        models.removeLast()
+        #expect(try binder.refresh().isEmpty)
+    }
+
+    @Test func nothingWorksBeforeFinishAndNothingIsFinishedTwice() throws {
+        let binder = TableBinder()
+        binder.onTable().bind(cellType: PlainCell.self, models: { people("a") })
+        #expect(throws: Refusal.self) { try binder.refresh() }
+        #expect(throws: Refusal.self) { try binder.tap(at: 0) }
+        try binder.finish()
+        #expect(throws: Refusal.self) { try binder.finish() }
+    }
+}

@@ -1,0 +1,94 @@
+import Testing
+@testable import BraidEngine
+
+/// Sequences in, updates out.
+@Suite struct ObservingTests {
+    @Test func sequencesOfModelsAndTitlesRefreshTheTable() async throws {
+        let (models, give) = AsyncStream.makeStream(of: [Person].self)
+        let (titles, name) = AsyncStream.makeStream(of: String?.self)
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.onSection(.attending).bind(cellType: PlainCell.self, models: models).bind(headerTitle: titles)
+        binder.onAllOtherSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+        try binder.finish()
+        #expect(binder.snapshot.ids == [[], [], []])
+        var shown = binder.snapshot
+        let updates = binder.updates
+        give.yield(people("a"))
+        give.yield(people("b", "c"))
+        name.yield("TITLE")
+        give.finish()
+        name.finish()
+        try await binder.observe()
+        #expect(binder.snapshot.ids == [["b", "c"], [], []])
+        #expect(binder.snapshot.sections[0].header["title"]?.stringValue == "TITLE")
+        // Whoever applied the updates shows the same.
+        for await update in updates {
+            shown = try update.applied(to: shown)
+            if update.to == binder.snapshot.revision { break }
+        }
+        #expect(shown.json == binder.snapshot.json)
+    }
+
+    @Test func latestStandsInForAnyClosure() async throws {
+        let (counts, give) = AsyncStream.makeStream(of: Int.self)
+        let binder = TableBinder()
+        let count = binder.latest(of: counts, initially: 1)
+        binder.onTable().bind(cellProvider: { _, row in PlainCell(title: "\(row)") }, numberOfCells: { count() })
+        try binder.finish()
+        #expect(binder.snapshot.totalRowCount == 1)
+        give.yield(4)
+        give.finish()
+        try await binder.observe()
+        #expect(binder.snapshot.totalRowCount == 4)
+    }
+
+    @Test func aSequenceThatFailsEndsTheObserving() async throws {
+        struct Broken: Error {}
+        let models = AsyncThrowingStream<[Person], any Error> { continuation in
+            continuation.yield(people("a"))
+            continuation.finish(throwing: Broken())
+        }
+        let binder = TableBinder()
+        binder.onTable().bind(cellType: PlainCell.self, models: models)
+        try binder.finish()
+        await #expect(throws: Broken.self) { try await binder.observe() }
+        #expect(binder.snapshot.ids == [["a"]])
+    }
+
+    @MainActor final class Screen {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        var attending = people("a")
+
+        func start() throws {
+            binder.onAllSections().bind(cellType: PlainCell.self, models: { [unowned self] in [.attending: attending] })
+            try binder.finish()
+        }
+    }
+
+    @MainActor @Test func aBinderLivesOnAnActorAndAnyoneMayListen() async throws {
+        let screen = Screen()
+        try screen.start()
+        let updates = screen.binder.updates
+        let heard = Task.detached {
+            var inserted = 0
+            for await update in updates { inserted += update.stages.flatMap(\.insertRows).count }
+            return inserted
+        }
+        screen.attending += people("b", "c")
+        try screen.binder.refresh()
+        screen.attending += people("d")
+        try screen.binder.refresh()
+        try await Task.sleep(for: .milliseconds(50))
+        heard.cancel()
+        #expect(await heard.value == 3)
+    }
+
+    @Test func updatesEndWithTheirBinder() async throws {
+        var binder: TableBinder? = TableBinder()
+        binder?.onTable().bind(cellType: PlainCell.self, models: { people("a") })
+        try binder?.finish()
+        let updates = try #require(binder?.updates)
+        binder = nil
+        for await _ in updates { Issue.record("there was an update") }
+    }
+}

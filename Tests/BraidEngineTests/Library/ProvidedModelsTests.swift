@@ -1,0 +1,129 @@
+import Testing
+@testable import BraidEngine
+
+/// A program's models by what their type says of them (Braid's tiers of diffing), and through random changes.
+@Suite struct ProvidedModelsTests {
+    struct OnlyEquatable: Equatable, Sendable { var name: String }
+    struct OnlyIdentifiable: CollectionIdentifiable, Sendable { var collectionId: String }
+    struct Neither: Sendable { var name: String }
+    final class Reference: CollectionIdentifiable {
+        let collectionId: String
+        var name = ""
+        init(_ id: String) { collectionId = id }
+    }
+
+    func binder<Model>(_ models: @escaping () -> [Model]) throws -> TableBinder {
+        let binder = TableBinder()
+        binder.onTable().bind(cellType: PlainCell.self, models: models)
+        try binder.finish()
+        return binder
+    }
+
+    @Test func identifiedAndEquatableModelsAreDiffedRowByRow() throws {
+        var models = people("a", "b", "c")
+        let binder = try binder { models }
+        models[2].name = "new"
+        models.swapAt(0, 2)
+        let update = try binder.refresh()
+        #expect(update.stages.flatMap(\.moveRows).count == 2 && update.stages.flatMap(\.reloadRows).count == 1)
+        #expect(try binder.refresh().isEmpty)
+        #expect(binder.snapshot.revision == 1)
+    }
+
+    @Test func modelsThatAreOnlyEquatableGrowAndShrinkAtTheEndOrReload() throws {
+        var models = ["a", "b"].map { OnlyEquatable(name: $0) }
+        let binder = try binder { models }
+        #expect(try binder.refresh().isEmpty)
+        models.append(OnlyEquatable(name: "c"))
+        #expect(try binder.refresh().stages.flatMap(\.insertRows).map(\.at) == [path(0, 2)])
+        models[0].name = "x"
+        #expect(try binder.refresh().stages.flatMap(\.reloadSections).map(\.at) == [0])
+        #expect(binder.snapshot.sections[0].isDiffable == false)
+    }
+
+    @Test func modelsThatAreOnlyIdentifiedAreReloadedAlways() throws {
+        var models = ["a", "b"].map { OnlyIdentifiable(collectionId: $0) }
+        let binder = try binder { models }
+        models.removeFirst()
+        let update = try binder.refresh()
+        #expect(update.stages.flatMap(\.deleteRows) == [path(0, 0)] && update.stages.flatMap(\.reloadRows).count == 1)
+        let reference = Reference("r"), references = try self.binder { [reference] }
+        reference.name = "changed in place"
+        #expect(try references.refresh().stages.flatMap(\.reloadRows).map(\.at) == [path(0, 0)])
+    }
+
+    @Test func modelsThatAreNeitherReloadTheirSection() throws {
+        let binder = try binder { [Neither(name: "a")] }
+        #expect(try binder.refresh().stages.flatMap(\.reloadSections).count == 1)
+    }
+
+    @Test func anEqualityThatIgnoresTheIdDoesNotHideAnotherRow() throws {
+        struct Loose: Equatable, CollectionIdentifiable, Sendable {
+            var collectionId: String
+            static func == (left: Loose, right: Loose) -> Bool { true }
+        }
+        var models = [Loose(collectionId: "a")]
+        let binder = try binder { models }
+        models = [Loose(collectionId: "b")]
+        try binder.refresh()
+        #expect(binder.snapshot.ids == [["b"]])
+    }
+
+    @Test func whatWentOutOfUseIsForgotten() throws {
+        var models = people("a", "b")
+        let table = SectionedTableBinder(sectionedBy: OnlySection.self)
+        table.onSection(.table).bind(cellType: PlainCell.self, models: { models })
+        try table.finish()
+        for count in 0..<100 {
+            models = people("a", "x\(count)")
+            try table.refresh()
+        }
+        // Nor does a refresh that fails leave anything behind.
+        for count in 0..<100 {
+            models = people("y\(count)", "y\(count)")
+            #expect(throws: Refusal.self) { try table.refresh() }
+        }
+        let values = Mirror(reflecting: table.bindings.values).descendant("values") as? [Int: Any]
+        #expect(values?.count == 2)
+        models = people("z")
+        try table.refresh()
+        #expect(try table.model(at: path(0, 0), as: Person.self).id == "z")
+    }
+
+    /// Several chains of one model type, whose models wander: what is shown is what the closures give, and every update
+    /// leads there, with models keeping their numbers.
+    @Test(arguments: 0..<20) func everyUpdateLeadsToWhatTheClosuresGive(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var data: [Place: [Person]] = [:]
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.onSection(.attending).bind(cellType: PlainCell.self, models: { data[.attending] ?? [] })
+        binder.onSections(.invited, .bin).bind(cellType: OtherCell.self, models: { data.filter { $0.key != .attending } })
+        if seed % 2 == 0 { binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData }
+        try binder.finish()
+        for step in 0..<40 {
+            let size = seed % 4 == 0 ? 300 : 12
+            for _ in 0..<Int.random(in: 0..<4, using: &random) {
+                let place = Place.allCases.randomElement(using: &random) ?? .bin, other = Place.allCases.randomElement(using: &random) ?? .bin
+                var models = data[place] ?? []
+                switch Int.random(in: 0..<5, using: &random) {
+                case 0: models = (0..<Int.random(in: 0..<size, using: &random)).map { Person(id: "\($0)", name: "\(place)") }.shuffled(using: &random)
+                case 1 where !models.isEmpty: models[Int.random(in: models.indices, using: &random)].name = "\(step)"
+                case 2 where !models.isEmpty && place != other:
+                    let person = models.remove(at: Int.random(in: models.indices, using: &random))
+                    if data[other]?.contains(where: { $0.id == person.id }) != true { data[other, default: []].append(person) }
+                case 3: models.shuffle(using: &random)
+                default: if !models.contains(where: { $0.id == "s\(step)" }) { models.insert(Person(id: "s\(step)", name: "N"), at: Int.random(in: 0...models.count, using: &random)) }
+                }
+                data[place] = models
+            }
+            let before = binder.snapshot, update = try binder.refresh(), after = binder.snapshot
+            if before.revision != after.revision { #expect(try update.applied(to: before).json == after.json) }
+            for (index, section) in after.sections.enumerated() {
+                let place = try #require(Place(rawValue: section.id.text))
+                let models: [Person] = try section.rows.indices.map { try binder.model(at: path(index, $0)) }
+                #expect(models == data[place] ?? [], "seed \(seed), step \(step)")
+            }
+            if seed % 2 == 0 { #expect(Set(after.sectionIDs) == Set(data.filter { !$0.value.isEmpty }.keys.map(\.rawValue))) }
+        }
+    }
+}

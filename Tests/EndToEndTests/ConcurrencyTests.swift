@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+/// Clients that have not seen the latest revision: `?base=`, and `reset`.
+@Suite(.serialized) struct ConcurrencyTests {
+    static let table = #"{"table":"t","sections":["a","b","c"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"taps":{"$eval":"model.taps + 1"}}}}]}]}"#
+
+    static func open(_ client: KeptClient, rows: Int = 6) throws {
+        func models(_ section: String) -> String {
+            "[" + (0..<rows).map { #"{"id":"\#(section)\#($0)","taps":0}"# }.joined(separator: ",") + "]"
+        }
+        let body = #"{"id":"x","table":\#(table),"models":{"a":\#(models("a")),"b":\#(models("b")),"c":\#(models("c"))}}"#
+        try #require(try client.request("POST", "/v1/sessions", body).status == 201)
+    }
+
+    /// Ids of the displayed rows, and the sections' ids.
+    struct Seen {
+        var revision: Int
+        var sections: [String]
+        var rows: [[String]]
+
+        init(_ client: KeptClient) throws {
+            let snapshot = try client.get("/v1/sessions/x/snapshot").object
+            revision = try #require(snapshot["revision"] as? Int)
+            let sections = try #require(snapshot["sections"] as? [[String: Any]])
+            self.sections = sections.compactMap { $0["id"] as? String }
+            rows = sections.map { ($0["rows"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? String } }
+        }
+
+        func place(of id: String) -> [Int]? {
+            for (section, rows) in rows.enumerated() { if let row = rows.firstIndex(of: id) { return [section, row] } }
+            return nil
+        }
+    }
+
+    @Test func aStaleIndexPathIsFollowedAndTheAnswerSaysWhere() throws {
+        let client = try ServerProcess().keptClient()
+        try Self.open(client)
+        try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
+        try client.request("POST", "/v1/sessions/x/moves", #"{"from":{"section":"a","row":1},"to":{"section":"b","row":3}}"#)
+        // a2 as of the beginning has moved to b.
+        let tapped = try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":{"section":"a","row":2}}"#)
+        #expect(tapped.object["at"] as? [Int] == [1, 3])
+        #expect(tapped.text.contains(#""id":"a2","cell":"C","model":{"id":"a2","taps":1}"#), "\(tapped.text)")
+        // With the epoch as well, and by index.
+        let epoch = try #require(try client.get("/v1/sessions/x").object["epoch"] as? String)
+        #expect(try client.request("POST", "/v1/sessions/x/taps?base=\(epoch).1", #"{"at":{"section":0,"row":4}}"#).object["at"] as? [Int] == [0, 3])
+        // What is gone is gone; without a base the same reference is another row.
+        let gone = try client.request("POST", "/v1/sessions/x/edits?base=0", #"{"delete":{"section":"a","row":0}}"#)
+        #expect(gone.status == 409 && gone.text.contains("/problems/row-gone"))
+        #expect(try client.request("POST", "/v1/sessions/x/edits?dryRun", #"{"delete":{"section":"a","row":0}}"#).object["at"] == nil)
+        // Not the past of this session.
+        #expect(try client.request("POST", "/v1/sessions/x/taps?base=99", #"{"at":{"section":0,"row":0}}"#).status == 400)
+        #expect(try client.request("POST", "/v1/sessions/x/taps?base=nope.0", #"{"at":{"section":0,"row":0}}"#).text.contains("/problems/base-too-old"))
+        #expect(try client.request("POST", "/v1/sessions/x/taps?base=-1", #"{"at":{"section":0,"row":0}}"#).status == 400)
+        // The journal has what was done.
+        let records = try client.get("/v1/sessions/x/journal?after=2&limit=1").text
+        #expect(records.contains(#""command":{"taps":{"at":{"section":1,"row":3}}}"#), "\(records)")
+    }
+
+    @Test func aBaseOlderThanTheJournalIsRefused() throws {
+        let client = try ServerProcess(["--journal-limit", "2"]).keptClient()
+        try Self.open(client)
+        for _ in 0..<5 { try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":0,"row":1}}"#) }
+        let old = try client.request("POST", "/v1/sessions/x/taps?base=1", #"{"at":{"section":0,"row":1}}"#)
+        #expect(old.status == 409 && old.text.contains("/problems/base-too-old"))
+        #expect(try client.request("POST", "/v1/sessions/x/taps?base=4", #"{"at":{"section":0,"row":1}}"#).status == 200)
+    }
+
+    @Test func callsToTheDataSourceAreFollowedToo() throws {
+        let client = try ServerProcess().keptClient()
+        try client.request("POST", "/v1/sessions", #"{"id":"x","sections":[{"rows":[{"id":"1"},{"id":"2"}]},{"rows":[{"id":"3"}]}]}"#)
+        try client.request("DELETE", "/v1/sessions/x/rows/0/0")
+        let updated = try client.request("PUT", "/v1/sessions/x/rows/0/1?base=0", #"{"model":{"id":"2","new":true}}"#)
+        #expect(updated.object["at"] as? [Int] == [0, 0])
+        #expect(try client.get("/v1/sessions/x/rows/0/0").text == #"{"model":{"id":"2","new":true}}"#)
+        #expect(try client.request("PUT", "/v1/sessions/x/rows/0/0?base=0", #"{"model":{"id":"1"}}"#).status == 409)
+    }
+
+    /// Two clients edit, each on the revision that it saw last, in any order: every edit hits the row that its client
+    /// saw, or is refused because that row is gone.
+    @Test(arguments: 0..<4) func everyEditHitsTheRowThatItsClientSaw(seed: Int) throws {
+        var random = SeededNumbers(seed: UInt64(seed))
+        let client = try ServerProcess().keptClient()
+        try Self.open(client)
+        var seen = [try Seen(client), try Seen(client)], hits = 0, gone = 0
+        for _ in 0..<120 {
+            let who = Int.random(in: 0...1, using: &random)
+            if Int.random(in: 0..<4, using: &random) == 0 { seen[who] = try Seen(client) }
+            let view = seen[who]
+            guard let section = view.rows.indices.filter({ !view.rows[$0].isEmpty }).randomElement(using: &random) else { continue }
+            let row = Int.random(in: view.rows[section].indices, using: &random), id = view.rows[section][row]
+            let reference = Bool.random(using: &random) ? #"{"section":\#(section),"row":\#(row)}"# : #"{"section":"\#(view.sections[section])","row":\#(row)}"#
+            let before = try Seen(client)
+            let answer: HTTPClient.Response
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: answer = try client.request("POST", "/v1/sessions/x/edits?base=\(view.revision)", #"{"delete":\#(reference)}"#)
+            case 1...3:
+                let target = Int.random(in: view.sections.indices, using: &random)
+                answer = try client.request(
+                    "POST", "/v1/sessions/x/moves?base=\(view.revision)",
+                    #"{"from":\#(reference),"to":{"section":"\#(view.sections[target])","row":\#(Int.random(in: 0..<max(1, view.rows[target].count), using: &random))}}"#)
+            case 4:
+                let displayed = ["a", "b", "c"].shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
+                try client.request("PUT", "/v1/sessions/x/displayed-sections", "[\(displayed.map { "\"\($0)\"" }.joined(separator: ","))]")
+                continue
+            default: answer = try client.request("POST", "/v1/sessions/x/taps?base=\(view.revision)", #"{"at":\#(reference)}"#)
+            }
+            if answer.status == 200 {
+                #expect(answer.object["at"] as? [Int] == before.place(of: id), "\(id) as of \(view.revision): \(answer.text)")
+                hits += 1
+            } else {
+                #expect(answer.status == 409 && answer.text.contains("row-gone"), "\(answer.text)")
+                // The section that it was to be moved to may be the one that is gone.
+                if answer.text.contains("The row") { #expect(before.place(of: id) == nil, "\(id) as of \(view.revision): \(answer.text)") }
+                gone += 1
+            }
+        }
+        #expect(hits > 40 && gone > 3, "\(hits) \(gone)")
+    }
+
+    @Test func aResetPutsTheSessionBackAndTheRevisionGoesOn() throws {
+        let directory = try TemporaryDirectory()
+        let database = directory.path("braid.sqlite")
+        var opened = "", reset = ""
+        do {
+            let server = try ServerProcess(database: database), client = try server.keptClient()
+            try Self.open(client, rows: 2)
+            opened = try client.get("/v1/sessions/x/snapshot").text
+            try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
+            try client.request("PUT", "/v1/sessions/x/displayed-sections", #"["c"]"#)
+            try client.request("PUT", "/v1/sessions/x/headers", #"{"c":"C"}"#)
+            try client.request("PATCH", "/v1/sessions/x/state", #"{"s":1}"#)
+            let answer = try client.request("POST", "/v1/sessions/x/reset")
+            #expect(answer.status == 200 && answer.object["revision"] as? Int == 5)
+            reset = try client.get("/v1/sessions/x/snapshot").text
+            #expect(reset == opened.replacingOccurrences(of: #""revision":0"#, with: #""revision":5"#))
+            #expect(try client.request("POST", "/v1/sessions/x/reset", "{}").object["outcome"] as? String == "unchanged")
+            #expect(try client.request("POST", "/v1/sessions/x/reset", #"{"x":1}"#).status == 400)
+            #expect(try client.request("POST", "/v1/sessions/y/reset").status == 404)
+            server.kill()
+        }
+        let client = try ServerProcess(database: database).keptClient()
+        #expect(try client.get("/v1/sessions/x/snapshot").text == reset)
+        // Sessions without a table as well.
+        try client.request("POST", "/v1/sessions", #"{"id":"d","rows":[{"id":"1"}],"cellsForModelTypes":{"object":"C"}}"#)
+        let first = try client.get("/v1/sessions/d/snapshot").text
+        try client.request("POST", "/v1/sessions/d/sections", #"{"section":{"rows":[2]},"at":0}"#)
+        try client.request("PUT", "/v1/sessions/d/cells-for-model-types/object", #"{"cell":"D"}"#)
+        try client.request("POST", "/v1/sessions/d/reset")
+        #expect(try client.get("/v1/sessions/d/snapshot").text == first.replacingOccurrences(of: #""revision":0"#, with: #""revision":3"#))
+    }
+}

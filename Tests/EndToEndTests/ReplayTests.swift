@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+/// The journal as a file, and what `braid-server replay` makes of it.
+@Suite(.serialized) struct ReplayTests {
+    private func replay(_ path: String) throws -> (status: Int32, output: String, errors: String) {
+        let process = Process(), output = Pipe(), errors = Pipe()
+        process.executableURL = ServerProcess.binary
+        process.arguments = ["replay", path]
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let fault = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text, fault)
+    }
+
+    @Test func aJournalLeadsToTheSnapshotAgain() throws {
+        let client = try ServerProcess().keptClient()
+        try ConcurrencyTests.open(client, rows: 3)
+        try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":{"section":0,"row":1}}"#)
+        try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"delete":{"section":"a","row":0}},{"from":{"section":"b","row":0},"to":{"section":"a","row":0}}]}"#)
+        try client.request("POST", "/v1/sessions/x/reset")
+        try client.request("PUT", "/v1/sessions/x/rows/0/0?notify=false", #"{"model":{"id":"a0","taps":7}}"#)
+        let snapshot = try client.get("/v1/sessions/x/snapshot").text
+        let journal = try client.get("/v1/sessions/x/journal", headers: ["Accept": "application/x-ndjson"])
+        #expect(journal.status == 200 && journal.header("content-type") == "application/x-ndjson")
+        #expect(journal.text.split(separator: "\n").count == 5)
+        let directory = try TemporaryDirectory()
+        let path = directory.path("journal.ndjson")
+        try journal.text.write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(try replay(path) == (0, snapshot + "\n", ""))
+
+        // What was changed by hand is found, with its line.
+        try journal.text.replacingOccurrences(of: #""row":1"#, with: #""row":2"#).write(toFile: path, atomically: true, encoding: .utf8)
+        let changed = try replay(path)
+        #expect(changed.status != 0 && changed.output.isEmpty && changed.errors.contains("line 2"))
+        #expect(try replay(directory.path("nothing")).status != 0)
+        #expect(try client.get("/v1/sessions/x/journal?after=1", headers: ["Accept": "application/x-ndjson"]).status == 400)
+        #expect(try client.get("/v1/sessions/y/journal", headers: ["Accept": "application/x-ndjson"]).status == 404)
+    }
+
+    @Test func aJournalThatWasCutShortIsRefused() throws {
+        let client = try ServerProcess(["--journal-limit", "2"]).keptClient()
+        try ConcurrencyTests.open(client, rows: 1)
+        for _ in 0..<4 { try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":0,"row":0}}"#) }
+        let directory = try TemporaryDirectory()
+        let path = directory.path("journal.ndjson")
+        try client.get("/v1/sessions/x/journal", headers: ["Accept": "application/x-ndjson"]).text.write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(try replay(path).errors.contains("revision 1 is missing"))
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+/// Requests that are sent again, because their answer was lost: done once, and answered as the first time.
+@Suite(.serialized) struct RetryTests {
+    static let models = #"{"a":[{"id":"1"},{"id":"2"},{"id":"3"}]}"#
+
+    static func open(_ client: KeptClient, id: String = "x") throws {
+        try #require(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(APITests.list),"models":\#(models)}"#).status == 201)
+    }
+
+    private func delete(_ client: KeptClient, _ row: Int = 0, key: String, query: String = "", session: String = "x", prefer: String? = nil) throws -> HTTPClient.Response {
+        var headers = ["Idempotency-Key": key]
+        headers["Prefer"] = prefer
+        return try client.request("POST", "/v1/sessions/\(session)/edits\(query)", #"{"delete":{"section":"a","row":\#(row)}}"#, headers: headers)
+    }
+
+    @Test func aCommandSentAgainIsAnsweredAgainAndDoneOnce() throws {
+        let directory = try TemporaryDirectory()
+        let database = directory.path("braid.sqlite")
+        let first: HTTPClient.Response
+        do {
+            let server = try ServerProcess(database: database), client = try server.keptClient()
+            try Self.open(client)
+            try Self.open(client, id: "y")
+            first = try delete(client, key: "k1")
+            #expect(first.status == 200 && first.header("idempotent-replayed") == nil)
+            let again = try delete(client, key: "k1")
+            #expect(again.status == 200 && again.text == first.text && again.header("etag") == first.header("etag"))
+            #expect(again.header("idempotent-replayed") == "true")
+            #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 1)
+            // A string of RFC 9651 is the same key; another session's is another.
+            #expect(try delete(client, key: "\"k1\"").text == first.text)
+            #expect(try delete(client, key: "k1", session: "y").header("idempotent-replayed") == nil)
+            // The same key with another request is a mistake.
+            let reused = try delete(client, 1, key: "k1")
+            #expect(reused.status == 422 && reused.text.contains("/problems/idempotency-key-reused"))
+            #expect(try delete(client, key: "k1", query: "?form=sequential").status == 422)
+            server.kill()
+        }
+        // The answer is on disk with what it answers.
+        let client = try ServerProcess(database: database).keptClient()
+        let again = try delete(client, key: "k1")
+        #expect(again.text == first.text && again.header("idempotent-replayed") == "true")
+        #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 1)
+    }
+
+    @Test func everyKindOfAnswerIsGivenAgain() throws {
+        let client = try ServerProcess().keptClient()
+        try Self.open(client)
+        for (query, prefer) in [("", "return=minimal"), ("", "return=representation"), ("?form=sequential", nil)] as [(String, String?)] {
+            let key = UUID().uuidString
+            let first = try delete(client, key: key, query: query, prefer: prefer), again = try delete(client, key: key, query: query, prefer: prefer)
+            #expect(first.status == again.status)
+            #expect(first.text == again.text)
+            #expect(first.header("etag") == again.header("etag"))
+            #expect(again.header("preference-applied") == prefer && again.header("idempotent-replayed") == "true")
+        }
+        // Refusals, and what there was nothing to do for.
+        let refused = try delete(client, 9, key: "refused")
+        #expect(refused.status == 404)
+        #expect(try delete(client, 9, key: "refused").text == refused.text)
+        let state = #"{}"#
+        let unchanged = try client.request("PATCH", "/v1/sessions/x/state", state, headers: ["Idempotency-Key": "u"])
+        #expect(unchanged.text.contains("unchanged"))
+        let again = try client.request("PATCH", "/v1/sessions/x/state", state, headers: ["Idempotency-Key": "u"])
+        #expect(again.text == unchanged.text && again.header("idempotent-replayed") == "true")
+    }
+
+    @Test func aSessionIsOpenedOnce() throws {
+        let client = try ServerProcess().keptClient()
+        let body = #"{"table":\#(APITests.list)}"#
+        let first = try client.request("POST", "/v1/sessions", body, headers: ["Idempotency-Key": "o"])
+        let again = try client.request("POST", "/v1/sessions", body, headers: ["Idempotency-Key": "o"])
+        #expect(first.status == 201 && again.status == 201 && first.text == again.text)
+        #expect(again.header("location") == first.header("location") && again.header("etag") == first.header("etag"))
+        #expect((try client.get("/v1/sessions").object["sessions"] as? [Any])?.count == 1)
+        #expect(try client.request("POST", "/v1/sessions", #"{"id":"z","table":\#(APITests.list)}"#, headers: ["Idempotency-Key": "o"]).status == 422)
+    }
+
+    @Test func aDryRunIsDoneAsOftenAsItIsAskedForAndKeepsNothing() throws {
+        let client = try ServerProcess().keptClient()
+        try Self.open(client)
+        #expect(try delete(client, key: "d", query: "?dryRun").status == 200)
+        #expect(try delete(client, key: "d", query: "?dryRun").header("idempotent-replayed") == nil)
+        #expect(try delete(client, key: "d").header("idempotent-replayed") == nil)
+        #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 1)
+    }
+
+    @Test(arguments: ["", "\"\"", String(repeating: "k", count: 256), "a b"]) func aKeyThatIsNoneIsRefused(key: String) throws {
+        let client = try ServerProcess().keptClient()
+        try Self.open(client)
+        #expect(try delete(client, key: key).status == 400)
+        #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 0)
+    }
+
+    @Test func ofManyWithTheSameKeyAtOnceOneIsDone() throws {
+        let server = try ServerProcess()
+        try Self.open(try server.keptClient())
+        let clients = try (0..<8).map { _ in try server.client() }
+        let command = #"{"delete":{"section":"a","row":0}}"#
+        for client in clients {
+            try client.send("POST /v1/sessions/x/edits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nIdempotency-Key: same\r\nContent-Length: \(command.utf8.count)\r\n\r\n\(command)")
+        }
+        var statuses: [Int: Int] = [:]
+        for client in clients { statuses[try client.receive().status, default: 0] += 1 }
+        #expect(statuses[200, default: 0] >= 1 && statuses[200, default: 0] + statuses[409, default: 0] == 8, "\(statuses)")
+        #expect(try server.client().get("/v1/sessions/x").object["revision"] as? Int == 1)
+    }
+}
