@@ -84,7 +84,7 @@ func streamBenchmark() throws {
         let server = try Server(database: directory + "/\(count).sqlite")
         defer { server.stop() }
         guard try Connection(port: server.port).exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
-        let readers = try StreamReaders(port: server.port, mark: "event: update\n")
+        let readers = try StreamReaders(port: server.port, mark: "\nevent: update")
         _ = try FanOut(readers, commands: 20, readers: 0) { command(-1 - $0) }
         let before = residentKilobytes(server.processIdentifier)
         try readers.open(count, stream, until: "event: caught-up")
@@ -98,13 +98,14 @@ func streamBenchmark() throws {
         }
     }
     try idleBenchmark(table, stream)
+    try pocketBaseBenchmark(readers: [100, 1_000])
 }
 
 private func idleBenchmark(_ table: String, _ stream: [UInt8]) throws {
     let server = try Server(database: ":memory:")
     defer { server.stop() }
     guard try Connection(port: server.port).exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
-    let readers = try StreamReaders(port: server.port, mark: "event: update\n")
+    let readers = try StreamReaders(port: server.port, mark: "\nevent: update")
     let before = residentKilobytes(server.processIdentifier)
     // The server takes 10,000 connections, and one of them sends the commands.
     let count = 9_990
