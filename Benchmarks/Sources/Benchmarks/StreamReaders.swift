@@ -1,5 +1,6 @@
 import CSysEpoll
 import Foundation
+import Glibc
 
 /// Many readers of event streams, and one connection that sends commands, on one thread: what it measures it does not
 /// disturb by more than it must.
@@ -10,15 +11,13 @@ final class StreamReaders {
     private let command: Int32
     private var buffer = [UInt8](repeating: 0, count: 1 << 18)
     private let mark: [UInt8]
-    /// For each reader, how far it is in `mark`, and how many events it was told.
+    /// For each reader, how far it is in `mark`.
     private var matched: [Int] = []
-    private(set) var told: [Int] = []
     private(set) var events = 0
     private(set) var bytes = 0
     private(set) var closed = 0
-    private var answered = 0
-    /// Called for each event, with the reader's number of events so far.
-    var onEvent: (Int) -> Void = { _ in }
+    var onEvent: () -> Void = {}
+    var onAnswer: () -> Void = {}
 
     /// `mark` stands once in each event.
     init(port: Int, mark: String) throws {
@@ -73,7 +72,6 @@ final class StreamReaders {
             watch(descriptor, UInt64(descriptors.count))
             descriptors.append(descriptor)
             matched.append(0)
-            told.append(0)
             return text
         }
     }
@@ -88,11 +86,13 @@ final class StreamReaders {
         let count = Int(epoll_wait(epoll, &ready, 512, milliseconds))
         var answers = 0
         for index in 0..<max(0, count) {
-            let number = ready[index].data.u64
-            if number == .max {
-                if recv(command, &buffer, buffer.count, 0) > 0 { answers += 1 } else { closed += 1 }
-                continue
+            // An answer is not to wait until hundreds of readers have read.
+            if index % 8 == 0, recv(command, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {
+                answers += 1
+                onAnswer()
             }
+            let number = ready[index].data.u64
+            if number == .max { continue }
             let reader = Int(number)
             let received = recv(descriptors[reader], &buffer, buffer.count, 0)
             guard received > 0 else {
@@ -116,9 +116,8 @@ final class StreamReaders {
                     at = byte == mark[at] ? at + 1 : byte == mark[0] ? 1 : 0
                     if at == mark.count {
                         at = 0
-                        told[reader] += 1
                         events += 1
-                        onEvent(told[reader])
+                        onEvent()
                     }
                 }
             }

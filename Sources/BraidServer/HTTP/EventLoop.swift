@@ -144,6 +144,7 @@ extension EventLoop {
             let turn = Array(again.prefix(Self.againInATurn))
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
+            if !again.isEmpty { sched_yield() }  // to the thread that has the next answer, where cores are few
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }
         }
