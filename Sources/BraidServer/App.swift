@@ -105,6 +105,9 @@ final class App: HTTPHandler {
         for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
             throw ProblemError(.badRequest, "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))").")
         }
+        for (index, parameter) in head.query.enumerated() where head.query[..<index].contains(where: { $0.name == parameter.name }) {
+            throw ProblemError(.badRequest, "The query parameter `\(parameter.name)` stands there twice.")
+        }
         let context = RequestContext(request: request, requestID: id, parameters: parameters)
         _ = try context.flag("pretty")
         if route.takesBody {

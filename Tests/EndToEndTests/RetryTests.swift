@@ -56,6 +56,11 @@ import Testing
             #expect(first.header("etag") == again.header("etag"))
             #expect(again.header("preference-applied") == prefer && again.header("idempotent-replayed") == "true")
         }
+        // What was asked of another revision may be asked again of the present one.
+        let edit = #"{"delete":{"section":"a","row":9}}"#
+        let stale = try client.request("POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m", "If-Match": "\"other.1\""])
+        #expect(stale.status == 412)
+        #expect(try client.request("POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m"]).status == 404)
         // Refusals, and what there was nothing to do for.
         let refused = try delete(client, 9, key: "refused")
         #expect(refused.status == 404)

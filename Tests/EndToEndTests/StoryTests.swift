@@ -7,6 +7,15 @@ import Testing
 
     static func table(onDelete: String) -> String { table.replacingOccurrences(of: "HANDLER", with: onDelete) }
 
+    /// Of a parameter that stood twice in the query, the last was taken: of two bases, one.
+    @Test func aQueryParameterThatStandsTwiceIsRefused() throws {
+        let client = try ServerProcess().keptClient()
+        for query in ["limit=1&limit=2", "limit=1&limit=1", "pretty&pretty"] {
+            #expect(try client.get("/v1/sessions?\(query)").status == 400)
+        }
+        #expect(try client.get("/v1/sessions?limit=1&pretty").status == 200)
+    }
+
     /// Weights of sections were packed into one integer, which overflowed at 32,769 of them and took the process along.
     @Test func manySectionsThatChangeOrder() throws {
         let client = try ServerProcess().keptClient()

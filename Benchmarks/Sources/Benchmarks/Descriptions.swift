@@ -32,7 +32,7 @@ func descriptionBenchmark() throws {
     let patches = try [#"{"x":1}"#, #"{"x":2}"#].map { try JSONText(parsing: $0) }
     let change = try median {
         for number in 0..<200 {
-            let outcome = try form.binder.applying(.patchState(patches[number % 2]), to: model, shown: snapshot, now: now)
+            let outcome = try form.binder.applying(.patchState(patches[number % 2]), to: model, shown: snapshot, unpublished: nil, now: now)
             (model, snapshot) = (outcome.table, outcome.snapshot)
         }
     }

@@ -17,7 +17,7 @@ func engineBenchmark() throws {
                 let edits = 500
                 let start = ContinuousClock.now
                 for number in 0..<edits {
-                    let outcome = try description.binder.applying(command(number), to: table, shown: snapshot, now: now)
+                    let outcome = try description.binder.applying(command(number), to: table, shown: snapshot, unpublished: nil, now: now)
                     (table, snapshot) = (outcome.table, outcome.snapshot)
                 }
                 return (ContinuousClock.now - start) / .microseconds(edits)

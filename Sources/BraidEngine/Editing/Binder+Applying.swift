@@ -32,14 +32,14 @@ extension Binder {
     /// `shown` must be the snapshot of `table`, or, while something is unpublished, what clients see. Cost: of what the
     /// command touches, and of the number of sections; of what it publishes, if that was kept back.
     public func applying(
-        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String
+        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
         try applying(command, to: table, shown: shown, unpublished: unpublished, now: now, refreshes: false)
     }
 
     /// `refreshes`: handlers may have changed what is displayed beside the table, as a program's closures can.
     func applying(
-        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String, refreshes: Bool
+        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String, refreshes: Bool
     ) throws -> Outcome {
         var work = CommandInProgress(binder: self, table: table, shown: shown, unpublished: unpublished, now: now)
         work.isRefresh = refreshes

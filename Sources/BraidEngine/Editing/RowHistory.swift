@@ -3,7 +3,7 @@
 ///
 /// Index paths are followed through the updates, one after the other: through deletes, inserts, moves, and sections that
 /// come, go and move. Of rows that went out of sight the journal keeps the ids, so that a row is found again where it
-/// comes back.
+/// comes back, unless two rows with its id come at once.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate

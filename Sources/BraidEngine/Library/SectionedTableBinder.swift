@@ -214,7 +214,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     }
 
     private func apply(_ command: Command) throws -> BatchUpdate {
-        try perform { binder, table, shown in try binder.applying(command, to: table, shown: shown, now: "", refreshes: true) }
+        try perform { binder, table, shown in try binder.applying(command, to: table, shown: shown, unpublished: nil, now: "", refreshes: true) }
     }
 
     private func perform(_ command: (Binder, TableModel, Snapshot) throws -> Outcome) throws -> BatchUpdate {

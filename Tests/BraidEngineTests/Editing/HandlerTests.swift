@@ -15,7 +15,7 @@ import Testing
         }
 
         mutating func perform(_ command: Command) throws -> Outcome {
-            let outcome = try description.binder.applying(command, to: model, shown: snapshot, now: "")
+            let outcome = try description.binder.applying(command, to: model, shown: snapshot, unpublished: nil, now: "")
             (model, snapshot) = (outcome.table, outcome.snapshot)
             return outcome
         }

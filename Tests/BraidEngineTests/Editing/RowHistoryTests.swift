@@ -22,7 +22,7 @@ import Testing
             for _ in 0..<25 {
                 let last = revisions[revisions.count - 1]
                 let command = RandomTable.command(for: last.snapshot, binder: binder, &random)
-                guard let outcome = try? binder.applying(command, to: last.table, shown: last.snapshot, now: Self.now),
+                guard let outcome = try? binder.applying(command, to: last.table, shown: last.snapshot, unpublished: nil, now: Self.now),
                     outcome.kind == .applied, outcome.unpublished == nil
                 else { continue }
                 revisions.append(Revision(
@@ -51,6 +51,11 @@ import Testing
                     #expect(landed.id == row.id, "another row was taken for it: revision \(base) of \(revisions.count)")
                 } else {
                     gone += 1
+                    // Of two rows with its id that came back at the same time, neither is taken for it.
+                    let isAmbiguous = revisions[base...].contains { revision in
+                        revision.snapshot.sections.count { $0.rows.contains { $0.id == row.id } } > 1
+                    }
+                    if isAmbiguous { continue }
                     #expect(place == nil, "\(row.json.text), \(byIndex) of revision \(base), is still there: \(then.snapshot.ids) \(revisions[(base + 1)...].map { "\($0.update.text) \($0.hidden?.text ?? "-")" })")
                 }
             }
@@ -77,12 +82,12 @@ import Testing
         var table = try description.openingTable(), updates: [(JSONText, JSONText?)] = []
         var shown = try description.binder.snapshot(of: table, revision: 0, now: now)
         for command in commands {
-            let outcome = try description.binder.applying(command, to: table, shown: shown, now: now)
+            let outcome = try description.binder.applying(command, to: table, shown: shown, unpublished: nil, now: now)
             updates.append((outcome.update.json, outcome.update.hidden(in: shown)))
             (table, shown) = (outcome.table, outcome.snapshot)
         }
         let (present, at) = try RowHistory(updates, now: shown).present(command)
-        return (present, at, try description.binder.applying(present, to: table, shown: shown, now: now).snapshot)
+        return (present, at, try description.binder.applying(present, to: table, shown: shown, unpublished: nil, now: now).snapshot)
     }
 
     @Test func aRowIsFollowedThroughASectionThatWasHidden() throws {

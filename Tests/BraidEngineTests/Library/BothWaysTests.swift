@@ -185,7 +185,7 @@ import Testing
             }
             let before = program.binder.snapshot
             var outcome: Outcome?, refusal: Refusal?
-            do { outcome = try description.binder.applying(command, to: table, shown: shown, now: "2026-01-01T00:00:00Z") } catch { refusal = error as? Refusal }
+            do { outcome = try description.binder.applying(command, to: table, shown: shown, unpublished: nil, now: "2026-01-01T00:00:00Z") } catch { refusal = error as? Refusal }
             do {
                 let update = try asked(program.binder)
                 let outcome = try #require(outcome, about())

@@ -73,9 +73,9 @@ final class TestReader: Sendable {
     }
 }
 
-/// Waits until the condition holds; false after ten seconds. Unlike `eventually`, it leaves its thread to the server's tasks.
+/// Waits until the condition holds; false after thirty seconds. Unlike `eventually`, it leaves its thread to the server's tasks.
 func happens(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<5_000 {
+    for _ in 0..<15_000 {
         if condition() { return true }
         try? await Task.sleep(for: .milliseconds(2))
     }

@@ -1,7 +1,8 @@
 /// A generator that gives the same numbers for the same seed, everywhere. Source: Steele, Lea and Flood's SplitMix64.
 struct SeededNumbers: RandomNumberGenerator {
     private var state: UInt64
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+    /// Neighbouring seeds give streams that have nothing to do with each other.
+    init(seed: UInt64) { state = (seed ^ (seed >> 31)) &* 0xD6E8_FEB8_6659_FD93 &+ 0x2545_F491_4F6C_DD1D }
 
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
