@@ -204,22 +204,10 @@ extension KeptClient {
 
 /// Commands for `StreamTests.table`: some fit the table as it is, others are refused.
 struct RandomCommands {
-    private var generator: SeededGenerator
+    private var generator: SeededNumbers
     private var nextID = 100
 
-    init(seed: UInt64) { generator = SeededGenerator(state: seed) }
-
-    struct SeededGenerator: RandomNumberGenerator {
-        var state: UInt64
-        /// SplitMix64.
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
-    }
+    init(seed: UInt64) { generator = SeededNumbers(seed: seed) }
 
     private mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
 

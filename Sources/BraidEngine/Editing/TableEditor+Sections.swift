@@ -40,18 +40,16 @@ extension TableEditor {
         table.removeSections(ids)
     }
 
-    mutating func setHeader(_ title: JSONText?, of id: SectionID) throws(Refusal) {
-        let position = try position(of: id)
-        guard table.sections[position].facts.header != title else { return }
-        table.sections[position].facts.header = title
-        changedFacts.insert(id)
-        step.sections.insert(id)
-    }
+    mutating func setHeader(_ title: JSONText?, of id: SectionID) throws(Refusal) { try setTitle(\.header, title, of: id) }
 
-    mutating func setFooter(_ title: JSONText?, of id: SectionID) throws(Refusal) {
+    mutating func setFooter(_ title: JSONText?, of id: SectionID) throws(Refusal) { try setTitle(\.footer, title, of: id) }
+
+    private mutating func setTitle(
+        _ which: WritableKeyPath<StoredSectionFacts, JSONText?>, _ title: JSONText?, of id: SectionID
+    ) throws(Refusal) {
         let position = try position(of: id)
-        guard table.sections[position].facts.footer != title else { return }
-        table.sections[position].facts.footer = title
+        guard table.sections[position].facts[keyPath: which] != title else { return }
+        table.sections[position].facts[keyPath: which] = title
         changedFacts.insert(id)
         step.sections.insert(id)
     }

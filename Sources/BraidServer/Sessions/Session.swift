@@ -93,15 +93,6 @@ final class Session: Sendable {
         var notification: DataSourceNotification?
     }
 
-    private static func array(_ elements: [JSONText]) -> JSONText? {
-        guard !elements.isEmpty else { return nil }
-        var writer = JSONWriter()
-        writer.beginArray()
-        for element in elements { writer.value(element) }
-        writer.endArray()
-        return writer.text
-    }
-
     /// The journal's records after a revision.
     func history(after revision: Int, limit: Int) async throws -> [JournalRecord] {
         try await store.journal(of: number, after: revision, limit: limit)
@@ -138,7 +129,7 @@ final class Session: Sendable {
                 session: number, from: before.snapshot.revision, to: outcome.snapshot.revision, at: at,
                 change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                 nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
-                command: text, update: updateText, cellEvents: Self.array(cellEvents),
+                command: text, update: updateText, cellEvents: cellEvents.isEmpty ? nil : JSONText(parts: cellEvents),
                 hidden: outcome.update.hidden(in: before.snapshot), answer: keep?(self, answer)))
         } catch {
             // Whatever the store now holds, it is what holds: the next request reads it from there.
