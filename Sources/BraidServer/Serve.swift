@@ -19,7 +19,8 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ServeOptions
 
     func run() async throws {
-        var logger = Logger(label: "braid") { _ in LineLogHandler() }
+        let format: LogLines.Format = options.logFormat == .json ? .json : .text
+        var logger = Logger(label: "braid") { _ in LogLines(format: format) }
         logger.logLevel = options.logLevel
         let token = try controllerToken()
         if token == nil, !options.allowAnonymous, options.socket == nil, !Self.isLoopback(options.hostname) {
@@ -31,12 +32,14 @@ struct Serve: AsyncParsableCommand {
         } catch {
             throw Failure("\(error)")
         }
-        let app = App(store: store, source: Source(), maxBodyBytes: options.maxBodyBytes, token: token, logger: logger)
-        for directory in options.fixtures { try await Fixtures(directory: directory).load(into: app) }
+        let source = options.deterministic ? try await Source(countingBehind: store) : Source()
+        let app = App(store: store, source: source, maxBodyBytes: options.maxBodyBytes, token: token, logger: logger)
+        try await Fixtures(directories: options.fixtures).load(into: app)
 
         var configuration = HTTPServer.Configuration()
         configuration.address = options.socket.map { .unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
         let server = HTTPServer(configuration: configuration, handler: app)
+        app.metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
         let stop = await StopSignal()
         do {
             try server.start()

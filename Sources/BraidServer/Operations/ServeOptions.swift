@@ -31,6 +31,8 @@ struct ServeOptions: ParsableArguments {
     var maxBodyBytes = 16_777_216
     @Option(help: "SQLite's durability: full survives a power loss, normal a crash of the process.")
     var synchronous = Synchronous.full
+    @Flag(help: "For tests: ids, epochs and the clock count up instead of being random or real, so that answers stay equal.")
+    var deterministic = false
     @Option(help: "What is logged, to stderr. A line for each request is info.")
     var logLevel = Logger.Level.info
     @Option(help: "Log lines as text, or as JSON objects.")
