@@ -9,6 +9,8 @@ final class App: HTTPHandler {
     let sessions: Sessions
     let store: any SessionStore
     let logger: Logger
+    /// Where each request is a line; nil where they are not logged.
+    private let requestLog: LogLines?
     let metrics = Metrics()
     private let router: Router
     private let maxBodyBytes: Int
@@ -16,12 +18,13 @@ final class App: HTTPHandler {
     private let token: String?
     let source: Source
 
-    init(store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, streams: StreamLimits = StreamLimits(), logger: Logger) {
+    init(store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil) {
         self.store = store
         self.source = source
         self.maxBodyBytes = maxBodyBytes
         self.token = token
         self.logger = logger
+        self.requestLog = requestLog
         let sessions = Sessions(store: store, source: source, streams: streams, metrics: metrics, logger: logger)
         self.sessions = sessions
         router = Router(
@@ -86,19 +89,13 @@ final class App: HTTPHandler {
         /// Nil for one that no route takes.
         var route: RouteCounters?
 
-        /// Its names in the log. The path has no query, and bodies and tokens are never logged.
-        var named: Logger.Metadata {
-            var values: Logger.Metadata = ["id": .string(id), "method": .string(head.method), "path": .string(head.plainPath)]
-            if let route { values["route"] = .string(route.template) }
-            return values
-        }
-
-        func logged(_ status: Int, _ time: Duration) -> Logger.Metadata {
-            var values = named
-            values["status"] = .string(String(status))
+        /// What is logged of it. The path has no query, and bodies and tokens are never logged.
+        func logged(_ status: Int, _ time: Duration) -> [(name: String, value: String)] {
             let (seconds, attoseconds) = time.components
-            values["microseconds"] = .string(String(seconds * 1_000_000 + attoseconds / 1_000_000_000_000))
-            return values
+            return [
+                ("id", id), ("method", head.method), ("path", head.plainPath), ("route", route?.template ?? ""), ("status", String(status)),
+                ("microseconds", String(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)),
+            ]
         }
     }
 
@@ -177,7 +174,7 @@ final class App: HTTPHandler {
 
     private func response(to error: any Error, _ exchange: Exchange) -> HTTPResponse {
         if let problem = ProblemError(error) { return problem.response(path: exchange.head.plainPath, requestID: exchange.id) }
-        logger.error("a fault of the server's: \(error)", metadata: exchange.named)
+        logger.error("a fault of the server's: \(error)", metadata: ["id": .string(exchange.id), "path": .string(exchange.head.plainPath)])
         return ProblemError(.internalError, "A fault of the server's; it is in the log under this request's id.")
             .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
@@ -192,7 +189,7 @@ final class App: HTTPHandler {
         }
         let time = ContinuousClock.now - exchange.start
         (exchange.route ?? metrics.unrouted).count(status: response.status, time: time)
-        logger.info("request", metadata: exchange.logged(response.status, time))
+        requestLog?.write(.info, "request", exchange.logged(response.status, time))
         return response
     }
 
@@ -206,7 +203,7 @@ final class App: HTTPHandler {
 
 extension HTTPRequestHead {
     /// The target without its query, for messages.
-    var plainPath: String { String(target.prefix { $0 != "?" }) }
+    var plainPath: String { String(decoding: target.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self) }
 }
 
 /// Compares in a time that says nothing about where the two differ.

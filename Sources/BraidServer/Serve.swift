@@ -19,8 +19,8 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ServeOptions
 
     func run() async throws {
-        let format: LogLines.Format = options.logFormat == .json ? .json : .text
-        var logger = Logger(label: "braid") { _ in LogLines(format: format) }
+        let log = LogLines(format: options.logFormat == .json ? .json : .text)
+        var logger = Logger(label: "braid") { _ in log }
         logger.logLevel = options.logLevel
         let token = try controllerToken()
         if token == nil, !options.allowAnonymous, options.socket == nil, !Self.isLoopback(options.hostname) {
@@ -33,7 +33,7 @@ struct Serve: AsyncParsableCommand {
             throw Failure("\(error)")
         }
         let source = options.deterministic ? try await Source(countingBehind: store) : Source()
-        let app = App(store: store, source: source, maxBodyBytes: options.maxBodyBytes, token: token, logger: logger)
+        let app = App(store: store, source: source, maxBodyBytes: options.maxBodyBytes, token: token, logger: logger, requestLog: options.logLevel <= .info ? log : nil)
         try await Fixtures(directories: options.fixtures).load(into: app)
 
         var configuration = HTTPServer.Configuration()

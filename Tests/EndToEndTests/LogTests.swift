@@ -25,7 +25,7 @@ import Testing
         #expect(requests.first?["id"] as? String == "r\"1" && requests.first?["route"] as? String == "/v1/sessions" && requests.first?["status"] as? Int == 201)
         #expect(requests.first?["path"] as? String == "/v1/sessions" && requests.first?["method"] as? String == "POST")
         #expect(requests.map { $0["status"] as? Int } == [201, 404, 401, 404])
-        #expect(requests[1]["route"] as? String == "/v1/sessions/{id}/snapshot" && requests[3]["route"] == nil)
+        #expect(requests[1]["route"] as? String == "/v1/sessions/{id}/snapshot" && requests[3]["route"] as? String == "")
         #expect(!lines.joined().contains("secret") && !lines.joined().contains("swordfish"), "models, queries and tokens stay out of the log")
     }
 
@@ -36,7 +36,7 @@ import Testing
         }
         let requests = lines.filter { $0.contains(" info request ") }
         #expect(requests.count == 2)
-        #expect(requests.first?.contains(" id=a=b method=GET microseconds=") == true && requests.first?.hasSuffix(" path=/healthz route=/healthz status=200") == true, "\(lines)")
-        #expect(requests.last?.hasSuffix(#" path="/\"x\"status=200" status=404"#) == true, "\(lines)")
+        #expect(requests.first?.contains(" id=a=b method=GET path=/healthz route=/healthz status=200 microseconds=") == true, "\(lines)")
+        #expect(requests.last?.contains(#" path="/\"x\"status=200" route="" status=404 "#) == true, "\(lines)")
     }
 }

@@ -18,12 +18,15 @@ struct LogLines: LogHandler {
     }
 
     func log(event: LogEvent) {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
         let all = metadata.isEmpty ? event.metadata ?? [:] : metadata.merging(event.metadata ?? [:]) { $1 }
         let values = all.map { (name: $0.key, value: Self.text($0.value)) }.sorted { $0.name < $1.name }
-        let line = Self.line(format, time: timestamp(time.tv_sec * 1000 + time.tv_nsec / 1_000_000), level: event.level, message: "\(event.message)", values)
-        _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        write(event.level, "\(event.message)", values)
+    }
+
+    /// The same, for what happens too often for a dictionary of values to be made each time; in the values' order.
+    func write(_ level: Logger.Level, _ message: String, _ values: [(name: String, value: String)]) {
+        let line = Self.line(format, time: timestamp(Source.clock()), level: level, message: message, values)
+        _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
     private static func text(_ value: Logger.MetadataValue) -> String { if case .string(let text) = value { text } else { "\(value)" } }
