@@ -11,8 +11,8 @@ RUN swift build -c release --static-swift-stdlib -Xlinker -s --product braid-ser
  && cp "$(swift build -c release --static-swift-stdlib --show-bin-path)/braid-server" /braid-server
 
 FROM ${RUN_IMAGE}
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-0 && rm -rf /var/lib/apt/lists/* \
- && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin braid && mkdir /data && chown braid /data
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-0 && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
+ && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin braid && mkdir /data && chown braid /data
 COPY --from=build /braid-server /usr/local/bin/braid-server
 USER 10001
 VOLUME /data
