@@ -9,24 +9,29 @@ final class App: HTTPHandler {
     let sessions: Sessions
     let store: any SessionStore
     let logger: Logger
+    /// Where each request is a line; nil where they are not logged.
+    private let requestLog: LogLines?
+    let metrics = Metrics()
     private let router: Router
     private let maxBodyBytes: Int
     /// The controller's token; nil when everyone who can connect is the controller.
     private let token: String?
     let source: Source
 
-    init(store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, streams: StreamLimits = StreamLimits(), logger: Logger) {
+    init(store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil) {
         self.store = store
         self.source = source
         self.maxBodyBytes = maxBodyBytes
         self.token = token
         self.logger = logger
-        let sessions = Sessions(store: store, source: source, streams: streams, logger: logger)
+        self.requestLog = requestLog
+        let sessions = Sessions(store: store, source: source, streams: streams, metrics: metrics, logger: logger)
         self.sessions = sessions
         router = Router(
-            operationRoutes(store: store) + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
+            operationRoutes(store: store) + [metricsRoute(metrics, sessions: sessions)] + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions) + updateRoutes(sessions)
                 + observeRoutes(sessions, maxLineBytes: maxBodyBytes) + statelessRoutes(source: source))
+        metrics.follow(router.routes.map(\.counters))
     }
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
@@ -34,10 +39,11 @@ final class App: HTTPHandler {
     }
 
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
-        let exchange = Exchange(head: head, id: requestID(of: head), start: .now)
+        var exchange = Exchange(head: head, id: requestID(of: head), start: .now)
         do {
             guard case .route(let route, let parameters) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
             else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
+            exchange.route = route.counters
             let context = try context(HTTPRequest(head: head), route, parameters, id: exchange.id)
             return finish(try await taker.handle(context, body), exchange)
         } catch {
@@ -50,16 +56,17 @@ final class App: HTTPHandler {
         var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
         response.status = failure.status
         response.headers.append(("X-Request-Id", id))
+        metrics.unrouted.count(status: failure.status, time: .zero)
         return response
     }
 
     func handle(_ request: HTTPRequest) -> HTTPReply {
-        let exchange = Exchange(head: request.head, id: requestID(of: request.head), start: .now)
+        var exchange = Exchange(head: request.head, id: requestID(of: request.head), start: .now)
         do {
-            switch try reply(to: request, id: exchange.id) {
+            switch try reply(to: request, &exchange) {
             case .ready(let response): return .ready(finish(response, exchange))
-            case .later(let work): return .later { [self] in await answer(exchange, work) }
-            case .waiting(let work): return .waiting { [self] in await answer(exchange, work) }
+            case .later(let work): return .later { [self, exchange] in await answer(exchange, work) }
+            case .waiting(let work): return .waiting { [self, exchange] in await answer(exchange, work) }
             }
         } catch {
             return .ready(finish(response(to: error, exchange), exchange))
@@ -79,9 +86,20 @@ final class App: HTTPHandler {
         let head: HTTPRequestHead
         let id: String
         let start: ContinuousClock.Instant
+        /// Nil for one that no route takes.
+        var route: RouteCounters?
+
+        /// What is logged of it. The path has no query, and bodies and tokens are never logged.
+        func logged(_ status: Int, _ time: Duration) -> [(name: String, value: String)] {
+            let (seconds, attoseconds) = time.components
+            return [
+                ("id", id), ("method", head.method), ("path", head.plainPath), ("route", route?.template ?? ""), ("status", String(status)),
+                ("microseconds", String(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)),
+            ]
+        }
     }
 
-    private func reply(to request: HTTPRequest, id: String) throws -> RouteReply {
+    private func reply(to request: HTTPRequest, _ exchange: inout Exchange) throws -> RouteReply {
         let head = request.head
         if head.method == "OPTIONS", head.path.isEmpty {
             return .ready(HTTPResponse(status: 204, headers: [("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]))
@@ -93,7 +111,8 @@ final class App: HTTPHandler {
             if head.method == "OPTIONS" { return .ready(HTTPResponse(status: 204, headers: allow)) }
             throw ProblemError(.methodNotAllowed, "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).", headers: allow)
         case .route(let route, let parameters):
-            return try route.handle(context(request, route, parameters, id: id))
+            exchange.route = route.counters
+            return try route.handle(context(request, route, parameters, id: exchange.id))
         }
     }
 
@@ -129,15 +148,14 @@ final class App: HTTPHandler {
         }
     }
 
-    /// RFC 9110, 12.5.1: JSON is what there is, and sometimes something else beside it, and it must be acceptable.
+    /// RFC 9110, 12.5.1: mostly JSON is what there is, and sometimes something else beside it, and it must be acceptable.
     private func checkAccept(_ head: HTTPRequestHead, _ route: Route) throws {
         guard let types = head.acceptedTypes else { return }
         for type in types {
-            if ["*/*", "application/*", "application/json", "application/problem+json"].contains(type) { return }
-            if type == route.alternative { return }
-            if type == "text/plain" || type == "text/*", head.path == ["metrics"] { return }
+            if type == "*/*" || type == route.produces || type == "application/problem+json" || type == route.alternative { return }
+            if type.hasSuffix("/*"), route.produces.hasPrefix(type.dropLast()) { return }
         }
-        let available = (["application/json"] + [route.alternative].compactMap { $0 }).joined(separator: " or ")
+        let available = ([route.produces] + [route.alternative].compactMap { $0 }).joined(separator: " or ")
         throw ProblemError(.notAcceptable, "Answers are \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow.")
     }
 
@@ -156,7 +174,7 @@ final class App: HTTPHandler {
 
     private func response(to error: any Error, _ exchange: Exchange) -> HTTPResponse {
         if let problem = ProblemError(error) { return problem.response(path: exchange.head.plainPath, requestID: exchange.id) }
-        logger.error("request \(exchange.id): \(exchange.head.method) \(exchange.head.plainPath): \(error)")
+        logger.error("a fault of the server's: \(error)", metadata: ["id": .string(exchange.id), "path": .string(exchange.head.plainPath)])
         return ProblemError(.internalError, "A fault of the server's; it is in the log under this request's id.")
             .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
@@ -169,7 +187,9 @@ final class App: HTTPHandler {
             let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
-        logger.info("\(head.method) \(head.plainPath) \(response.status) \((ContinuousClock.now - exchange.start) / .microseconds(1)) us, request \(exchange.id)")
+        let time = ContinuousClock.now - exchange.start
+        (exchange.route ?? metrics.unrouted).count(status: response.status, time: time)
+        requestLog?.write(.info, "request", exchange.logged(response.status, time))
         return response
     }
 
@@ -183,7 +203,7 @@ final class App: HTTPHandler {
 
 extension HTTPRequestHead {
     /// The target without its query, for messages.
-    var plainPath: String { String(target.prefix { $0 != "?" }) }
+    var plainPath: String { String(decoding: target.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self) }
 }
 
 /// Compares in a time that says nothing about where the two differ.

@@ -10,65 +10,36 @@ struct Serve: AsyncParsableCommand {
         abstract: "Run the server.",
         discussion: """
             Prints one line to stdout once it accepts connections: listening on http://127.0.0.1:PORT. Logs go to stderr.
-            Every option is also an environment variable: --database is BRAID_DATABASE.
-            SIGTERM and SIGINT stop it: what is under way is finished, 10 seconds at most.
+            SIGTERM and SIGINT stop it: what is under way is finished, 10 seconds at most, and the exit status is 0.
+
+            Every option is also an environment variable. The command line wins; flags are true or false; several values have \
+            commas between them: \(EnvironmentOptions(of: ServeOptions.self).listing), and BRAID_TOKEN, the controller's token.
             """)
 
-    enum Synchronous: String, ExpressibleByArgument, CaseIterable { case full, normal }
-    enum LogFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
-
-    @Option(help: "The address to bind. Other than loopback needs a token, or --allow-anonymous.")
-    var hostname: String = Environment["HOSTNAME"] ?? "127.0.0.1"
-    @Option(help: "The port; 0 takes a free one.")
-    var port: Int = Environment.value("PORT") ?? 8080
-    @Option(help: "Listen on this Unix socket instead.")
-    var socket: String?
-    @Option(help: "The SQLite database, or :memory:.")
-    var database: String = Environment["DATABASE"] ?? "braid.sqlite"
-    @Option(help: "A directory of *.table.json and *.session.json to load at start. Can be given several times.")
-    var fixtures: [String] = Environment["FIXTURES"].map { [$0] } ?? []
-    @Option(help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)")
-    var tokenFile: String?
-    @Flag(help: "Serve on any address without a token.")
-    var allowAnonymous = false
-    @Option(help: "How many revisions of a session's journal are kept.")
-    var journalLimit: Int = Environment.value("JOURNAL_LIMIT") ?? 1000
-    @Option(help: "How many bytes of a session's journal are kept.")
-    var journalBytes: Int = Environment.value("JOURNAL_BYTES") ?? 67_108_864
-    @Option(help: "The longest body of a request.")
-    var maxBodyBytes: Int = Environment.value("MAX_BODY_BYTES") ?? 16_777_216
-    @Option(help: "SQLite's durability: full survives a power loss, normal a crash of the process.")
-    var synchronous: Synchronous = Environment["SYNCHRONOUS"].flatMap { Synchronous(rawValue: $0) } ?? .full
-    @Option(help: "trace, debug, info, notice, warning, error or critical.")
-    var logLevel: Logger.Level = Environment["LOG_LEVEL"].flatMap { Logger.Level(rawValue: $0) } ?? .info
-
-    func validate() throws {
-        guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
-        guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
-        guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }
-        guard maxBodyBytes >= 1024 else { throw ValidationError("--max-body-bytes must be 1024 at least") }
-    }
+    @OptionGroup var options: ServeOptions
 
     func run() async throws {
-        let socket = socket ?? Environment["SOCKET"]
-        var logger = Logger(label: "braid") { _ in LineLogHandler() }
-        logger.logLevel = logLevel
+        let log = LogLines(format: options.logFormat == .json ? .json : .text)
+        var logger = Logger(label: "braid") { _ in log }
+        logger.logLevel = options.logLevel
         let token = try controllerToken()
-        if token == nil, !allowAnonymous, socket == nil, !Self.isLoopback(hostname) {
-            throw Failure("\(hostname) is not a loopback address: give a token (--token-file, BRAID_TOKEN), or --allow-anonymous.")
+        if token == nil, !options.allowAnonymous, options.socket == nil, !Self.isLoopback(options.hostname) {
+            throw Failure("\(options.hostname) is not a loopback address: give a token (--token-file, BRAID_TOKEN), or --allow-anonymous.")
         }
         let store: SQLiteStore
         do {
-            store = try SQLiteStore(path: database, options: SQLiteStoreOptions(synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes))
+            store = try SQLiteStore(path: options.database, options: options.store)
         } catch {
             throw Failure("\(error)")
         }
-        let app = App(store: store, source: Source(), maxBodyBytes: maxBodyBytes, token: token, logger: logger)
-        for directory in fixtures { try await Fixtures(directory: directory).load(into: app) }
+        let source = options.deterministic ? try await Source(countingBehind: store) : Source()
+        let app = App(store: store, source: source, maxBodyBytes: options.maxBodyBytes, token: token, logger: logger, requestLog: options.logLevel <= .info ? log : nil)
+        try await Fixtures(directories: options.fixtures).load(into: app)
 
         var configuration = HTTPServer.Configuration()
-        configuration.address = socket.map { .unix(path: $0) } ?? .tcp(host: hostname, port: port)
+        configuration.address = options.socket.map { .unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
         let server = HTTPServer(configuration: configuration, handler: app)
+        app.metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
         let stop = await StopSignal()
         do {
             try server.start()
@@ -76,7 +47,7 @@ struct Serve: AsyncParsableCommand {
             throw Failure("\(error)")
         }
         FileHandle.standardOutput.write(Data("listening on \(server.address?.description ?? "")\n".utf8))
-        logger.info("serving \(database)")
+        logger.info("serving \(options.database)")
 
         await stop.wait()
         logger.info("stopping")
@@ -86,36 +57,19 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func controllerToken() throws -> String? {
-        if let tokenFile = tokenFile ?? Environment["TOKEN_FILE"] {
+        if let tokenFile = options.tokenFile {
             guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else { throw Failure("The token file \(tokenFile) cannot be read.") }
             let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
             guard !token.isEmpty else { throw Failure("The token file \(tokenFile) is empty.") }
             return token
         }
-        return Environment["TOKEN"]
+        return ProcessInfo.processInfo.environment["BRAID_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)
     }
 }
-
-/// What stops the start, said in a sentence.
-struct Failure: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
-}
-
-/// Options as environment variables: `BRAID_` and the option's name.
-enum Environment {
-    static subscript(name: String) -> String? {
-        ProcessInfo.processInfo.environment["BRAID_\(name)"].flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    static func value<Value: LosslessStringConvertible>(_ name: String) -> Value? { self[name].flatMap(Value.init) }
-}
-
-extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// SIGTERM or SIGINT, heard from `init` on.
 struct StopSignal {

@@ -1,3 +1,4 @@
+import BraidStore
 import Glibc
 import Synchronization
 
@@ -5,21 +6,85 @@ import Synchronization
 final class Source: Sendable {
     private let requests = Atomic<UInt64>(0)
     private let prefix: String
+    /// Instead of the real clock, and of randomness.
+    private let counts: Mutex<Counts>
+    let isCounting: Bool
 
-    init() { prefix = Source.word(6) }
+    init() {
+        prefix = Source.word(6)
+        counts = Mutex(Counts())
+        isCounting = false
+    }
+
+    /// Everything counts up, so that the same requests are answered the same, byte for byte: `--deterministic`.
+    ///
+    /// Of a database that was used before, it goes on behind what is found there: no id, epoch or time of a stored session
+    /// comes again. (Of those that were ended, nothing is known any more.)
+    init(countingBehind store: any SessionStore) async throws {
+        prefix = "request"
+        var counts = Counts(), after: String?
+        for table in try await store.tables() { counts.next = max(counts.next, table.updated + 1) }
+        while case let page = try await store.sessions(after: after, limit: 1_000), let last = page.last {
+            for session in page { counts.skip(session) }
+            after = last.id
+        }
+        self.counts = Mutex(counts)
+        isCounting = true
+    }
+
+    private struct Counts {
+        /// 2000-01-01T00:00:00.000Z.
+        var next = 946_684_800_000
+        var session = 0
+        var epoch = 0
+
+        mutating func skip(_ facts: SessionFacts) {
+            next = max(next, facts.updated + 1)
+            session = max(session, Self.number(in: facts.id, after: "session-"))
+            epoch = max(epoch, Self.number(in: facts.epoch, after: "epoch-"))
+        }
+
+        private static func number(in word: String, after prefix: String) -> Int {
+            word.hasPrefix(prefix) ? Int(word.dropFirst(prefix.count)).flatMap { $0 < 1 << 53 ? $0 : nil } ?? 0 : 0
+        }
+    }
 
     /// Milliseconds since 1970.
-    func now() -> Int {
+    func now() -> Int { isCounting ? counts.withLock { $0.next } : Source.clock() }
+
+    /// The time of something that is done: a counting clock moves on by a millisecond with each.
+    func instant() -> Int {
+        guard isCounting else { return Source.clock() }
+        return counts.withLock { counts in
+            defer { counts.next += 1 }
+            return counts.next
+        }
+    }
+
+    /// Milliseconds since 1970, as the system has it.
+    static func clock() -> Int {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
     }
 
-    /// An id for a session that was opened without one.
-    func sessionID() -> String { Source.word(12) }
+    /// An id for a session that was opened without one. One that counts may be taken: clients choose ids, too.
+    func sessionID() -> String {
+        guard isCounting else { return Source.word(12) }
+        return counts.withLock { counts in
+            counts.session += 1
+            return "session-\(counts.session)"
+        }
+    }
 
     /// An opaque word, never used again.
-    func epoch() -> String { Source.word(8) }
+    func epoch() -> String {
+        guard isCounting else { return Source.word(8) }
+        return counts.withLock { counts in
+            counts.epoch += 1
+            return "epoch-\(counts.epoch)"
+        }
+    }
 
     func requestID() -> String {
         "\(prefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"

@@ -49,6 +49,10 @@ public protocol SessionStore: Sendable {
 
     // MARK: Running
 
+    /// What was written since the start.
+    var statistics: StoreStatistics { get }
+    /// How much is stored. O(sessions), within a page's worth of keys for each few hundred.
+    func size() async throws -> StoreSize
     /// Returns if the store can be read and written; throws what stands against it.
     func check() async throws
     /// Finishes the writes that wait and closes. Everything that comes later throws `closed`.

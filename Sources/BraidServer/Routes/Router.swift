@@ -51,8 +51,12 @@ struct Route: Sendable {
     let query: Set<String>
     /// Whether the request brings a JSON body.
     let takesBody: Bool
-    /// The media type, beside JSON, that it has an answer for.
+    /// The media type of its answers.
+    let produces: String
+    /// The media type, beside that one, that it has an answer for.
     let alternative: String?
+    /// Its answers, counted.
+    let counters: RouteCounters
     let handle: @Sendable (RequestContext) throws -> RouteReply
     /// In place of `handle`, for a body that is read while it arrives.
     let streamedBody: StreamedBody?
@@ -63,13 +67,15 @@ struct Route: Sendable {
     }
 
     init(
-        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, alternative: String? = nil,
+        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, produces: String = "application/json", alternative: String? = nil,
         _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
     ) {
         self.method = method
+        counters = RouteCounters(method: method, template: pattern)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         self.query = query
         self.takesBody = takesBody
+        self.produces = produces
         self.alternative = alternative
         self.handle = handle
         streamedBody = nil
@@ -81,9 +87,11 @@ struct Route: Sendable {
         _ handle: @escaping @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
     ) {
         self.method = method
+        counters = RouteCounters(method: method, template: pattern)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         self.query = query
         takesBody = true
+        produces = "application/json"
         alternative = nil
         self.handle = { _ in throw ProblemError(.internalError, "The body was gathered that is to be read while it arrives.") }
         streamedBody = StreamedBody(contentType: contentType, handle: handle)

@@ -37,7 +37,7 @@ final class Session: Sendable {
 
     init(
         facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
-        store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits()
+        store: any SessionStore, source: Source, streams: StreamLimits, metrics: Metrics
     ) {
         id = facts.id
         number = facts.number
@@ -48,7 +48,7 @@ final class Session: Sendable {
         self.store = store
         self.source = source
         committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
-        feed = ChangeFeed(revision: snapshot.revision, limits: streams)
+        feed = ChangeFeed(revision: snapshot.revision, limits: streams, behind: metrics.streamsBehind)
     }
 
     var current: Committed { committed.withLock { $0 } }
@@ -111,7 +111,7 @@ final class Session: Sendable {
         if before.isStale { throw StaleSession() }
         try precondition?(before.snapshot.revision)
         let (command, text, place) = try await present(command, text, base: base, before)
-        let at = source.now()
+        let at = source.instant()
         let outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(at))
         let updateText = outcome.update.json

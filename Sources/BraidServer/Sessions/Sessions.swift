@@ -8,16 +8,34 @@ final class Sessions: Sendable {
     let store: any SessionStore
     let source: Source
     private let streams: StreamLimits
+    private let metrics: Metrics
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
     private let live = Mutex<[String: Session]>([:])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
-    init(store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits(), logger: Logger) {
+    init(store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits(), metrics: Metrics = Metrics(), logger: Logger) {
         self.store = store
         self.source = source
         self.streams = streams
+        self.metrics = metrics
         self.logger = logger
+    }
+
+    struct Statistics: Sendable {
+        var inMemory = 0
+        /// Those who follow: by event streams, and by long polls.
+        var streams = 0
+        var polls = 0
+    }
+
+    var statistics: Statistics {
+        let sessions = live.withLock { Array($0.values) }
+        return sessions.reduce(into: Statistics(inMemory: sessions.count)) { statistics, session in
+            let followers = session.feed.followers
+            statistics.streams += followers.subscribers
+            statistics.polls += followers.polls
+        }
     }
 
     /// The session, if it is in memory.
@@ -58,7 +76,7 @@ final class Sessions: Sendable {
         } else {
             snapshot = try binder.snapshot(of: model, revision: revision, now: now)
         }
-        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams))
+        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams, metrics: metrics))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -86,9 +104,9 @@ final class Sessions: Sendable {
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
         let (table, binder) = try await boundTable(opening)
-        let id = opening.id ?? source.sessionID()
+        let id = if let id = opening.id { id } else { try await unusedID() }
         if inMemory(id) != nil { throw StoreError.sessionExists }
-        let now = source.now()
+        let now = source.instant()
         let model = try table?.description.openingTable(models: opening.models, state: opening.state)
             ?? binder.openingTable(opening.sections, cells: opening.cells)
         let snapshot = try binder.snapshot(of: model, revision: 0, now: timestamp(now))
@@ -97,7 +115,7 @@ final class Sessions: Sendable {
             id: id, number: 0, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,
             totalRowCount: snapshot.totalRowCount)
         func session() -> Session {
-            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams)
+            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams, metrics: metrics)
         }
         facts.number = try await store.createSession(NewSession(
             id: id, table: table?.description.name, tableVersion: table?.version,
@@ -113,6 +131,14 @@ final class Sessions: Sendable {
         logger.debug("session \(id) opened")
         // One that is ended at once was there all the same.
         return try await adopt(session) ?? session
+    }
+
+    private func unusedID() async throws -> String {
+        while true {
+            let id = source.sessionID()
+            if !source.isCounting { return id }
+            if try await store.sessionFacts(id) == nil { return id }
+        }
     }
 
     /// The description that a session is opened with, and what binds it.
@@ -154,11 +180,17 @@ final class Sessions: Sendable {
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(id) { session in
             let (command, text) = try await command(session)
-            let answer = try await session.perform(command, text: text, dryRun: dryRun, base: base, keep: keep) { revision in
-                guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
-                throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
+            do {
+                let answer = try await session.perform(command, text: text, dryRun: dryRun, base: base, keep: keep) { revision in
+                    guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
+                    throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
+                }
+                metrics.commands.count(command, dryRun ? .dryRun : answer.outcome)
+                return (session, answer)
+            } catch {
+                metrics.commands.count(command, thrown: error)
+                throw error
             }
-            return (session, answer)
         }
     }
 

@@ -1,4 +1,5 @@
 import BraidEngine
+import Glibc
 internal import GRDB
 
 /// A store in one SQLite file, or in memory.
@@ -110,6 +111,16 @@ extension SQLiteStore {
         _ = try await sessions(after: nil, limit: 1)
         // An empty transaction: takes the write lock, costs no flush, and fails while the disk is short.
         try await writer.write { _ in }
+    }
+
+    public func size() async throws -> StoreSize {
+        let (sessions, bytes) = try await read { db in
+            let sessions = try Int.fetchOne(db, sql: "SELECT count(*) FROM session") ?? 0
+            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            return (sessions, pages * (try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0))
+        }
+        var facts = stat()
+        return StoreSize(sessions: sessions, bytes: bytes, logBytes: stat(path + "-wal", &facts) == 0 ? Int(facts.st_size) : 0)
     }
 
     public func close() async { await writer.stopped() }
