@@ -6,7 +6,8 @@ let package = Package(
     dependencies: [.package(name: "braid-server", path: "..")],
     targets: [
         .target(name: "CSysEpoll"),
-        .executableTarget(name: "Benchmarks", dependencies: ["CSysEpoll", .product(name: "BraidEngine", package: "braid-server")]),
+        .systemLibrary(name: "CSQLite"),
+        .executableTarget(name: "Benchmarks", dependencies: ["CSysEpoll", "CSQLite", .product(name: "BraidEngine", package: "braid-server")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -35,6 +35,8 @@ struct Serve: AsyncParsableCommand {
     var journalLimit: Int = Environment.value("JOURNAL_LIMIT") ?? 1000
     @Option(help: "How many bytes of a session's journal are kept.")
     var journalBytes: Int = Environment.value("JOURNAL_BYTES") ?? 67_108_864
+    @Option(help: "Seconds after which a session that nobody asks for leaves memory; the next request reads it again. 0: never.")
+    var sessionIdleTime: Int = Environment.value("SESSION_IDLE_TIME") ?? 300
     @Option(help: "The longest body of a request.")
     var maxBodyBytes: Int = Environment.value("MAX_BODY_BYTES") ?? 16_777_216
     @Option(help: "SQLite's durability: full survives a power loss, normal a crash of the process.")
@@ -46,6 +48,7 @@ struct Serve: AsyncParsableCommand {
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
         guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
         guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }
+        guard sessionIdleTime >= 0 else { throw ValidationError("--session-idle-time must not be negative") }
         guard maxBodyBytes >= 1024 else { throw ValidationError("--max-body-bytes must be 1024 at least") }
     }
 
@@ -78,7 +81,11 @@ struct Serve: AsyncParsableCommand {
         FileHandle.standardOutput.write(Data("listening on \(server.address?.description ?? "")\n".utf8))
         logger.info("serving \(database)")
 
+        let unloading = Task {
+            if sessionIdleTime > 0 { await IdleSessions(time: .seconds(sessionIdleTime)).unload(from: app.sessions) }
+        }
         await stop.wait()
+        unloading.cancel()
         logger.info("stopping")
         await server.stop(grace: .seconds(10))
         await store.close()

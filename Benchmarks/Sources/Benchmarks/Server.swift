@@ -1,3 +1,4 @@
+import CSysEpoll
 import Foundation
 
 /// The release binary on a free port.
@@ -5,13 +6,13 @@ final class Server {
     let port: Int
     private let process = Process()
 
-    init(database: String) throws {
+    init(database: String, arguments: [String] = []) throws {
         guard let binary = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] else {
             throw Fault("run this through Benchmarks/run, which names the server's binary")
         }
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: binary)
-        process.arguments = ["serve", "--port", "0", "--database", database]
+        process.arguments = ["serve", "--port", "0", "--database", database] + arguments
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
@@ -59,6 +60,12 @@ final class Connection {
         guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("send failed") }
     }
 
+    /// Returns when something can be read.
+    func waitForBytes() throws {
+        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&wait, 1, 60_000) == 1 else { throw Fault("no answer came") }
+    }
+
     /// Reads one answer whole; returns its status and the number of its bytes.
     @discardableResult
     func receive() throws -> (status: Int, count: Int) {
@@ -98,9 +105,16 @@ final class Connection {
         return try receive().status
     }
 
-    static func request(_ method: String, _ target: String, _ body: String = "") -> [UInt8] {
+    func get(_ target: String) throws -> Answer {
+        try send(Self.request("GET", target))
+        let count = try receive().count
+        let end = buffer.withUnsafeBytes { csys_find($0.baseAddress!, count, "\r\n\r\n", 4)! - UnsafeRawPointer($0.baseAddress!) }
+        return Answer(head: String(decoding: buffer[..<end], as: UTF8.self), body: Array(buffer[(end + 4)..<count]))
+    }
+
+    static func request(_ method: String, _ target: String, _ body: String = "", fields: [String] = []) -> [UInt8] {
         let content = body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
-        return Array("\(method) \(target) HTTP/1.1\r\nHost: x\r\n\(content)\r\n\(body)".utf8)
+        return Array("\(method) \(target) HTTP/1.1\r\nHost: x\r\n\(fields.map { $0 + "\r\n" }.joined())\(content)\r\n\(body)".utf8)
     }
 }
 

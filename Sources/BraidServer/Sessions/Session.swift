@@ -20,6 +20,8 @@ final class Session: Sendable {
     private let committed: Mutex<Committed>
     /// Those who follow the session.
     let feed: ChangeFeed
+    /// How many sweeps have come since somebody asked for the session.
+    private let unusedSweeps = Atomic(0)
 
     /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
     struct Committed: Sendable {
@@ -58,6 +60,22 @@ final class Session: Sendable {
     func markStale(_ end: ChangeFeed.End = .dropped) {
         committed.withLock { $0.isStale = true }
         feed.close(end)
+    }
+
+    /// Somebody asks for the session.
+    func use() { unusedSweeps.store(0, ordering: .relaxed) }
+
+    /// Called once by each sweep: whether nobody has asked for the session between that many.
+    func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
+
+    /// Leaves memory, if nobody follows the session and no command is under way: what is on disk is all there is then.
+    func unload() -> Bool {
+        // With the turn taken, no commit is; whoever waits for it finds the session stale, and looks it up again.
+        guard turn.takeIfFree() else { return false }
+        defer { turn.end() }
+        guard feed.closeIfUnfollowed() else { return false }
+        committed.withLock { $0.isStale = true }
+        return true
     }
 
     func etag(_ revision: Int) -> String { "\"\(epoch).\(revision)\"" }
@@ -200,6 +218,14 @@ final class Turn: Sendable {
                 return true
             }
             if isMine { continuation.resume() }
+        }
+    }
+
+    /// Whether the turn is the caller's, at once.
+    func takeIfFree() -> Bool {
+        state.withLock { state in
+            defer { state.isTaken = true }
+            return !state.isTaken
         }
     }
 

@@ -22,7 +22,17 @@ final class Sessions: Sendable {
 
     /// The session, if it is in memory.
     func inMemory(_ id: String) -> Session? {
-        live.withLock { $0[id] }.flatMap { $0.isStale ? nil : $0 }
+        guard let session = live.withLock({ $0[id] }), !session.isStale else { return nil }
+        session.use()
+        return session
+    }
+
+    /// Those in memory.
+    var inMemory: [Session] { live.withLock { Array($0.values) } }
+
+    /// Takes a session out of memory that is stale.
+    func drop(_ session: Session) {
+        live.withLock { if $0[session.id] === session { $0[session.id] = nil } }
     }
 
     /// The session, read from the store if it is not in memory. Throws `notFound`.
@@ -131,8 +141,8 @@ final class Sessions: Sendable {
 
     /// The table as the session was opened with it.
     func openingTable(of session: Session) async throws -> TableModel {
-        guard let stored = try await store.session(session.id), stored.facts.number == session.number else { throw StaleSession() }
-        let opening = try SessionOpening(stored.opening)
+        guard let stored = try await store.opening(session.id), stored.facts.number == session.number else { throw StaleSession() }
+        let opening = try SessionOpening(stored.body)
         guard let description = stored.description else { return try session.binder.openingTable(opening.sections, cells: opening.cells) }
         return try TableDescription(description).openingTable(models: opening.models, state: opening.state)
     }
