@@ -34,7 +34,7 @@ final class App: HTTPHandler {
     }
 
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
-        let exchange = Exchange(head: head, id: requestID(of: head), start: .now)
+        let exchange = Exchange(head: head, id: requestID(of: head), start: Source.ticks())
         do {
             guard case .route(let route, let parameters) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
             else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
@@ -54,10 +54,11 @@ final class App: HTTPHandler {
     }
 
     func handle(_ request: HTTPRequest) -> HTTPReply {
-        let exchange = Exchange(head: request.head, id: requestID(of: request.head), start: .now)
+        let exchange = Exchange(head: request.head, id: requestID(of: request.head), start: Source.ticks())
         do {
             switch try reply(to: request, id: exchange.id) {
             case .ready(let response): return .ready(finish(response, exchange))
+            case .soon(let work): return .soon { [self] in await answer(exchange, work) }
             case .later(let work): return .later { [self] in await answer(exchange, work) }
             case .waiting(let work): return .waiting { [self] in await answer(exchange, work) }
             }
@@ -78,7 +79,8 @@ final class App: HTTPHandler {
     private struct Exchange: Sendable {
         let head: HTTPRequestHead
         let id: String
-        let start: ContinuousClock.Instant
+        /// As `Source.ticks` has it.
+        let start: Int
     }
 
     private func reply(to request: HTTPRequest, id: String) throws -> RouteReply {
@@ -169,7 +171,7 @@ final class App: HTTPHandler {
             let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
-        logger.info("\(head.method) \(head.plainPath) \(response.status) \((ContinuousClock.now - exchange.start) / .microseconds(1)) us, request \(exchange.id)")
+        logger.info("\(head.method) \(head.plainPath) \(response.status) \((Source.ticks() - exchange.start) / 1_000) us, request \(exchange.id)")
         return response
     }
 
@@ -183,7 +185,9 @@ final class App: HTTPHandler {
 
 extension HTTPRequestHead {
     /// The target without its query, for messages.
-    var plainPath: String { String(target.prefix { $0 != "?" }) }
+    var plainPath: String {
+        target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[..<$0]) } ?? target
+    }
 }
 
 /// Compares in a time that says nothing about where the two differ.

@@ -14,7 +14,13 @@ struct LineLogHandler: LogHandler {
     func log(event: LogEvent) {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        let line = "\(timestamp(time.tv_sec * 1000 + time.tv_nsec / 1_000_000)) \(event.level) \(event.message)\n"
-        _ = Array(line.utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        var line: [UInt8] = []
+        line.reserveCapacity(160)
+        for part in [timestamp(time.tv_sec * 1000 + time.tv_nsec / 1_000_000), event.level.rawValue, event.message.description] {
+            line.append(contentsOf: part.utf8)
+            line.append(UInt8(ascii: " "))
+        }
+        line[line.count - 1] = UInt8(ascii: "\n")
+        _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

@@ -22,6 +22,7 @@ final class Session: Sendable {
     let feed: ChangeFeed
     /// How many sweeps have come since somebody asked for the session.
     private let unusedSweeps = Atomic(0)
+    private let quick = Atomic(false)
 
     /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
     struct Committed: Sendable {
@@ -61,6 +62,10 @@ final class Session: Sendable {
         committed.withLock { $0.isStale = true }
         feed.close(end)
     }
+
+    /// The last command took the engine so little time that the next may run on an event loop's thread.
+    var isQuick: Bool { quick.load(ordering: .relaxed) }
+    private static let quickNanoseconds = 500_000
 
     /// Somebody asks for the session.
     func use() { unusedSweeps.store(0, ordering: .relaxed) }
@@ -129,10 +134,11 @@ final class Session: Sendable {
         if before.isStale { throw StaleSession() }
         try precondition?(before.snapshot.revision)
         let (command, text, place) = try await present(command, text, base: base, before)
-        let at = source.now()
+        let at = source.now(), start = Source.ticks()
         let outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(at))
         let updateText = outcome.update.json
+        quick.store(Source.ticks() - start < Self.quickNanoseconds, ordering: .relaxed)
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
