@@ -53,6 +53,7 @@ struct Serve: AsyncParsableCommand {
     }
 
     func run() async throws {
+        Memory.prepare()
         let socket = socket ?? Environment["SOCKET"]
         var logger = Logger(label: "braid") { _ in LineLogHandler() }
         logger.logLevel = logLevel

@@ -31,10 +31,10 @@ void cepoll_trim_memory(void) {
 #endif
 }
 
-void cepoll_limit_heaps(int heaps) {
+void cepoll_map_blocks(int bytes) {
 #ifdef __GLIBC__
-    mallopt(M_ARENA_MAX, heaps);
+    mallopt(M_MMAP_THRESHOLD, bytes);
 #else
-    (void)heaps;
+    (void)bytes;
 #endif
 }

@@ -77,6 +77,8 @@ final class Connection {
             guard received > 0 else { throw Fault("the connection was closed") }
             count += received
             if total == nil { total = Self.length(buffer[..<count]) }
+            // A chunked answer: compact JSON has no line ends, so that these bytes stand at the end only.
+            if total == .max, buffer[..<count].suffix(7).elementsEqual("\r\n0\r\n\r\n".utf8) { total = count }
         }
         return (Int(buffer[9] - 48) * 100 + Int(buffer[10] - 48) * 10 + Int(buffer[11] - 48), count)
     }
@@ -91,7 +93,8 @@ final class Connection {
                 index += 1
                 continue
             }
-            if bytes[index + 2] == 13 { return index + 4 + length }
+            if bytes[index + 2] == 13 { return length == .max / 2 ? .max : index + 4 + length }
+            if bytes[index...].starts(with: Array("\r\nTransfer-Encoding: chunked".utf8)) { length = .max / 2 }
             if bytes[index...].starts(with: field) {
                 for digit in bytes[(index + field.count)...].prefix(while: { $0 != 13 }) { length = length * 10 + Int(digit) - 48 }
             }
@@ -109,7 +112,18 @@ final class Connection {
         try send(Self.request("GET", target))
         let count = try receive().count
         let end = buffer.withUnsafeBytes { csys_find($0.baseAddress!, count, "\r\n\r\n", 4)! - UnsafeRawPointer($0.baseAddress!) }
-        return Answer(head: String(decoding: buffer[..<end], as: UTF8.self), body: Array(buffer[(end + 4)..<count]))
+        let head = String(decoding: buffer[..<end], as: UTF8.self), body = Array(buffer[(end + 4)..<count])
+        return Answer(head: head, body: head.contains("chunked") ? Self.joined(body) : body)
+    }
+
+    /// A chunked body without its framing.
+    private static func joined(_ body: [UInt8]) -> [UInt8] {
+        var joined: [UInt8] = [], at = 0
+        while let end = body[at...].firstIndex(of: 13), let size = Int(String(decoding: body[at..<end], as: UTF8.self), radix: 16), size > 0 {
+            joined += body[(end + 2)..<(end + 2 + size)]
+            at = end + 4 + size
+        }
+        return joined
     }
 
     static func request(_ method: String, _ target: String, _ body: String = "", fields: [String] = []) -> [UInt8] {

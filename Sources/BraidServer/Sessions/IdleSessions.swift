@@ -1,5 +1,3 @@
-import CEpoll
-
 /// Sessions that nobody asks for leave memory; the next request reads them from the store again.
 ///
 /// A clock hand instead of clocks: a look-up marks the session, each sweep takes the marks away, and a session that has
@@ -13,12 +11,9 @@ struct IdleSessions: Sendable {
     /// Until the task is cancelled.
     func unload(from sessions: Sessions) async {
         while (try? await Task.sleep(for: time / (Self.sweeps - 1))) != nil {
-            if sessions.unloadIdle(after: Self.sweeps) > 0 { Self.giveMemoryBack() }
+            if sessions.unloadIdle(after: Self.sweeps) > 0 { Memory.trimSoon() }
         }
     }
-
-    /// The allocator keeps what was freed in the middle of its heaps until it is asked to let go of it.
-    static func giveMemoryBack() { cepoll_trim_memory() }
 }
 
 extension Sessions {

@@ -99,7 +99,8 @@ final class Session: Sendable {
     private static let cachedBytes = 1 << 20
 
     /// Whether encoding the snapshot is too much work for an event loop's thread.
-    var isLarge: Bool { committed.withLock { $0.encoded == nil && $0.snapshot.totalRowCount > 2_000 } }
+    var isLarge: Bool { committed.withLock { $0.encoded == nil && $0.snapshot.totalRowCount > Self.largeRowCount } }
+    static let largeRowCount = 2_000
 
     struct Answer: Sendable {
         var kind: Outcome.Kind
@@ -160,8 +161,11 @@ final class Session: Sendable {
             if case StoreError.full = error {} else { markStale() }
             throw error
         }
+        let model = outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
+            ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
+        if text.count > Memory.largeWork { Memory.trimSoon() }
         committed.withLock {
-            $0.model = outcome.table
+            $0.model = model
             $0.snapshot = outcome.snapshot
             $0.unpublished = outcome.unpublished
             $0.updated = at

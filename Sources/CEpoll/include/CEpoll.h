@@ -17,7 +17,8 @@ int cepoll_unacknowledged(int socket);
 
 /// Gives the pages that hold nothing back to the system (malloc_trim). Takes some milliseconds for each 100 MB.
 void cepoll_trim_memory(void);
-/// At most so many heaps for all threads (M_ARENA_MAX): what one thread frees, another can use.
-void cepoll_limit_heaps(int heaps);
+/// Blocks from this size on are mapped each by itself, and unmapped when they are freed (M_MMAP_THRESHOLD); by default
+/// the allocator moves that limit up to 32 MiB, and keeps what it then cannot give back.
+void cepoll_map_blocks(int bytes);
 
 #endif
