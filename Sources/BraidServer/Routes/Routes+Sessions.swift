@@ -99,11 +99,11 @@ extension Session {
         return HTTPResponse(status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(revision))], body: .bytes(bytes))
     }
 
-    /// The same, encoded as it is sent: a reader of 25 MB takes up two pieces of it at a time.
+    /// The same, encoded as it is sent: a reader takes up some megabytes of it, however long it is.
     func streamedSnapshotResponse() -> HTTPResponse {
         let snapshot = current.snapshot
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
-        let body = HTTPBodyStream(limit: 2 * Self.pieceBytes, isEndless: false)
+        let body = HTTPBodyStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
         Task {
             for piece in pieces {
                 guard try await body.writeWhole(piece) else { return }
@@ -114,6 +114,8 @@ extension Session {
     }
 
     private static let pieceBytes = 256 * 1024
+    /// Encoded ahead of the sending: with few, the two threads wait for each other all the time.
+    private static let queuedPieces = 16
 
     func snapshotResponse(window: SnapshotWindow) throws -> HTTPResponse {
         let snapshot = current.snapshot
