@@ -10,9 +10,10 @@ let package = Package(
         + (differenceKit.map { [.package(name: "DifferenceKit", path: $0)] } ?? []),
     targets: [
         .target(name: "CSysEpoll"),
+        .systemLibrary(name: "CSQLite"),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["CSysEpoll", .product(name: "BraidEngine", package: "braid-server")]
+            dependencies: ["CSysEpoll", "CSQLite", .product(name: "BraidEngine", package: "braid-server")]
                 + (differenceKit == nil ? [] : [.product(name: "DifferenceKit", package: "DifferenceKit")]),
             swiftSettings: differenceKit == nil ? [] : [.define("DIFFERENCEKIT")]),
     ],

@@ -39,7 +39,7 @@ final class App: HTTPHandler {
     }
 
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
-        var exchange = Exchange(head: head, id: requestID(of: head), start: .now)
+        var exchange = Exchange(head: head, id: requestID(of: head), start: Source.ticks())
         do {
             guard case .route(let route, let parameters) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
             else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
@@ -61,10 +61,11 @@ final class App: HTTPHandler {
     }
 
     func handle(_ request: HTTPRequest) -> HTTPReply {
-        var exchange = Exchange(head: request.head, id: requestID(of: request.head), start: .now)
+        var exchange = Exchange(head: request.head, id: requestID(of: request.head), start: Source.ticks())
         do {
             switch try reply(to: request, &exchange) {
             case .ready(let response): return .ready(finish(response, exchange))
+            case .soon(let work): return .soon { [self, exchange] in await answer(exchange, work) }
             case .later(let work): return .later { [self, exchange] in await answer(exchange, work) }
             case .waiting(let work): return .waiting { [self, exchange] in await answer(exchange, work) }
             }
@@ -85,16 +86,16 @@ final class App: HTTPHandler {
     private struct Exchange: Sendable {
         let head: HTTPRequestHead
         let id: String
-        let start: ContinuousClock.Instant
+        /// As `Source.ticks` has it.
+        let start: Int
         /// Nil for one that no route takes.
         var route: RouteCounters?
 
         /// What is logged of it. The path has no query, and bodies and tokens are never logged.
-        func logged(_ status: Int, _ time: Duration) -> [(name: String, value: String)] {
-            let (seconds, attoseconds) = time.components
-            return [
+        func logged(_ status: Int, nanoseconds: Int) -> [(name: String, value: String)] {
+            [
                 ("id", id), ("method", head.method), ("path", head.plainPath), ("route", route?.template ?? ""), ("status", String(status)),
-                ("microseconds", String(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)),
+                ("microseconds", String(nanoseconds / 1_000)),
             ]
         }
     }
@@ -187,9 +188,9 @@ final class App: HTTPHandler {
             let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
-        let time = ContinuousClock.now - exchange.start
-        (exchange.route ?? metrics.unrouted).count(status: response.status, time: time)
-        requestLog?.write(.info, "request", exchange.logged(response.status, time))
+        let nanoseconds = Source.ticks() - exchange.start
+        (exchange.route ?? metrics.unrouted).count(status: response.status, time: .nanoseconds(nanoseconds))
+        requestLog?.write(.info, "request", exchange.logged(response.status, nanoseconds: nanoseconds))
         return response
     }
 
@@ -203,7 +204,9 @@ final class App: HTTPHandler {
 
 extension HTTPRequestHead {
     /// The target without its query, for messages.
-    var plainPath: String { String(decoding: target.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self) }
+    var plainPath: String {
+        target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[..<$0]) } ?? target
+    }
 }
 
 /// Compares in a time that says nothing about where the two differ.

@@ -19,6 +19,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ServeOptions
 
     func run() async throws {
+        Memory.prepare()
         let log = LogLines(format: options.logFormat == .json ? .json : .text)
         var logger = Logger(label: "braid") { _ in log }
         logger.logLevel = options.logLevel
@@ -49,7 +50,11 @@ struct Serve: AsyncParsableCommand {
         FileHandle.standardOutput.write(Data("listening on \(server.address?.description ?? "")\n".utf8))
         logger.info("serving \(options.database)")
 
+        let unloading = Task {
+            if options.sessionIdleTime > 0 { await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions) }
+        }
         await stop.wait()
+        unloading.cancel()
         logger.info("stopping")
         await server.stop(grace: .seconds(10))
         await store.close()

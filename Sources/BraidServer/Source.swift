@@ -68,6 +68,13 @@ final class Source: Sendable {
         return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
     }
 
+    /// Nanoseconds of the monotonic clock, for how long something took.
+    static func ticks() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+
     /// An id for a session that was opened without one. One that counts may be taken: clients choose ids, too.
     func sessionID() -> String {
         guard isCounting else { return Source.word(12) }
@@ -100,7 +107,7 @@ final class Source: Sendable {
 
 /// RFC 3339, UTC, with milliseconds: `2026-11-21T09:20:00.000Z`.
 ///
-/// `milliseconds` since 1970. Source: Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days.
+/// `milliseconds` since 1970, in the years 0 to 9999. Source: Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days.
 func timestamp(_ milliseconds: Int) -> String {
     let days = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
     let rest = milliseconds - days * 86_400_000
@@ -113,9 +120,23 @@ func timestamp(_ milliseconds: Int) -> String {
     let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
     let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
     let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    func padded(_ value: Int, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    func append(_ value: Int, _ width: Int, before end: UInt8) {
+        var divisor = 1
+        for _ in 1..<width { divisor *= 10 }
+        while divisor > 0 {
+            text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            divisor /= 10
+        }
+        text.append(end)
     }
-    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(padded(rest / 3_600_000, 2)):\(padded(rest / 60_000 % 60, 2)):\(padded(rest / 1000 % 60, 2)).\(padded(rest % 1000, 3))Z"
+    append(year, 4, before: UInt8(ascii: "-"))
+    append(month, 2, before: UInt8(ascii: "-"))
+    append(day, 2, before: UInt8(ascii: "T"))
+    append(rest / 3_600_000, 2, before: UInt8(ascii: ":"))
+    append(rest / 60_000 % 60, 2, before: UInt8(ascii: ":"))
+    append(rest / 1000 % 60, 2, before: UInt8(ascii: "."))
+    append(rest % 1000, 3, before: UInt8(ascii: "Z"))
+    return String(decoding: text, as: UTF8.self)
 }

@@ -14,3 +14,11 @@ if isWanted("descriptions") { try descriptionBenchmark() }
 if isWanted("http") { try httpBenchmark() }
 if isWanted("commands") { try commandBenchmark() }
 if isWanted("streams") { try streamBenchmark() }
+if isWanted("nginx") { try nginxBenchmark() }
+if isWanted("large") { try largeBenchmark() }
+if isWanted("edits") { try editBenchmark() }
+if isWanted("durable") { try durableBenchmark() }
+if isWanted("records") { try recordBenchmark() }
+if isWanted("memory") { try memoryBenchmark() }
+if isWanted("start") { try startBenchmark() }
+if isWanted("curves") { try curveBenchmark() }

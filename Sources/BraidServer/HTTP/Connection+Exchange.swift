@@ -51,6 +51,9 @@ extension Connection {
         switch loop.handler.handle(request) {
         case .ready(let response):
             answer(response)
+        case .soon(let work):
+            phase = .answering
+            answerLater(work, on: loop)
         case .later(let work):
             phase = .answering
             answerLater(work)
@@ -62,9 +65,9 @@ extension Connection {
     }
 
     @discardableResult
-    private func answerLater(_ work: @escaping @Sendable () async -> HTTPResponse) -> Task<Void, Never> {
+    private func answerLater(_ work: @escaping @Sendable () async -> HTTPResponse, on executor: (any TaskExecutor)? = nil) -> Task<Void, Never> {
         let (loop, id) = (loop, id)
-        return Task { loop.post(.answer(connection: id, await work())) }
+        return Task(executorPreference: executor) { loop.post(.answer(connection: id, await work())) }
     }
 
     /// The answer of a handler that ran elsewhere.

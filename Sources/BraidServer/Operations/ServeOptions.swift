@@ -27,6 +27,8 @@ struct ServeOptions: ParsableArguments {
     var journalLimit = 1000
     @Option(help: "How many bytes of a session's journal are kept.")
     var journalBytes = 67_108_864
+    @Option(help: "Seconds after which a session that nobody asks for leaves memory; the next request reads it again. 0: never.")
+    var sessionIdleTime = 300
     @Option(help: "The longest body of a request.")
     var maxBodyBytes = 16_777_216
     @Option(help: "SQLite's durability: full survives a power loss, normal a crash of the process.")
@@ -42,6 +44,7 @@ struct ServeOptions: ParsableArguments {
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
         guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
         guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }
+        guard sessionIdleTime >= 0 else { throw ValidationError("--session-idle-time must not be negative") }
         guard maxBodyBytes >= 1024 else { throw ValidationError("--max-body-bytes must be 1024 at least") }
     }
 

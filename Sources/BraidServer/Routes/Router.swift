@@ -37,6 +37,8 @@ struct RequestContext: Sendable {
 /// What a route answers: at once, or later, off the event loop.
 enum RouteReply: Sendable {
     case ready(HTTPResponse)
+    /// Later, by work that is short but for what it waits for.
+    case soon(@Sendable () async throws -> HTTPResponse)
     case later(@Sendable () async throws -> HTTPResponse)
     /// Later, when something has happened: cancelled when the client leaves or the server stops.
     case waiting(@Sendable () async throws -> HTTPResponse)
@@ -47,6 +49,7 @@ struct Route: Sendable {
     let method: String
     /// `{name}` stands for one segment.
     let pattern: [Substring]
+    private let parts: [Part]
     /// Query parameters that it knows, beside `pretty`.
     let query: Set<String>
     /// Whether the request brings a JSON body.
@@ -73,6 +76,7 @@ struct Route: Sendable {
         self.method = method
         counters = RouteCounters(method: method, template: pattern)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        parts = self.pattern.map(Part.init)
         self.query = query
         self.takesBody = takesBody
         self.produces = produces
@@ -89,6 +93,7 @@ struct Route: Sendable {
         self.method = method
         counters = RouteCounters(method: method, template: pattern)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        parts = self.pattern.map(Part.init)
         self.query = query
         takesBody = true
         produces = "application/json"
@@ -99,16 +104,24 @@ struct Route: Sendable {
 
     func match(_ path: [String]) -> [String: String]? {
         guard path.count == pattern.count else { return nil }
-        var parameters: [String: String] = [:]
-        for (part, segment) in zip(pattern, path) {
-            if part.first == "{" {
-                guard !segment.isEmpty else { return nil }
-                parameters[String(part.dropFirst().dropLast())] = segment
-            } else if part != segment[...] {
-                return nil
+        // From the end, where routes differ; the dictionary is made only for the route that it is.
+        for (place, part) in parts.enumerated().reversed() {
+            switch part {
+            case .literal(let text): if text != path[place] { return nil }
+            case .parameter: if path[place].isEmpty { return nil }
             }
         }
+        var parameters: [String: String] = [:]
+        for case (let place, .parameter(let name)) in parts.enumerated() { parameters[name] = path[place] }
         return parameters
+    }
+
+    private enum Part: Sendable {
+        case literal(String), parameter(String)
+
+        init(_ text: Substring) {
+            self = text.first == "{" ? .parameter(String(text.dropFirst().dropLast())) : .literal(String(text))
+        }
     }
 }
 

@@ -11,6 +11,7 @@ final class Sessions: Sendable {
     private let metrics: Metrics
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
+    private let descriptions = CompiledDescriptions()
     private let live = Mutex<[String: Session]>([:])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
@@ -40,7 +41,17 @@ final class Sessions: Sendable {
 
     /// The session, if it is in memory.
     func inMemory(_ id: String) -> Session? {
-        live.withLock { $0[id] }.flatMap { $0.isStale ? nil : $0 }
+        guard let session = live.withLock({ $0[id] }), !session.isStale else { return nil }
+        session.use()
+        return session
+    }
+
+    /// Those in memory.
+    var inMemory: [Session] { live.withLock { Array($0.values) } }
+
+    /// Takes a session out of memory that is stale.
+    func drop(_ session: Session) {
+        live.withLock { if $0[session.id] === session { $0[session.id] = nil } }
     }
 
     /// The session, read from the store if it is not in memory. Throws `notFound`.
@@ -65,9 +76,9 @@ final class Sessions: Sendable {
     private func load(_ id: String) async throws -> Session? {
         if let session = inMemory(id) { return session }
         guard let stored = try await store.session(id) else { return nil }
-        let binder = try stored.binder()
+        let binder = try stored.binder(descriptions)
         let revision = stored.facts.revision, now = timestamp(stored.facts.updated)
-        let model = try stored.table()
+        var model = try stored.table()
         var snapshot: Snapshot, unpublished: Unpublished?
         if let published = try stored.publishedTable() {
             // As of the time when it was published: rows may have read it.
@@ -75,7 +86,9 @@ final class Sessions: Sendable {
             unpublished = try Unpublished(published: published.table, stored: model, binder: binder, revision: revision, now: now)
         } else {
             snapshot = try binder.snapshot(of: model, revision: revision, now: now)
+            model = model.sharingModels(with: snapshot)
         }
+        if snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
         return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams, metrics: metrics))
     }
 
@@ -107,13 +120,15 @@ final class Sessions: Sendable {
         let id = if let id = opening.id { id } else { try await unusedID() }
         if inMemory(id) != nil { throw StoreError.sessionExists }
         let now = source.instant()
-        let model = try table?.description.openingTable(models: opening.models, state: opening.state)
+        var model = try table?.description.openingTable(models: opening.models, state: opening.state)
             ?? binder.openingTable(opening.sections, cells: opening.cells)
         let snapshot = try binder.snapshot(of: model, revision: 0, now: timestamp(now))
         let epoch = source.epoch()
         var facts = SessionFacts(
             id: id, number: 0, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,
             totalRowCount: snapshot.totalRowCount)
+        model = model.sharingModels(with: snapshot)
+        if text.count > Memory.largeWork { Memory.trimSoon() }
         func session() -> Session {
             Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams, metrics: metrics)
         }
@@ -146,21 +161,21 @@ final class Sessions: Sendable {
         switch opening.table {
         case nil: return (nil, .dataSource)
         case .inline(let text)?:
-            let description = try TableDescription(text)
+            let description = try descriptions.compiled(text)
             return ((description, nil), description.binder)
         case .named(let name)?:
             guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\"; register it with PUT /v1/tables/\(name).") }
-            let description = try TableDescription(table.description)
+            let description = try descriptions.compiled(table.description)
             return ((description, table.version), description.binder)
         }
     }
 
     /// The table as the session was opened with it.
     func openingTable(of session: Session) async throws -> TableModel {
-        guard let stored = try await store.session(session.id), stored.facts.number == session.number else { throw StaleSession() }
-        let opening = try SessionOpening(stored.opening)
+        guard let stored = try await store.opening(session.id), stored.facts.number == session.number else { throw StaleSession() }
+        let opening = try SessionOpening(stored.body)
         guard let description = stored.description else { return try session.binder.openingTable(opening.sections, cells: opening.cells) }
-        return try TableDescription(description).openingTable(models: opening.models, state: opening.state)
+        return try descriptions.compiled(description).openingTable(models: opening.models, state: opening.state)
     }
 
     func end(_ id: String) async throws {

@@ -66,6 +66,14 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
+    /// No more changes come, unless somebody follows: then nothing happens, and false is given.
+    func closeIfUnfollowed() -> Bool {
+        state.withLock { state in
+            if !state.isFollowed { state.end = state.end ?? .dropped }
+            return !state.isFollowed
+        }
+    }
+
     /// How many follow: by streams, and by long polls.
     var followers: (subscribers: Int, polls: Int) { state.withLock { ($0.subscribers.count, $0.waiting.count) } }
 

@@ -73,6 +73,8 @@ extension SQLiteStore {
 
     public func session(_ id: String) async throws -> StoredSession? { try await read { try $0.session(id) } }
 
+    public func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
+
     public func sessionFacts(_ id: String) async throws -> SessionFacts? { try await read { try $0.sessionFacts(id) } }
 
     public func sessions(after: String?, limit: Int) async throws -> [SessionFacts] {
@@ -89,8 +91,8 @@ extension SQLiteStore {
         try await writer.write { [options] in try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes) }
     }
 
-    public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
-        try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit) }
+    public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
+        try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
 
     public func firstJournalRevision(of sessionNumber: Int) async throws -> Int? {
