@@ -27,10 +27,7 @@ struct Serve: AsyncParsableCommand {
     var database: String = Environment["DATABASE"] ?? "braid.sqlite"
     @Option(help: "A directory of *.table.json and *.session.json to load at start. Can be given several times.")
     var fixtures: [String] = Environment["FIXTURES"].map { [$0] } ?? []
-    @Option(help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)")
-    var tokenFile: String?
-    @Flag(help: "Serve on any address without a token.")
-    var allowAnonymous = false
+    @OptionGroup(title: "Access") var access: AccessOptions
     @Option(help: "How many revisions of a session's journal are kept.")
     var journalLimit: Int = Environment.value("JOURNAL_LIMIT") ?? 1000
     @Option(help: "How many bytes of a session's journal are kept.")
@@ -53,21 +50,20 @@ struct Serve: AsyncParsableCommand {
         let socket = socket ?? Environment["SOCKET"]
         var logger = Logger(label: "braid") { _ in LineLogHandler() }
         logger.logLevel = logLevel
-        let token = try controllerToken()
-        if token == nil, !allowAnonymous, socket == nil, !Self.isLoopback(hostname) {
-            throw Failure("\(hostname) is not a loopback address: give a token (--token-file, BRAID_TOKEN), or --allow-anonymous.")
-        }
+        let address = socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: hostname, port: port)
+        let token = try access.controllerToken()
+        try access.checkAddress(address, token: token)
         let store: SQLiteStore
         do {
             store = try SQLiteStore(path: database, options: SQLiteStoreOptions(synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes))
         } catch {
             throw Failure("\(error)")
         }
-        let app = App(store: store, source: Source(), maxBodyBytes: maxBodyBytes, token: token, logger: logger)
+        let app = App(store: store, source: Source(), maxBodyBytes: maxBodyBytes, token: token, pages: access.pages(for: address, token: token), logger: logger)
         for directory in fixtures { try await Fixtures(directory: directory).load(into: app) }
 
         var configuration = HTTPServer.Configuration()
-        configuration.address = socket.map { .unix(path: $0) } ?? .tcp(host: hostname, port: port)
+        configuration.address = address
         let server = HTTPServer(configuration: configuration, handler: app)
         let stop = await StopSignal()
         do {
@@ -83,20 +79,6 @@ struct Serve: AsyncParsableCommand {
         await server.stop(grace: .seconds(10))
         await store.close()
         logger.info("stopped")
-    }
-
-    private func controllerToken() throws -> String? {
-        if let tokenFile = tokenFile ?? Environment["TOKEN_FILE"] {
-            guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else { throw Failure("The token file \(tokenFile) cannot be read.") }
-            let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
-            guard !token.isEmpty else { throw Failure("The token file \(tokenFile) is empty.") }
-            return token
-        }
-        return Environment["TOKEN"]
-    }
-
-    static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)
     }
 }
 

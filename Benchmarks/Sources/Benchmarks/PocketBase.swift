@@ -30,7 +30,7 @@ func pocketBaseBenchmark(readers counts: [Int]) throws {
         func call(_ method: String, _ path: String, _ body: String, token: String = "") throws -> [String: Any] {
             let readers = try StreamReaders(port: port, mark: "\n{")
             let head = token.isEmpty ? "" : "Authorization: \(token)\r\n"
-            let request = "\(method) \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(head)Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            let request = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(head)Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
             let text = try readers.open(1, Array(request.utf8), until: "\r\n\r\n")[0]
             let json = text.components(separatedBy: "\r\n\r\n").dropFirst().joined()
             return try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any] ?? [:]
@@ -41,7 +41,7 @@ func pocketBaseBenchmark(readers counts: [Int]) throws {
 
         let readers = try StreamReaders(port: port, mark: "\nevent:t/")
         let before = residentKilobytes(server.processIdentifier)
-        for text in try readers.open(count, Array("GET /api/realtime HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n".utf8), until: "clientId") {
+        for text in try readers.open(count, Array("GET /api/realtime HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8), until: "clientId") {
             let client = text.components(separatedBy: #""clientId":""#).last?.prefix { $0 != "\"" } ?? ""
             let status = try Connection(port: port).exchange("POST", "/api/realtime", #"{"clientId":"\#(client)","subscriptions":["t/*"]}"#)
             guard status == 204 else { throw Fault("PocketBase answered \(status) to a subscription") }

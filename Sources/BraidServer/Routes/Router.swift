@@ -7,10 +7,12 @@ struct RequestContext: Sendable {
 
     var head: HTTPRequestHead { request.head }
 
-    /// The role of whoever asks: the only token there is, and doing without one, is the controller's.
-    var isController: Bool { true }
+    let requester: Requester
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+    /// Refuses a session that is not the one which the token was made for.
+    func require(_ session: Session) throws { try requester.require(sessionNumber: session.number, id: session.id) }
 
     /// The last value of a query parameter; "" for one without a value.
     func query(_ name: String) -> String? { head.query.last { $0.name == name }?.value }
@@ -45,6 +47,9 @@ enum RouteReply: Sendable {
 /// One method on one path pattern.
 struct Route: Sendable {
     let method: String
+    /// The method and the pattern, as they stand in the table of roles.
+    let name: String
+    let admission: Admission
     /// `{name}` stands for one segment.
     let pattern: [Substring]
     /// Query parameters that it knows, beside `pretty`.
@@ -67,6 +72,8 @@ struct Route: Sendable {
         _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
     ) {
         self.method = method
+        name = "\(method) \(pattern)"
+        admission = Admission.table[name] ?? .role(.controller)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         self.query = query
         self.takesBody = takesBody
@@ -81,6 +88,8 @@ struct Route: Sendable {
         _ handle: @escaping @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
     ) {
         self.method = method
+        name = "\(method) \(pattern)"
+        admission = Admission.table[name] ?? .role(.controller)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         self.query = query
         takesBody = true
