@@ -12,30 +12,45 @@ final class App: HTTPHandler {
     /// Where each request is a line; nil where they are not logged.
     private let requestLog: LogLines?
     let metrics = Metrics()
-    private let router: Router
+    let router: Router
     private let maxBodyBytes: Int
-    /// The controller's token; nil when everyone who can connect is the controller.
-    private let token: String?
+    private let access: AccessControl
+    private let pages: PagePolicy
     let source: Source
 
-    init(store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil) {
+    /// `token`: the controller's; nil when everyone who can connect is a controller.
+    init(
+        store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, pages: PagePolicy = PagePolicy(),
+        streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil
+    ) {
         self.store = store
         self.source = source
         self.maxBodyBytes = maxBodyBytes
-        self.token = token
+        self.pages = pages
         self.logger = logger
         self.requestLog = requestLog
         let sessions = Sessions(store: store, source: source, streams: streams, metrics: metrics, logger: logger)
         self.sessions = sessions
+        access = AccessControl(controllerToken: token, tokens: sessions.tokens)
         router = Router(
             operationRoutes(store: store) + [metricsRoute(metrics, sessions: sessions)] + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions) + updateRoutes(sessions)
-                + observeRoutes(sessions, maxLineBytes: maxBodyBytes) + statelessRoutes(source: source))
+                + observeRoutes(sessions, maxLineBytes: maxBodyBytes) + tokenRoutes(sessions.tokens) + statelessRoutes(source: source))
         metrics.follow(router.routes.map(\.counters))
     }
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
-        router.streamsBody(method: head.method, path: head.path) ? .stream : .gather(limit: maxBodyBytes)
+        router.streamsBody(method: head.method, path: head.path) ? .stream : .gather(limit: bodyLimit(of: head))
+    }
+
+    /// A stranger cannot make the server gather a large body. A small one is, so that the connection can go on.
+    private func bodyLimit(of head: HTTPRequestHead) -> Int {
+        let small = min(64 * 1024, maxBodyBytes)
+        switch head.framing {
+        case .none: return small
+        case .length(let length) where length <= small: return small
+        case .length, .chunked: return access.refusal(of: head) == nil ? maxBodyBytes : small
+        }
     }
 
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
@@ -44,7 +59,12 @@ final class App: HTTPHandler {
             guard case .route(let route, let parameters) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
             else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
             exchange.route = route.counters
-            let context = try context(HTTPRequest(head: head), route, parameters, id: exchange.id)
+            try pages.check(head)
+            let requester = switch try access.claim(head, for: route.admission) {
+            case .known(let requester): requester
+            case .unknown(let bearer): try await access.find(bearer)
+            }
+            let context = try context(HTTPRequest(head: head), route, parameters, requester, id: exchange.id)
             return finish(try await taker.handle(context, body), exchange)
         } catch {
             return finish(response(to: error, exchange), exchange)
@@ -55,8 +75,11 @@ final class App: HTTPHandler {
         let id = head.map(requestID(of:)) ?? source.requestID()
         var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
         response.status = failure.status
-        response.headers.append(("X-Request-Id", id))
-        metrics.unrouted.count(status: failure.status, time: .zero)
+        if failure.status == 413, let head, let refusal = access.refusal(of: head) {
+            response = refusal.response(path: head.plainPath, requestID: id)
+        }
+        response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
+        metrics.unrouted.count(status: response.status, time: .zero)
         return response
     }
 
@@ -102,6 +125,8 @@ final class App: HTTPHandler {
 
     private func reply(to request: HTTPRequest, _ exchange: inout Exchange) throws -> RouteReply {
         let head = request.head
+        if let response = pages.preflight(head) { return .ready(response) }
+        try pages.check(head)
         if head.method == "OPTIONS", head.path.isEmpty {
             return .ready(HTTPResponse(status: 204, headers: [("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]))
         }
@@ -113,14 +138,53 @@ final class App: HTTPHandler {
             throw ProblemError(.methodNotAllowed, "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).", headers: allow)
         case .route(let route, let parameters):
             exchange.route = route.counters
-            return try route.handle(context(request, route, parameters, id: exchange.id))
+            let id = exchange.id
+            switch try access.claim(head, for: route.admission) {
+            case .known(let requester): return try reply(to: request, route, parameters, requester, id: id)
+            case .unknown(let bearer):
+                return .waiting { [self] in
+                    switch try reply(to: request, route, parameters, try await access.find(bearer), id: id) {
+                    case .ready(let response): return response
+                    // As elsewhere, what has begun goes on when the client leaves.
+                    case .soon(let work), .later(let work): return try await Task { try await work() }.value
+                    case .waiting(let work): return try await work()
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a token lets in ends with the token.
+    private func reply(
+        to request: HTTPRequest, _ route: Route, _ parameters: [String: String], _ requester: Requester, id: String
+    ) throws -> RouteReply {
+        let reply = try route.handle(context(request, route, parameters, requester, id: id))
+        guard let token = requester.token else { return reply }
+        let tokens = sessions.tokens
+        switch reply {
+        case .ready, .soon: return reply
+        case .later(let work):
+            return .later {
+                let response = try await work()
+                guard case .stream(let stream) = response.body, stream.isEndless else { return response }
+                do {
+                    try await tokens.follow(token, stream)
+                } catch {
+                    stream.close()
+                    throw error
+                }
+                return response
+            }
+        case .waiting(let work): return .waiting { try await tokens.whileValid(token, work) }
         }
     }
 
     /// A request that is what its route takes.
-    private func context(_ request: HTTPRequest, _ route: Route, _ parameters: [String: String], id: String) throws -> RequestContext {
+    private func context(
+        _ request: HTTPRequest, _ route: Route, _ parameters: [String: String], _ requester: Requester, id: String
+    ) throws -> RequestContext {
         let head = request.head
-        try authorize(head)
+        try access.check(requester, route.admission, session: parameters["id"])
         try checkAccept(head, route)
         for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
             throw ProblemError(.badRequest, "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))").")
@@ -128,7 +192,7 @@ final class App: HTTPHandler {
         for (index, parameter) in head.query.enumerated() where head.query[..<index].contains(where: { $0.name == parameter.name }) {
             throw ProblemError(.badRequest, "The query parameter `\(parameter.name)` stands there twice.")
         }
-        let context = RequestContext(request: request, requestID: id, parameters: parameters)
+        let context = RequestContext(request: request, requestID: id, parameters: parameters, requester: requester)
         _ = try context.flag("pretty")
         if route.takesBody {
             try checkContentType(head, route)
@@ -139,15 +203,6 @@ final class App: HTTPHandler {
     }
 
     // MARK: What all routes have in common
-
-    private func authorize(_ head: HTTPRequestHead) throws {
-        guard let token, head.path.first == "v1" else { return }
-        guard let given = head.headers["authorization"], given.utf8.count > 7, given.prefix(7).lowercased() == "bearer ",
-            constantTimeEqual(given.dropFirst(7), token[...])
-        else {
-            throw ProblemError(.unauthorized, "This needs a valid token: `Authorization: Bearer …`.", headers: [("WWW-Authenticate", "Bearer")])
-        }
-    }
 
     /// RFC 9110, 12.5.1: mostly JSON is what there is, and sometimes something else beside it, and it must be acceptable.
     private func checkAccept(_ head: HTTPRequestHead, _ route: Route) throws {
@@ -183,7 +238,7 @@ final class App: HTTPHandler {
     private func finish(_ response: HTTPResponse, _ exchange: Exchange) -> HTTPResponse {
         let head = exchange.head
         var response = response
-        response.headers.append(("X-Request-Id", exchange.id))
+        response.headers += [("X-Request-Id", exchange.id)] + pages.headers(for: head)
         if head.query.contains(where: { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }), case .bytes(let bytes) = response.body,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
@@ -207,13 +262,4 @@ extension HTTPRequestHead {
     var plainPath: String {
         target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[..<$0]) } ?? target
     }
-}
-
-/// Compares in a time that says nothing about where the two differ.
-func constantTimeEqual(_ left: Substring, _ right: Substring) -> Bool {
-    let left = Array(left.utf8), right = Array(right.utf8)
-    guard left.count == right.count else { return false }
-    var difference: UInt8 = 0
-    for (a, b) in zip(left, right) { difference |= a ^ b }
-    return difference == 0
 }

@@ -23,10 +23,9 @@ struct Serve: AsyncParsableCommand {
         let log = LogLines(format: options.logFormat == .json ? .json : .text)
         var logger = Logger(label: "braid") { _ in log }
         logger.logLevel = options.logLevel
-        let token = try controllerToken()
-        if token == nil, !options.allowAnonymous, options.socket == nil, !Self.isLoopback(options.hostname) {
-            throw Failure("\(options.hostname) is not a loopback address: give a token (--token-file, BRAID_TOKEN), or --allow-anonymous.")
-        }
+        let address = options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
+        let token = try options.access.controllerToken()
+        try options.access.checkAddress(address, token: token)
         let store: SQLiteStore
         do {
             store = try SQLiteStore(path: options.database, options: options.store)
@@ -34,11 +33,13 @@ struct Serve: AsyncParsableCommand {
             throw Failure("\(error)")
         }
         let source = options.deterministic ? try await Source(countingBehind: store) : Source()
-        let app = App(store: store, source: source, maxBodyBytes: options.maxBodyBytes, token: token, logger: logger, requestLog: options.logLevel <= .info ? log : nil)
+        let app = App(
+            store: store, source: source, maxBodyBytes: options.maxBodyBytes, token: token, pages: options.access.pages(for: address, token: token),
+            logger: logger, requestLog: options.logLevel <= .info ? log : nil)
         try await Fixtures(directories: options.fixtures).load(into: app)
 
         var configuration = HTTPServer.Configuration()
-        configuration.address = options.socket.map { .unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
+        configuration.address = address
         let server = HTTPServer(configuration: configuration, handler: app)
         app.metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
         let stop = await StopSignal()
@@ -59,20 +60,6 @@ struct Serve: AsyncParsableCommand {
         await server.stop(grace: .seconds(10))
         await store.close()
         logger.info("stopped")
-    }
-
-    private func controllerToken() throws -> String? {
-        if let tokenFile = options.tokenFile {
-            guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else { throw Failure("The token file \(tokenFile) cannot be read.") }
-            let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
-            guard !token.isEmpty else { throw Failure("The token file \(tokenFile) is empty.") }
-            return token
-        }
-        return ProcessInfo.processInfo.environment["BRAID_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)
     }
 }
 

@@ -93,6 +93,17 @@ final class Source: Sendable {
         }
     }
 
+    /// An id for a token; not secret.
+    func tokenID() -> String { Source.word(12) }
+
+    /// 256 bits that nobody can guess, as base64url (RFC 4648, 5).
+    static func secret() -> String {
+        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        var generator = SystemRandomNumberGenerator()
+        // 43 letters of 6 bits are 258.
+        return String(decoding: (0..<43).map { _ in letters[Int.random(in: 0..<64, using: &generator)] }, as: UTF8.self)
+    }
+
     func requestID() -> String {
         "\(prefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
     }

@@ -50,6 +50,18 @@ public protocol SessionStore: Sendable {
     /// What was answered to the key, if it was not too long before `now`.
     func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer?
 
+    // MARK: Tokens
+
+    /// Stores a token for a session; tokens that have expired by its `created` may go. Throws `sessionMissing`.
+    func createToken(_ token: NewToken, for sessionID: String) async throws
+    /// The token of that id, expired or not, while its session exists.
+    func token(_ id: String) async throws -> StoredToken?
+    /// A session's tokens that have not expired, by id ascending: `limit` at most, all of them after `after`. Nil: there is
+    /// no such session.
+    func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]?
+    /// Whether the session had such a token.
+    func deleteToken(_ id: String, of sessionID: String) async throws -> Bool
+
     // MARK: Running
 
     /// What was written since the start.

@@ -85,10 +85,10 @@ import Testing
     @Test func aThousandPollsWakeTogetherAndThoseThatLeftAreForgotten() throws {
         let (client, _) = try StreamTests.start()
         let polls = try (0..<1_000).map { _ in try client.server.client() }
-        for poll in polls { try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: a\r\n\r\n") }
+        for poll in polls { try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n") }
         do {
             let leaving = try (0..<1_000).map { _ in try client.server.client() }
-            for poll in leaving { try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: a\r\n\r\n") }
+            for poll in leaving { try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n") }
             usleep(500_000)
         }
         var sockets = 2_000

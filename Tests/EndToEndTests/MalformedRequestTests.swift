@@ -12,7 +12,7 @@ import Testing
 
     /// A request whose framing is right.
     static func sent(_ method: String, _ target: String, _ body: String? = nil, type: String = "application/json", extra: String = "") -> String {
-        var text = "\(method) \(target) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(extra)"
+        var text = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(extra)"
         if let body { text += "Content-Type: \(type)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)" } else { text += "\r\n" }
         return text
     }
@@ -34,8 +34,8 @@ import Testing
         .init(name: "chunk longer than its size", request: framed("POST /v1/diff HTTP/1.1|Host: x|Transfer-Encoding: chunked||2|abcd|0||"), status: 400, type: "bad-request"),
         .init(name: "obs-fold", request: framed("GET /healthz HTTP/1.1|Host: x|A: b| c||"), status: 400, type: "bad-request"),
         .init(name: "bare line feeds", request: "GET /healthz HTTP/1.1\nHost: x\n\n", status: 400, type: "bad-request"),
-        .init(name: "bare carriage return", request: "GET /healthz HTTP/1.1\r\nHost: x\rA: b\r\n\r\n", status: 400, type: "bad-request"),
-        .init(name: "NUL in a field", request: "GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n", status: 400, type: "bad-request"),
+        .init(name: "bare carriage return", request: "GET /healthz HTTP/1.1\r\nHost: localhost\rA: b\r\n\r\n", status: 400, type: "bad-request"),
+        .init(name: "NUL in a field", request: "GET /healthz HTTP/1.1\r\nHost: localhost\r\nA: b\0c\r\n\r\n", status: 400, type: "bad-request"),
         .init(name: "no Host", request: framed("GET /healthz HTTP/1.1||"), status: 400, type: "bad-request"),
         .init(name: "two Hosts", request: framed("GET /healthz HTTP/1.1|Host: x|Host: y||"), status: 400, type: "bad-request"),
         .init(name: "HTTP/9.9", request: framed("GET /healthz HTTP/9.9|Host: x||"), status: 505, type: "http-version-not-supported"),
@@ -45,9 +45,9 @@ import Testing
         .init(name: "percent at the end", request: framed("GET /v1/tables/%4 HTTP/1.1|Host: x||"), status: 400, type: "bad-request"),
         .init(name: "fragment", request: framed("GET /v1/tables#x HTTP/1.1|Host: x||"), status: 400, type: "bad-request"),
         .init(name: "unknown expectation", request: framed("POST /v1/diff HTTP/1.1|Host: x|Expect: tea|Content-Length: 2||{}"), status: 417, type: "expectation-failed"),
-        .init(name: "long target", request: "GET /\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: x\r\n\r\n", status: 414, type: "target-too-long"),
-        .init(name: "long field", request: "GET / HTTP/1.1\r\nHost: x\r\nA: \(String(repeating: "a", count: 60_000))\r\n\r\n", status: 431, type: "headers-too-large"),
-        .init(name: "many fields", request: "GET / HTTP/1.1\r\nHost: x\r\n\((0..<200).map { "A\($0): b\r\n" }.joined())\r\n", status: 431, type: "headers-too-large"),
+        .init(name: "long target", request: "GET /\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", status: 414, type: "target-too-long"),
+        .init(name: "long field", request: "GET / HTTP/1.1\r\nHost: localhost\r\nA: \(String(repeating: "a", count: 60_000))\r\n\r\n", status: 431, type: "headers-too-large"),
+        .init(name: "many fields", request: "GET / HTTP/1.1\r\nHost: localhost\r\n\((0..<200).map { "A\($0): b\r\n" }.joined())\r\n", status: 431, type: "headers-too-large"),
         .init(name: "long body", request: framed("POST /v1/diff HTTP/1.1|Host: x|Content-Length: 999999999||"), status: 413, type: "content-too-large"),
     ]
 
@@ -137,7 +137,7 @@ import Testing
         // Framing errors close their connection: nobody knows where the next request starts.
         for test in Self.framing {
             let client = try server.client()
-            try client.send(test.request + "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            try client.send(test.request + "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             _ = try? client.receive()
             #expect(client.isClosed, "\(test.name)")
         }
@@ -149,7 +149,7 @@ import Testing
         let server = try ServerProcess(AttendeesTests.fixtures)
         for bytes: [UInt8] in [[0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xF4, 0x90, 0x80, 0x80, 0x22], [0x22, 0xE2, 0x82, 0x22]] {
             let client = try server.client()
-            try client.send(Array("POST /v1/diff HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: \(bytes.count)\r\n\r\n".utf8) + bytes)
+            try client.send(Array("POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(bytes.count)\r\n\r\n".utf8) + bytes)
             let response = try client.receive()
             #expect(response.status == 400)
             #expect(response.object["type"] as? String == "/problems/invalid-json")

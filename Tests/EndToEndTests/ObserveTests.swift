@@ -10,7 +10,7 @@ import Testing
 
     /// Starts a body of chunks.
     private func begin(_ client: HTTPClient) throws {
-        try client.send("POST /v1/sessions/s/observe HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try client.send("POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
     }
 
     private func chunk(_ text: String) -> String { "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n" }

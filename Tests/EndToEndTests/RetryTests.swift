@@ -105,7 +105,7 @@ import Testing
         let clients = try (0..<8).map { _ in try server.client() }
         let command = #"{"delete":{"section":"a","row":0}}"#
         for client in clients {
-            try client.send("POST /v1/sessions/x/edits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nIdempotency-Key: same\r\nContent-Length: \(command.utf8.count)\r\n\r\n\(command)")
+            try client.send("POST /v1/sessions/x/edits HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: same\r\nContent-Length: \(command.utf8.count)\r\n\r\n\(command)")
         }
         var statuses: [Int: Int] = [:]
         for client in clients { statuses[try client.receive().status, default: 0] += 1 }

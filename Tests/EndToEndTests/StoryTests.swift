@@ -37,7 +37,7 @@ import Testing
         for delay in [0, 20_000, 60_000, 150_000] as [UInt32] {
             let server = try ServerProcess(database: database)
             let reader = try server.client(), ender = try server.client()
-            try reader.send("GET /v1/sessions/x/snapshot HTTP/1.1\r\nHost: x\r\n\r\n")
+            try reader.send("GET /v1/sessions/x/snapshot HTTP/1.1\r\nHost: localhost\r\n\r\n")
             usleep(delay)
             #expect([204, 404].contains(try ender.request("DELETE", "/v1/sessions/x").status))
             _ = try reader.receive()

@@ -66,7 +66,7 @@ func pocketBaseBenchmark(readers counts: [Int]) throws {
 
         let readers = try StreamReaders(port: port, mark: "\nevent:t/")
         let before = residentKilobytes(server.processIdentifier)
-        for text in try readers.open(count, Array("GET /api/realtime HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n".utf8), until: "clientId") {
+        for text in try readers.open(count, Array("GET /api/realtime HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8), until: "clientId") {
             let client = text.components(separatedBy: #""clientId":""#).last?.prefix { $0 != "\"" } ?? ""
             let status = try Connection(port: port).exchange("POST", "/api/realtime", #"{"clientId":"\#(client)","subscriptions":["t/*"]}"#)
             guard status == 204 else { throw Fault("PocketBase answered \(status) to a subscription") }

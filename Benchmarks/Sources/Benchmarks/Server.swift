@@ -128,7 +128,7 @@ final class Connection {
 
     static func request(_ method: String, _ target: String, _ body: String = "", fields: [String] = []) -> [UInt8] {
         let content = body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
-        return Array("\(method) \(target) HTTP/1.1\r\nHost: x\r\n\(fields.map { $0 + "\r\n" }.joined())\(content)\r\n\(body)".utf8)
+        return Array("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\(fields.map { $0 + "\r\n" }.joined())\(content)\r\n\(body)".utf8)
     }
 }
 

@@ -76,7 +76,7 @@ func streamBenchmark() throws {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let models = (1..<10).map { #"{"id":"\#($0)","name":"Some name"}"# }.joined(separator: ",")
     let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"0"}],"b":[\#(models)]}}]}"#
-    let stream = Array("GET /v1/sessions/s/updates HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n".utf8)
+    let stream = Array("GET /v1/sessions/s/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
     func command(_ number: Int) -> [UInt8] {
         Connection.request("PUT", "/v1/sessions/s/models", #"{"a":[{"id":"0","name":"Some name","number":\#(number)}]}"#)
     }

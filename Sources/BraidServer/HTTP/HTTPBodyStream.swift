@@ -132,9 +132,12 @@ final class HTTPBodyStream: Sendable {
         return taken
     }
 
-    /// The server ends the body cleanly: what is queued is still sent.
+    /// The server ends the body cleanly: what is queued is still sent. Any thread.
     func endFromServer() {
-        close { $0.queue.isLast = true }
+        close { state in
+            state.queue.isLast = true
+            return Self.telling(&state)
+        }
     }
 
     /// No reader is left, or all is sent: drops what is queued.
@@ -142,16 +145,18 @@ final class HTTPBodyStream: Sendable {
         close { state in
             state.queue = Taken()
             state.tellLoop = nil
+            return nil
         }
     }
 
-    private func close(_ change: (inout State) -> Void) {
-        let (action, waiting): ((@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
+    private func close(_ change: (inout State) -> (@Sendable () -> Void)?) {
+        let (tell, action, waiting): ((@Sendable () -> Void)?, (@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
             if state.closer == nil { state.closer = .server }
-            change(&state)
+            let tell = change(&state)
             defer { state.onClose = nil }
-            return (state.onClose, Self.emptying(&state.waiting))
+            return (tell, state.onClose, Self.emptying(&state.waiting))
         }
+        tell?()
         action?()
         for continuation in waiting { continuation.resume() }
     }

@@ -19,10 +19,7 @@ struct ServeOptions: ParsableArguments {
     @Option(
         help: "A directory of *.table.json and *.session.json to load at start. Can be given several times.", completion: .directory)
     var fixtures: [String] = []
-    @Option(help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)", completion: .file())
-    var tokenFile: String?
-    @Flag(help: "Serve on any address without a token.")
-    var allowAnonymous = false
+    @OptionGroup(title: "Access") var access: AccessOptions
     @Option(help: "How many revisions of a session's journal are kept.")
     var journalLimit = 1000
     @Option(help: "How many bytes of a session's journal are kept.")

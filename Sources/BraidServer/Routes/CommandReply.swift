@@ -18,6 +18,10 @@ extension Sessions {
         let form = try CommandForm(context)
         let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
         let base = try context.query("base").map { try Position($0) }
+        let command = { @Sendable (session: Session) in
+            try context.require(session)
+            return try await command(session)
+        }
         // Nothing is done by a dry run, and nothing can be done twice.
         guard !form.dryRun, let key = try IdempotencyKey(context) else {
             let work = { @Sendable [self] in
@@ -28,7 +32,9 @@ extension Sessions {
             return isSoon && inMemory(id)?.isQuick == true ? .soon(work) : .later(work)
         }
         return .later { [self] in
-            try await once(key, session: try await session(id).number, context: context) { keep in
+            let session = try await session(id)
+            try context.require(session)
+            return try await once(key, session: session.number, context: context) { keep in
                 let (session, answer) = try await perform(command, on: id, ifMatch: ifMatch, base: base) {
                     keep(form.response($1, of: $0, notifies: notifies))
                 }

@@ -15,7 +15,6 @@ enum Problem: String, CaseIterable, Sendable {
     case eventInvalid = "event-invalid"
     case eventUndeclared = "event-undeclared"
     case expectationFailed = "expectation-failed"
-    case forbidden
     case handlerContract = "handler-contract"
     case headersTooLarge = "headers-too-large"
     case idempotencyKeyInUse = "idempotency-key-in-use"
@@ -26,11 +25,14 @@ enum Problem: String, CaseIterable, Sendable {
     case modelInvalid = "model-invalid"
     case modelRequired = "model-required"
     case modelTypeMismatch = "model-type-mismatch"
+    case misdirectedRequest = "misdirected-request"
     case moveNotAllowed = "move-not-allowed"
     case notAcceptable = "not-acceptable"
     case notFound = "not-found"
+    case originNotAllowed = "origin-not-allowed"
     case rejected
     case requestTimeout = "request-timeout"
+    case role
     case rowGone = "row-gone"
     case rowNotFound = "row-not-found"
     case sectionNotFound = "section-not-found"
@@ -66,7 +68,6 @@ enum Problem: String, CaseIterable, Sendable {
         case .eventInvalid: (422, "Invalid event", "The event's parameters are not what its cell declares; `errors` points at what is wrong.")
         case .eventUndeclared: (422, "Event not declared", "The row's cell declares no event of this name; see `cells` in the table description.")
         case .expectationFailed: (417, "Expectation failed", "The only expectation known is 100-continue.")
-        case .forbidden: (403, "Forbidden", "The token's role does not allow this.")
         case .handlerContract: (409, "A handler broke its contract", "After its handlers ran, a command must have changed the section's row count by exactly one. The command was undone.")
         case .headersTooLarge: (431, "Header fields too large", "The request's header section has too many fields, or too many bytes.")
         case .idempotencyKeyInUse: (409, "Idempotency key in use", "The first request with this Idempotency-Key is still under way. Ask again in a moment.")
@@ -77,11 +78,14 @@ enum Problem: String, CaseIterable, Sendable {
         case .modelInvalid: (422, "Invalid model", "A model is not what its model type demands; `errors` points at what is wrong.")
         case .modelRequired: (422, "A model is required", "An insert brings a model, unless the description has an `insert.template`.")
         case .modelTypeMismatch: (409, "Model types differ", "Rows cannot be moved between sections whose models are of different types.")
+        case .misdirectedRequest: (421, "Misdirected request", "The `Host` field names a host that this server does not answer for. Without a token it answers for IP addresses, localhost, its own --hostname, and the hosts of --allow-origin.")
         case .moveNotAllowed: (403, "Move not allowed", "The table's description does not allow this move; see `movable` and `movesTo` in the snapshot.")
         case .notAcceptable: (406, "Not acceptable", "The resource cannot be represented as the `Accept` field asks.")
         case .notFound: (404, "Not found", "There is no such resource.")
+        case .originNotAllowed: (403, "Origin not allowed", "A web page of another origin asked. The server allows an origin with --allow-origin.")
         case .rejected: (409, "Rejected", "A handler of the table's description refused the command; `detail` has its reason.")
         case .requestTimeout: (408, "Request time-out", "The request did not arrive in time.")
+        case .role: (403, "Another role is needed", "The token's role does not allow this; `WWW-Authenticate` names the role that does.")
         case .rowGone: (409, "Row gone", "The row that was displayed at the revision given as `base` is not displayed any more.")
         case .rowNotFound: (404, "Row not found", "No such row or section is displayed.")
         case .sectionNotFound: (404, "Section not found", "The table has no such section.")
@@ -94,7 +98,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .tooLarge: (413, "Content too large", "The request's body has too many bytes.")
         case .tooMany: (429, "Too many", "A limit on requests or sessions was reached.")
         case .tooManyRows: (422, "Too many rows", "The table would have more rows than the server allows.")
-        case .unauthorized: (401, "Unauthorized", "A valid bearer token is needed.")
+        case .unauthorized: (401, "Unauthorized", "A valid bearer token is needed: the controller's, or one for this session (RFC 6750).")
         case .unavailable: (503, "Unavailable", "The server is starting, stopping or overloaded. Try again after the time in `Retry-After`.")
         case .unsupportedMediaType: (415, "Unsupported media type", "The request's body must be `application/json`.")
         case .unsupportedVersion: (505, "HTTP version not supported", "The server speaks HTTP/1.1 and HTTP/1.0.")

@@ -7,10 +7,12 @@ struct RequestContext: Sendable {
 
     var head: HTTPRequestHead { request.head }
 
-    /// The role of whoever asks: the only token there is, and doing without one, is the controller's.
-    var isController: Bool { true }
+    let requester: Requester
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+    /// Refuses a session that is not the one which the token was made for.
+    func require(_ session: Session) throws { try requester.require(sessionNumber: session.number, id: session.id) }
 
     /// The last value of a query parameter; "" for one without a value.
     func query(_ name: String) -> String? { head.query.last { $0.name == name }?.value }
@@ -47,6 +49,9 @@ enum RouteReply: Sendable {
 /// One method on one path pattern.
 struct Route: Sendable {
     let method: String
+    /// The method and the pattern, as they stand in the table of roles.
+    let name: String
+    let admission: Admission
     /// `{name}` stands for one segment.
     let pattern: [Substring]
     private let parts: [Part]
@@ -75,6 +80,8 @@ struct Route: Sendable {
     ) {
         self.method = method
         counters = RouteCounters(method: method, template: pattern)
+        name = "\(method) \(pattern)"
+        admission = Admission.table[name] ?? .role(.controller)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         parts = self.pattern.map(Part.init)
         self.query = query
@@ -92,6 +99,8 @@ struct Route: Sendable {
     ) {
         self.method = method
         counters = RouteCounters(method: method, template: pattern)
+        name = "\(method) \(pattern)"
+        admission = Admission.table[name] ?? .role(.controller)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         parts = self.pattern.map(Part.init)
         self.query = query

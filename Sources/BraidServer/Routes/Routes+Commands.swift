@@ -8,6 +8,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
             let partial = try context.flag("partial")
             let body = try context.json()
             let command = try Command(resource: resource, body: body, partial: partial)
+            try context.requester.require(command.role)
             let text = command.journalText(resource: resource, body: body, partial: partial)
             return try sessions.reply(to: context) { _ in (command, text) }
         }

@@ -52,7 +52,7 @@ extension JournalRecord {
 extension Sessions {
     /// The whole journal as lines of JSON, written as it is read: what the session was opened with, then its records.
     func journalFile(of id: String) async throws -> HTTPResponse {
-        guard let stored = try await store.opening(id) else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
+        guard let stored = try await store.opening(id) else { throw ProblemError(noSession: id) }
         let body = HTTPBodyStream(isEndless: false)
         Task { [store] in
             do {

@@ -46,7 +46,8 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         Route("GET", "/v1/sessions/{id}") { context in
             let id = context.parameter("id")
             return .later {
-                guard let facts = try await sessions.store.sessionFacts(id) else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
+                guard let facts = try await sessions.store.sessionFacts(id) else { throw ProblemError(noSession: id) }
+                try context.requester.require(sessionNumber: facts.number, id: id)
                 return .json { facts.write(to: &$0) }
             }
         },
@@ -61,6 +62,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             let window = try SnapshotWindow(context)
             let match = context.head.headers["if-none-match"], isPretty = try context.flag("pretty")
             @Sendable func response(_ session: Session) throws -> HTTPResponse {
+                try context.require(session)
                 if let match {
                     let etag = session.etag(session.current.snapshot.revision)
                     if etags(in: match, include: etag, weakly: true) { return HTTPResponse(status: 304, headers: [("ETag", etag)]) }

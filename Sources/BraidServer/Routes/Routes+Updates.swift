@@ -14,14 +14,22 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 }
                 // What a reader that lost its connection has last read, before what it once asked for (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
-                let form = StreamForm(isSequential: isSequential, hasCellEvents: context.isController)
-                return .later { try await sessions.with(id) { try $0.eventStream(after: last ?? since, form) } }
+                let form = StreamForm(isSequential: isSequential, hasCellEvents: context.requester.role == .controller)
+                return .later {
+                    try await sessions.with(id) { session in
+                        try context.require(session)
+                        return try session.eventStream(after: last ?? since, form)
+                    }
+                }
             }
             guard let since else { throw ProblemError(.badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.") }
             let wait = try context.integer("wait", in: 0...60) ?? 0
             let form = UpdateListForm(isSequential: isSequential, isCoalesced: try context.flag("coalesce"))
             let work = { @Sendable in
-                try await sessions.with(id) { try await $0.updates(since: since, waiting: .seconds(wait), form) }
+                try await sessions.with(id) { session in
+                    try context.require(session)
+                    return try await session.updates(since: since, waiting: .seconds(wait), form)
+                }
             }
             return wait == 0 ? .later(work) : .waiting(work)
         }

@@ -7,6 +7,7 @@ import Synchronization
 final class Sessions: Sendable {
     let store: any SessionStore
     let source: Source
+    let tokens: SessionTokens
     private let streams: StreamLimits
     private let metrics: Metrics
     private let logger: Logger
@@ -18,6 +19,7 @@ final class Sessions: Sendable {
     init(store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits(), metrics: Metrics = Metrics(), logger: Logger) {
         self.store = store
         self.source = source
+        tokens = SessionTokens(store: store, source: source)
         self.streams = streams
         self.metrics = metrics
         self.logger = logger
@@ -67,7 +69,7 @@ final class Sessions: Sendable {
             loading[id] = task
             return task
         }
-        guard let session = try await task.value else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
+        guard let session = try await task.value else { throw ProblemError(noSession: id) }
         return session
     }
 
@@ -179,8 +181,9 @@ final class Sessions: Sendable {
     }
 
     func end(_ id: String) async throws {
-        guard let number = try await store.deleteSession(id) else { throw ProblemError(.notFound, "There is no session \"\(id)\".") }
+        guard let number = try await store.deleteSession(id) else { throw ProblemError(noSession: id) }
         forget(number, id: id)
+        tokens.revokeAll(of: number)
     }
 
     /// Carries a command out on the session. `text` is its form in the journal.

@@ -132,13 +132,14 @@ extension Database {
         try run("DELETE FROM opening WHERE session = ?", number)
         try run("DELETE FROM state WHERE session = ?", number)
         try run("DELETE FROM answer WHERE session = ?", number)
+        try run("DELETE FROM token WHERE session = ?", number)
         let table = try first("SELECT table_name FROM session WHERE number = ?", number) { $0.optionalText(0) } ?? nil
         try run("DELETE FROM session WHERE number = ?", number)
         if let table { try dropUnusedVersions(of: table) }
         return number
     }
 
-    private func number(of id: String) throws -> Int? {
+    func number(of id: String) throws -> Int? {
         try first("SELECT number FROM session WHERE id = ?", id) { $0.int(0) }
     }
 }

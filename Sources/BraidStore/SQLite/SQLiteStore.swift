@@ -109,6 +109,22 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
+    public func createToken(_ token: NewToken, for sessionID: String) async throws {
+        try await writer.write { try $0.create(token, for: sessionID) }
+    }
+
+    public func token(_ id: String) async throws -> StoredToken? { try await read { try $0.token(id) } }
+
+    public func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
+        try await read { try $0.tokens(of: sessionID, after: after, limit: limit, now: now) }
+    }
+
+    public func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
+        try await writer.write(makesRoom: true) { try $0.deleteToken(id, of: sessionID) }
+    }
+}
+
+extension SQLiteStore {
     public func check() async throws {
         _ = try await sessions(after: nil, limit: 1)
         // An empty transaction: takes the write lock, costs no flush, and fails while the disk is short.

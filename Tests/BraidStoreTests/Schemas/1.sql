@@ -118,3 +118,16 @@ CREATE TABLE answer (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX answer_by_age ON answer (at);
+
+-- Tokens that let their bearer into one session. The token itself is not kept, only a hash of it.
+CREATE TABLE token (
+    id TEXT PRIMARY KEY,
+    session INTEGER NOT NULL,
+    role TEXT NOT NULL, -- participant or viewer
+    created INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    hash TEXT NOT NULL -- of the whole token: SHA-256 in hexadecimal
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX token_of_session ON token (session, id);
+CREATE INDEX token_by_expiry ON token (expires);

@@ -27,7 +27,7 @@ final class EventStreamClient {
     private var hasEnded = false
     private let timeout: Int
 
-    init(port: Int, _ target: String, lastEventID: String? = nil, receiveBuffer: Int32? = nil, timeout: Int = 20) throws {
+    init(port: Int, _ target: String, lastEventID: String? = nil, headers: [String: String] = [:], receiveBuffer: Int32? = nil, timeout: Int = 20) throws {
         self.timeout = timeout
         self.lastEventID = lastEventID ?? ""
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -43,7 +43,8 @@ final class EventStreamClient {
         var time = timeval(tv_sec: timeout, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
         let last = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
-        let request = Array("GET \(target) HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\(last)\r\n".utf8)
+        let fields = headers.map { "\($0): \($1)\r\n" }.joined()
+        let request = Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\(last)\(fields)\r\n".utf8)
         guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Failed(description: "cannot send") }
         while true {
             if let end = raw.firstRange(of: Array("\r\n\r\n".utf8)) {

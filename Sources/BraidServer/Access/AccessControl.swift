@@ -1,0 +1,50 @@
+/// Who is let in: the controller's token, tokens for single sessions, or, without the former, everyone as a controller.
+struct AccessControl: Sendable {
+    /// Of the controller's token; nil: none is needed.
+    private let controller: [UInt8]?
+    private let tokens: SessionTokens
+
+    init(controllerToken: String?, tokens: SessionTokens) {
+        controller = controllerToken.map { SHA256.digest(of: $0.utf8) }
+        self.tokens = tokens
+    }
+
+    var needsToken: Bool { controller != nil }
+
+    /// What is known of who asks without waiting.
+    enum Claim {
+        case known(Requester)
+        /// Nobody that is known yet: the store has to be asked.
+        case unknown(Bearer)
+    }
+
+    /// Throws `unauthorized`, or `badRequest` for what is no token at all.
+    func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
+        guard let controller, admission != .everyone else { return .known(.controller) }
+        guard let bearer = try Bearer(head) else { throw Bearer.missing }
+        if constantTimeEqual(bearer.digest, controller) { return .known(.controller) }
+        return try tokens.known(bearer).map { .known(Requester($0)) } ?? .unknown(bearer)
+    }
+
+    func find(_ bearer: Bearer) async throws -> Requester { Requester(try await tokens.find(bearer)) }
+
+    /// What is wrong with the request's token, as far as that is known without waiting.
+    func refusal(of head: HTTPRequestHead) -> ProblemError? {
+        do {
+            _ = try claim(head, for: .role(.viewer))
+            return nil
+        } catch {
+            return ProblemError(error)
+        }
+    }
+
+    /// Refuses what is not for this requester: first other sessions, of which it must learn nothing, then other roles.
+    func check(_ requester: Requester, _ admission: Admission, session: String?) throws {
+        if let session { try requester.require(session: session) }
+        if let role = admission.leastRole { try requester.require(role) }
+    }
+}
+
+extension Requester {
+    init(_ token: SessionToken) { self.init(role: token.role, token: token) }
+}

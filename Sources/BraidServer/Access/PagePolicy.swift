@@ -1,0 +1,114 @@
+import Glibc
+
+/// Which web pages may talk to the server.
+///
+/// A browser lets any page send requests to any server, the one on the user's own machine included. The answers it keeps from
+/// pages of other origins, unless the server allows them (CORS); but a command has been carried out by then. Where a token is
+/// needed no page can do harm without it, as browsers never add one by themselves. Where none is, everyone is a controller, and
+/// so would be every page that the user has open: requests of pages from elsewhere are refused then.
+/// Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2; RFC 6454, 7.
+struct PagePolicy: Sendable {
+    /// Origins whose pages may use the API, as browsers write them: `https://app.example`, `http://localhost:3000`; or `*`.
+    private let origins: Set<String>
+    private let allowsAll: Bool
+    /// Whether everyone is a controller.
+    private let isOpen: Bool
+    /// Names that the server answers for, beside IP addresses and localhost; nil: all.
+    ///
+    /// Keeps out DNS rebinding: a page of evil.example, whose name is then made to lead to 127.0.0.1, is of the same origin for
+    /// the browser; but its requests say `Host: evil.example`. An address cannot be rebound.
+    private let hosts: Set<String>?
+
+    /// `hosts` are needed for a server without a token on a loopback address only.
+    init(origins: [String] = [], isOpen: Bool = true, hosts: Set<String>? = nil) {
+        self.origins = Set(origins)
+        allowsAll = origins.contains("*")
+        self.isOpen = isOpen
+        self.hosts = hosts.map { $0.union(origins.compactMap { Self.authority($0).map(Self.host) }) }
+    }
+
+    /// Throws `misdirectedRequest`, `originNotAllowed`.
+    func check(_ head: HTTPRequestHead) throws {
+        if let hosts, let authority = head.host {
+            let host = Self.host(authority)
+            guard hosts.contains(host) || Self.isLocal(host) || Self.isAddress(host) else {
+                throw ProblemError(.misdirectedRequest, "This server, which needs no token, does not answer for the host \"\(host)\", lest web pages reach it by that name. It answers for its address, for localhost, and for the hosts of --allow-origin.")
+            }
+        }
+        guard isOpen, head.path.first == "v1", head.method != "OPTIONS", !isFromHere(head) else { return }
+        let page = head.headers["origin"].map { "pages of \($0)" } ?? "pages of other sites"
+        throw ProblemError(.originNotAllowed, "This server, which needs no token, does not let \(page) in. Start it with --allow-origin, or with a token.")
+    }
+
+    /// Whether the request is of no page, of a page of this server, or of one that is allowed.
+    private func isFromHere(_ head: HTTPRequestHead) -> Bool {
+        let origin = head.headers["origin"]
+        if let origin, allows(origin) { return true }
+        // What a page cannot set comes first; but browsers tell it only to localhost and over TLS.
+        if let site = head.headers["sec-fetch-site"] { return site == "same-origin" || site == "none" }
+        guard let origin else { return true }
+        // A proxy may have taken TLS off: the scheme is not compared.
+        guard let own = head.host?.lowercased(), let authority = Self.authority(origin) else { return false }
+        return authority == own || authority == own + ":80" || authority == own + ":443" || authority + ":80" == own || authority + ":443" == own
+    }
+
+    private func allows(_ origin: String) -> Bool { allowsAll || origins.contains(origin) }
+
+    // MARK: CORS
+
+    /// For every answer. `head`: nil where it was not understood.
+    func headers(for head: HTTPRequestHead?) -> [(String, String)] {
+        guard !origins.isEmpty else { return [] }
+        if allowsAll { return [("Access-Control-Allow-Origin", "*"), Self.exposed] }
+        let vary = ("Vary", "Origin")
+        guard let origin = head?.headers["origin"], allows(origin) else { return [vary] }
+        return [vary, ("Access-Control-Allow-Origin", origin), Self.exposed]
+    }
+
+    /// The answer to a browser that asks whether a page may send a request; nil for any other OPTIONS, and for pages that may not.
+    func preflight(_ head: HTTPRequestHead) -> HTTPResponse? {
+        guard head.method == "OPTIONS", head.headers["access-control-request-method"] != nil, let origin = head.headers["origin"], allows(origin) else { return nil }
+        return HTTPResponse(status: 204, headers: [
+            ("Access-Control-Allow-Methods", "DELETE, GET, HEAD, PATCH, POST, PUT"),
+            ("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"),
+            ("Access-Control-Max-Age", "7200"),
+        ])
+    }
+
+    private static let exposed = (
+        "Access-Control-Expose-Headers", "Allow, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id"
+    )
+
+    // MARK: Parts of origins
+
+    /// An origin as browsers write it, or nil: scheme and host in lower case, the port only where it is not the scheme's own.
+    static func origin(_ text: String) -> String? {
+        if text == "*" { return text }
+        let text = text.lowercased()
+        guard text.hasPrefix("http://") || text.hasPrefix("https://"), let authority = authority(text) else { return nil }
+        guard HTTPTarget.isHost(Array(authority.utf8)[...]) else { return nil }
+        let own = text.hasPrefix("https") ? ":443" : ":80"
+        return text.hasSuffix(own) ? String(text.dropLast(own.utf8.count)) : text
+    }
+
+    private static func authority(_ origin: String) -> String? {
+        guard let scheme = origin.firstRange(of: "://") else { return nil }
+        let authority = origin[scheme.upperBound...]
+        return authority.isEmpty || authority.contains("/") ? nil : authority.lowercased()
+    }
+
+    /// Without the port, in lower case, without the root's dot.
+    static func host(_ authority: String) -> String {
+        let text = authority.lowercased()
+        if text.hasPrefix("[") { return String(text.prefix { $0 != "]" }) + "]" }
+        let name = text.prefix { $0 != ":" }
+        return String(name.hasSuffix(".") ? name.dropLast() : name)
+    }
+
+    private static func isLocal(_ host: String) -> Bool { host == "localhost" || host.hasSuffix(".localhost") }
+
+    private static func isAddress(_ host: String) -> Bool {
+        var address = in_addr()
+        return host.hasPrefix("[") || inet_pton(AF_INET, host, &address) == 1
+    }
+}

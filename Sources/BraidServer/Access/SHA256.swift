@@ -1,0 +1,71 @@
+/// SHA-256: what a token is known by, so that whoever reads the database has no token.
+///
+/// Here because nothing that the server needs anyway has it: swift-crypto brings all of BoringSSL for this one function, and
+/// the system's libcrypto would be one more library to install. Tokens are 256 random bits, one block or two: no password is
+/// hashed with it, and nothing in it depends on secret bytes but the values it computes. Checked with NIST's examples.
+/// Source: FIPS 180-4, 4.2.2 (constants), 5.1.1 (padding), 6.2 (computation).
+enum SHA256 {
+    static func digest(of message: some Collection<UInt8>) -> [UInt8] {
+        var padded = Array(message)
+        padded.append(0x80)
+        padded.append(contentsOf: repeatElement(0, count: (119 - message.count % 64) % 64))
+        let bits = message.count * 8
+        for shift in stride(from: 56, through: 0, by: -8) { padded.append(UInt8(truncatingIfNeeded: bits >> shift)) }
+        var hash = initial
+        for start in stride(from: 0, to: padded.count, by: 64) { compress(padded[start..<start + 64], into: &hash) }
+        return hash.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> $0) } }
+    }
+
+    private static func compress(_ block: ArraySlice<UInt8>, into hash: inout [UInt32]) {
+        var schedule = [UInt32](repeating: 0, count: 64)
+        for (index, byte) in block.enumerated() { schedule[index / 4] = schedule[index / 4] << 8 | UInt32(byte) }
+        for t in 16..<64 {
+            let (near, far) = (schedule[t - 2], schedule[t - 15])
+            let s1 = rotated(near, 17) ^ rotated(near, 19) ^ near >> 10
+            let s0 = rotated(far, 7) ^ rotated(far, 18) ^ far >> 3
+            schedule[t] = s1 &+ schedule[t - 7] &+ s0 &+ schedule[t - 16]
+        }
+        var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])
+        var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])
+        for t in 0..<64 {
+            let sum1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
+            let t1 = h &+ sum1 &+ (e & f ^ ~e & g) &+ constants[t] &+ schedule[t]
+            let sum0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
+            let t2 = sum0 &+ (a & b ^ a & c ^ b & c)
+            (h, g, f, e, d, c, b, a) = (g, f, e, d &+ t1, c, b, a, t1 &+ t2)
+        }
+        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[index] &+= word }
+    }
+
+    private static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
+
+    private static let initial: [UInt32] = [
+        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+    ]
+
+    private static let constants: [UInt32] = [
+        0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
+        0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
+        0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
+        0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7, 0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967,
+        0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85,
+        0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070,
+        0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
+        0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
+    ]
+}
+
+/// Compares in a time that says nothing about where the two differ. Meant for digests, whose length is no secret.
+func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    guard left.count == right.count else { return false }
+    var difference: UInt8 = 0
+    for (a, b) in zip(left, right) { difference |= a ^ b }
+    return difference == 0
+}
+
+extension [UInt8] {
+    /// Two lower-case digits a byte.
+    var hexadecimal: String {
+        map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}

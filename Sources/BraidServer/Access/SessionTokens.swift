@@ -1,0 +1,207 @@
+import BraidStore
+import Synchronization
+
+/// A token for one session, as the server knows it.
+struct SessionToken: Sendable {
+    let id: String
+    let role: Role
+    /// The session's number, which no later session under the same id has.
+    let session: Int
+    let sessionID: String
+    /// Milliseconds since 1970.
+    let expires: Int
+    fileprivate let hash: String
+
+    fileprivate init?(_ stored: StoredToken) {
+        guard let role = Role(rawValue: stored.token.role) else { return nil }
+        self.role = role
+        (id, expires, hash) = (stored.token.id, stored.token.expires, stored.token.hash)
+        (session, sessionID) = (stored.session, stored.sessionID)
+    }
+}
+
+/// The tokens for single sessions: made, known again, revoked.
+///
+/// Those in use are kept in memory, so that a request does not wait for the store; one that is revoked goes from there and
+/// from the store before its revocation is answered. Streams and long polls are remembered with the token that let them in,
+/// and end with it.
+final class SessionTokens: Sendable {
+    private struct State {
+        var known: [String: SessionToken] = [:]
+        /// Counts revocations: what was read of the store before one may be what it revoked.
+        var revocations = 0
+        var followers: [Int: Follower] = [:]
+        var nextFollower = 0
+        var isSweeping = false
+    }
+
+    /// Something open-ended that a token let in.
+    private struct Follower {
+        let token: SessionToken
+        let end: @Sendable () -> Void
+        /// Whether there is still something to end.
+        let isThere: @Sendable () -> Bool
+    }
+
+    private let store: any SessionStore
+    private let source: Source
+    private let state = Mutex(State())
+    private static let mostKnown = 10_000
+    private static let prefix = "braid_"
+
+    init(store: any SessionStore, source: Source) {
+        self.store = store
+        self.source = source
+    }
+
+    /// Makes a token for a session. It is told once, here.
+    func create(_ role: Role, for sessionID: String, lasting seconds: Int) async throws -> (token: String, stored: NewToken) {
+        let now = source.now()
+        let id = source.tokenID()
+        let token = "\(Self.prefix)\(id).\(Source.secret())"
+        let stored = NewToken(
+            id: id, role: role.rawValue, created: now, expires: now + seconds * 1000, hash: SHA256.digest(of: token.utf8).hexadecimal)
+        do {
+            try await store.createToken(stored, for: sessionID)
+        } catch StoreError.sessionMissing {
+            throw ProblemError(noSession: sessionID)
+        }
+        return (token, stored)
+    }
+
+    func list(of sessionID: String, after: String?, limit: Int) async throws -> [StoredToken] {
+        guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: source.now()) else { throw ProblemError(noSession: sessionID) }
+        return tokens
+    }
+
+    /// False: the session has no such token.
+    func revoke(_ id: String, of sessionID: String) async throws -> Bool {
+        let wasThere = try await store.deleteToken(id, of: sessionID)
+        if wasThere {
+            let ended = state.withLock { state in
+                state.revocations += 1
+                state.known[id] = nil
+                return Self.taking(&state) { $0.token.id == id }
+            }
+            for follower in ended { follower.end() }
+        }
+        return wasThere
+    }
+
+    /// The session has ended, and its tokens with it. Who follows it is told so, and left to read that.
+    func revokeAll(of session: Int) {
+        state.withLock { state in
+            state.revocations += 1
+            for token in state.known.values where token.session == session { state.known[token.id] = nil }
+        }
+    }
+
+    private static func taking(_ state: inout State, _ isMeant: (Follower) -> Bool) -> [Follower] {
+        let taken = state.followers.filter { isMeant($0.value) }
+        for number in taken.keys { state.followers[number] = nil }
+        return Array(taken.values)
+    }
+
+    // MARK: Knowing them again
+
+    /// Nil: it is not known without asking the store.
+    func known(_ bearer: Bearer) throws -> SessionToken? {
+        guard let id = Self.id(in: bearer.text) else { throw Bearer.invalid }
+        guard let token = state.withLock({ $0.known[id] }) else { return nil }
+        return try checked(token, bearer)
+    }
+
+    /// Whether it has the form of a token for a session.
+    static func hasForm(_ bearer: Bearer) -> Bool { id(in: bearer.text) != nil }
+
+    /// Throws the same, after the same work, for a token that there never was and for one that is not right.
+    func find(_ bearer: Bearer) async throws -> SessionToken {
+        guard let id = Self.id(in: bearer.text) else { throw Bearer.invalid }
+        return try checked(try await read(id), bearer)
+    }
+
+    private func checked(_ token: SessionToken?, _ bearer: Bearer) throws -> SessionToken {
+        let isRight = constantTimeEqual(Array((token?.hash ?? String(repeating: "-", count: 64)).utf8), Array(bearer.digest.hexadecimal.utf8))
+        guard let token, isRight, token.expires > source.now() else { throw Bearer.invalid }
+        return token
+    }
+
+    private func read(_ id: String) async throws -> SessionToken? {
+        while true {
+            let (known, revocations) = state.withLock { ($0.known[id], $0.revocations) }
+            if let known { return known }
+            guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
+            let isCurrent = state.withLock { state in
+                guard state.revocations == revocations else { return false }
+                // Those in use come back soon; nobody has to keep a list of who was here last.
+                if state.known.count >= Self.mostKnown { state.known = [:] }
+                state.known[id] = token
+                return true
+            }
+            if isCurrent { return token }
+        }
+    }
+
+    /// `braid_<id>.<secret>`
+    private static func id(in text: String) -> String? {
+        guard text.hasPrefix(prefix), let end = text.firstIndex(of: ".") else { return nil }
+        let id = text[..<end].dropFirst(prefix.utf8.count)
+        return id.isEmpty ? nil : String(id)
+    }
+}
+
+// MARK: - What a token let in
+
+extension SessionTokens {
+    /// Ends the stream when the token does. Throws if it has ended already.
+    func follow(_ token: SessionToken, _ stream: HTTPBodyStream) async throws {
+        _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in stream?.endFromServer() }
+    }
+
+    /// Cancels the work when the token ends, and then throws whatever it returned.
+    func whileValid<Value: Sendable>(_ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let task = Task { try await work() }
+        let number: Int
+        do {
+            number = try await follow(token, isThere: { true }) { task.cancel() }
+        } catch {
+            task.cancel()
+            throw error
+        }
+        let result = await withTaskCancellationHandler { await task.result } onCancel: { task.cancel() }
+        let hasEnded = state.withLock { $0.followers.removeValue(forKey: number) == nil }
+        if hasEnded { throw Bearer.invalid }
+        return try result.get()
+    }
+
+    private func follow(_ token: SessionToken, isThere: @escaping @Sendable () -> Bool, end: @escaping @Sendable () -> Void) async throws -> Int {
+        while true {
+            let (number, startsSweeping) = state.withLock { state in
+                // Known is what no revocation has taken out since.
+                guard state.known[token.id] != nil else { return (Int?.none, false) }
+                state.nextFollower += 1
+                state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)
+                defer { state.isSweeping = true }
+                return (state.nextFollower, !state.isSweeping)
+            }
+            if startsSweeping { Task { await sweep() } }
+            if let number { return number }
+            guard try await read(token.id) != nil else { throw Bearer.invalid }
+        }
+    }
+
+    /// Runs while there are followers: ends those whose token has expired by the clock, which may be set meanwhile.
+    private func sweep() async {
+        while true {
+            try? await Task.sleep(for: .seconds(1))
+            let now = source.now()
+            let expired: [Follower]? = state.withLock { state in
+                let gone = Self.taking(&state) { $0.token.expires <= now || !$0.isThere() }
+                state.isSweeping = !state.followers.isEmpty || !gone.isEmpty
+                return state.isSweeping ? gone : nil
+            }
+            guard let expired else { return }
+            for follower in expired { follower.end() }
+        }
+    }
+}

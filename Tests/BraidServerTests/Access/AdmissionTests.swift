@@ -1,0 +1,83 @@
+import BraidEngine
+import BraidStore
+import Foundation
+import Logging
+import Testing
+
+@testable import BraidServer
+
+@Suite struct AdmissionTests {
+    private static func app() throws -> App {
+        App(store: try SQLiteStore(path: ":memory:"), source: Source(), maxBodyBytes: 1_000_000, token: "t", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    @Test("Every route stands in the table of roles, and every line of the table is a route")
+    func theTableIsTheRouters() throws {
+        let routes = try Self.app().router.routes.map(\.name)
+        #expect(Set(routes).count == routes.count, "a route is there twice")
+        #expect(Set(routes).subtracting(Admission.table.keys).sorted() == [])
+        #expect(Set(Admission.table.keys).subtracting(routes).sorted() == [])
+    }
+
+    @Test("A route that is not in the table is for controllers")
+    func theDefaultIsClosed() {
+        #expect(Route("GET", "/v1/new") { _ in .ready(HTTPResponse(status: 200)) }.admission == .role(.controller))
+    }
+
+    @Test("The roles are those of docs/http-api.md")
+    func theTableIsTheDocuments() throws {
+        let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../docs/http-api.md").standardized
+        var documented: [String: String] = [:]
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where line.hasPrefix("| `") {
+            let cells = line.dropFirst().split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 3, let role = cells.last else { continue }
+            let names = Self.names(in: cells[0]), roles = role.components(separatedBy: " · ")
+            // One role for all, or one for each.
+            for (index, name) in names.enumerated() { documented[name] = roles[min(index, roles.count - 1)] }
+        }
+        #expect(documented.count > 20)
+        let expected: [String: Admission] = [
+            "–": .everyone, "any": .role(.viewer), "participant": .role(.participant), "controller": .role(.controller),
+            "the highest role any of its commands needs": .commands,
+        ]
+        for (name, admission) in Admission.table where !name.contains("/rows") && !name.contains("/sections") && !name.contains("/cells-for") {
+            let role = try #require(documented[name], "\(name) is not in the document")
+            #expect(expected[role] == admission, "\(name)")
+        }
+    }
+
+    /// "`GET /a` · `PUT/GET /b` · `c`": a name without a method or a path has those of the one before it.
+    private static func names(in cell: String) -> [String] {
+        var methods: [Substring] = [], path = "", names: [String] = []
+        for part in cell.components(separatedBy: " · ") {
+            let words = part.filter { $0 != "`" }.split(separator: " ")
+            if let first = words.first, first.allSatisfy({ $0.isUppercase || $0 == "/" }) { methods = first.split(separator: "/") }
+            if let target = words.last, target.contains(where: \.isLowercase) {
+                let resource = String(target.prefix { $0 != "?" })
+                path = resource.hasPrefix("/") ? resource : path.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/\(resource)"
+            }
+            names += methods.map { "\($0) \(path)" }
+        }
+        return names
+    }
+
+    @Test("A command needs the role of the resource that takes it, a transaction the highest of its commands'")
+    func commandsNeedTheRoleOfTheirResource() throws {
+        let bodies: [(resource: String, body: String)] = [
+            ("edits", #"{"delete":{"id":"a"}}"#), ("edits", #"{"insert":{"id":"a"}}"#), ("moves", #"{"from":{"id":"a"},"to":{"section":0,"row":0}}"#),
+            ("taps", #"{"at":{"id":"a"}}"#), ("events", #"{"at":{"id":"a"},"event":{"e":{}}}"#), ("displayed-rows", #"{"rows":[]}"#),
+            ("models", #"{"s":[]}"#), ("headers", #"{"s":null}"#), ("footers", #"{"s":null}"#), ("displayed-sections", "[]"), ("state", "{}"),
+        ]
+        for (resource, body) in bodies {
+            let command = try Command(resource: resource, body: JSONText(parsing: body))
+            let route = try #require(Admission.table.first { $0.key.hasSuffix("/\(resource)") && $0.key.contains("{id}/\(resource)") })
+            #expect(route.value == .role(command.role), "\(resource)")
+        }
+        func role(_ commands: String) throws -> Role {
+            try Command(resource: "transactions", body: JSONText(parsing: #"{"commands":[\#(commands)]}"#)).role
+        }
+        #expect(try role(#"{"taps":{"at":{"id":"a"}}},{"edits":{"delete":{"id":"a"}}}"#) == .participant)
+        #expect(try role(#"{"taps":{"at":{"id":"a"}}},{"state":{}}"#) == .controller)
+        #expect(try role(#"{"data-source":{"removeAllSections":{}}}"#) == .controller)
+    }
+}
