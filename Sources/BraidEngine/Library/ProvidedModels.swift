@@ -83,8 +83,6 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         var oldCount: Int
         /// Where models differ, ascending: all between two stretches is the same before and after.
         var stretches: [(old: Range<Int>, new: Range<Int>)]
-        /// Models that left their places, and that came to theirs.
-        var editCount: Int { stretches.reduce(0) { $0 + $1.old.count + $1.new.count } }
     }
 
     init(bindings: TableBindings<Section>, chain: Int, _ provided: @escaping () throws -> [Section: [Model]]) {
@@ -216,14 +214,26 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
                 return (nil, bindings.values.add(model))
             })
         }
-        if change.editCount <= max(Self.fewEdits, change.models.count / 8) {
+        // Rows that only changed stay where they are.
+        let isInPlace = zip(change.stretches, arrivals).map { stretch, rows in
+            stretch.old.count == rows.count && zip(stretch.old, rows).allSatisfy { $1.id != nil && stored.rows[$0].id == $1.id }
+        }
+        let editCount = change.stretches.indices.reduce(0) {
+            $0 + change.stretches[$1].new.count + (isInPlace[$1] ? 0 : change.stretches[$1].old.count)
+        }
+        if editCount <= max(Self.fewEdits, change.models.count / 8) {
             // All leave before any comes, as rows can change places, and no id may stand twice even for a moment.
-            for stretch in change.stretches.reversed() {
-                for index in stretch.old.reversed() { try editor.remove(at: index, in: section) }
+            for place in change.stretches.indices.reversed() where !isInPlace[place] {
+                for index in change.stretches[place].old.reversed() { try editor.remove(at: index, in: section) }
             }
-            for (stretch, rows) in zip(change.stretches, arrivals) {
+            for (place, rows) in arrivals.enumerated() {
                 for (offset, row) in rows.enumerated() {
-                    try editor.insert(row.model, id: row.id, in: section, at: stretch.new.lowerBound + offset)
+                    let index = change.stretches[place].new.lowerBound + offset
+                    if isInPlace[place] {
+                        try editor.replace(at: index, in: section, id: row.id, model: row.model)
+                    } else {
+                        try editor.insert(row.model, id: row.id, in: section, at: index)
+                    }
                 }
             }
         } else {
