@@ -10,28 +10,31 @@ final class App: HTTPHandler {
     let store: any SessionStore
     let logger: Logger
     let router: Router
-    private let maxBodyBytes: Int
+    private let limits: Limits
+    /// Of requests that are being worked on.
+    private let requests: Budget
     private let access: AccessControl
     private let pages: PagePolicy
     let source: Source
 
     /// `token`: the controller's; nil when everyone who can connect is a controller.
     init(
-        store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, pages: PagePolicy = PagePolicy(),
+        store: any SessionStore, source: Source, limits: Limits = Limits(), token: String?, pages: PagePolicy = PagePolicy(),
         streams: StreamLimits = StreamLimits(), logger: Logger
     ) {
         self.store = store
         self.source = source
-        self.maxBodyBytes = maxBodyBytes
+        self.limits = limits
+        requests = Budget(limits.requests)
         self.pages = pages
         self.logger = logger
-        let sessions = Sessions(store: store, source: source, streams: streams, logger: logger)
+        let sessions = Sessions(store: store, source: source, limits: limits, streams: streams, logger: logger)
         self.sessions = sessions
         access = AccessControl(controllerToken: token, tokens: sessions.tokens)
         router = Router(
             operationRoutes(store: store) + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions) + updateRoutes(sessions)
-                + observeRoutes(sessions, maxLineBytes: maxBodyBytes) + tokenRoutes(sessions.tokens) + statelessRoutes(source: source))
+                + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(source: source))
     }
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
@@ -40,11 +43,11 @@ final class App: HTTPHandler {
 
     /// A stranger cannot make the server gather a large body. A small one is, so that the connection can go on.
     private func bodyLimit(of head: HTTPRequestHead) -> Int {
-        let small = min(64 * 1024, maxBodyBytes)
+        let small = min(64 * 1024, limits.bodyBytes)
         switch head.framing {
         case .none: return small
         case .length(let length) where length <= small: return small
-        case .length, .chunked: return access.refusal(of: head) == nil ? maxBodyBytes : small
+        case .length, .chunked: return access.refusal(of: head) == nil ? limits.bodyBytes : small
         }
     }
 
@@ -81,11 +84,22 @@ final class App: HTTPHandler {
         do {
             switch try reply(to: request, id: exchange.id) {
             case .ready(let response): return .ready(finish(response, exchange))
-            case .later(let work): return .later { [self] in await answer(exchange, work) }
+            case .later(let work):
+                let work = try counted(work)
+                return .later { [self] in await answer(exchange, work) }
             case .waiting(let work): return .waiting { [self] in await answer(exchange, work) }
             }
         } catch {
             return .ready(finish(response(to: error, exchange), exchange))
+        }
+    }
+
+    /// The work as one of the requests that may be under way. Throws `unavailable` when there are as many already.
+    private func counted(_ work: @escaping @Sendable () async throws -> HTTPResponse) throws -> @Sendable () async throws -> HTTPResponse {
+        let share = try requests.required("requests under way")
+        return {
+            defer { withExtendedLifetime(share) {} }
+            return try await work()
         }
     }
 
@@ -125,7 +139,7 @@ final class App: HTTPHandler {
                     switch try reply(to: request, route, parameters, try await access.find(bearer), id: id) {
                     case .ready(let response): return response
                     // As elsewhere, what has begun goes on when the client leaves.
-                    case .later(let work): return try await Task { try await work() }.value
+                    case .later(let work): return try await Task { try await counted(work)() }.value
                     case .waiting(let work): return try await work()
                     }
                 }
@@ -171,7 +185,7 @@ final class App: HTTPHandler {
         for (index, parameter) in head.query.enumerated() where head.query[..<index].contains(where: { $0.name == parameter.name }) {
             throw ProblemError(.badRequest, "The query parameter `\(parameter.name)` stands there twice.")
         }
-        let context = RequestContext(request: request, requestID: id, parameters: parameters, requester: requester)
+        let context = RequestContext(request: request, requestID: id, parameters: parameters, requester: requester, limits: limits)
         _ = try context.flag("pretty")
         if route.takesBody {
             try checkContentType(head, route)

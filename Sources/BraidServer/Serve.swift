@@ -32,8 +32,7 @@ struct Serve: AsyncParsableCommand {
     var journalLimit: Int = Environment.value("JOURNAL_LIMIT") ?? 1000
     @Option(help: "How many bytes of a session's journal are kept.")
     var journalBytes: Int = Environment.value("JOURNAL_BYTES") ?? 67_108_864
-    @Option(help: "The longest body of a request.")
-    var maxBodyBytes: Int = Environment.value("MAX_BODY_BYTES") ?? 16_777_216
+    @OptionGroup(title: "Limits") var limits: LimitOptions
     @Option(help: "SQLite's durability: full survives a power loss, normal a crash of the process.")
     var synchronous: Synchronous = Environment["SYNCHRONOUS"].flatMap { Synchronous(rawValue: $0) } ?? .full
     @Option(help: "trace, debug, info, notice, warning, error or critical.")
@@ -43,7 +42,6 @@ struct Serve: AsyncParsableCommand {
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
         guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
         guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }
-        guard maxBodyBytes >= 1024 else { throw ValidationError("--max-body-bytes must be 1024 at least") }
     }
 
     func run() async throws {
@@ -59,11 +57,12 @@ struct Serve: AsyncParsableCommand {
         } catch {
             throw Failure("\(error)")
         }
-        let app = App(store: store, source: Source(), maxBodyBytes: maxBodyBytes, token: token, pages: access.pages(for: address, token: token), logger: logger)
+        let app = App(store: store, source: Source(), limits: limits.limits, token: token, pages: access.pages(for: address, token: token), logger: logger)
         for directory in fixtures { try await Fixtures(directory: directory).load(into: app) }
 
         var configuration = HTTPServer.Configuration()
         configuration.address = address
+        limits.configure(&configuration)
         let server = HTTPServer(configuration: configuration, handler: app)
         let stop = await StopSignal()
         do {

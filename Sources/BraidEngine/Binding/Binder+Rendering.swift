@@ -1,8 +1,8 @@
 extension Binder {
-    /// The snapshot of a table, made from nothing. O(rows).
+    /// The snapshot of a table, made from nothing. O(rows). Throws what a template does, and what is over the limits.
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [SectionID] = []
-        return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now))
+        return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits)))
     }
 
     /// What is known of the table before a command, so that only what the command touched is made anew.
@@ -19,8 +19,10 @@ extension Binder {
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [SectionID], _ evaluation: Evaluation
     ) throws -> Snapshot {
+        try limits.check(table, after: previous?.table)
         var making = SnapshotMaking(binder: self, table: table, previous: previous, evaluation: evaluation)
         let snapshot = try making.snapshot(revision: revision)
+        if snapshot.totalRowCount > limits.rows, snapshot.totalRowCount > previous?.snapshot.totalRowCount ?? 0 { throw Refusal.tooManyRows(limits) }
         remade += making.remade
         return snapshot
     }

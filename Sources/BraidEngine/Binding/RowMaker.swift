@@ -34,6 +34,7 @@ struct RowMaker {
             }
         case .derived(let template):
             let models = try models(from: template)
+            try evaluation.meter.makeRows(models.count)
             var seen: Set<RowID> = []
             for (index, model) in models.enumerated() {
                 let id = try binding.modelType.identify(model)
@@ -47,6 +48,7 @@ struct RowMaker {
             guard let count = value?.intValue, (0...Self.mostCountedRows).contains(count) else {
                 throw Refusal(.templateFailed, "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows).")
             }
+            try evaluation.meter.makeRows(count)
             for index in 0..<count { rows.append(try row(id: nil, model: .null, at: index, of: count)) }
         }
         return ChunkedList(rows)

@@ -8,17 +8,24 @@ final class Sessions: Sendable {
     let store: any SessionStore
     let source: Source
     let tokens: SessionTokens
+    private let limits: Limits
     private let streams: StreamLimits
+    /// Of streams and long polls.
+    let subscribers: Budget
+    /// How many sessions there are, once it is known.
+    private let count = Mutex<Int?>(nil)
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
     private let live = Mutex<[String: Session]>([:])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
-    init(store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits(), logger: Logger) {
+    init(store: any SessionStore, source: Source, limits: Limits = Limits(), streams: StreamLimits = StreamLimits(), logger: Logger) {
         self.store = store
         self.source = source
         tokens = SessionTokens(store: store, source: source)
+        self.limits = limits
         self.streams = streams
+        subscribers = Budget(limits.subscribers)
         self.logger = logger
     }
 
@@ -49,6 +56,7 @@ final class Sessions: Sendable {
     private func load(_ id: String) async throws -> Session? {
         if let session = inMemory(id) { return session }
         guard let stored = try await store.session(id) else { return nil }
+        // Without limits: they may have been lowered since, and what is stored was within those of its time.
         let binder = try stored.binder()
         let revision = stored.facts.revision, now = timestamp(stored.facts.updated)
         let model = try stored.table()
@@ -60,7 +68,7 @@ final class Sessions: Sendable {
         } else {
             snapshot = try binder.snapshot(of: model, revision: revision, now: now)
         }
-        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams))
+        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -87,7 +95,8 @@ final class Sessions: Sendable {
     func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
-        let (table, binder) = try await boundTable(opening)
+        let (table, unlimited) = try await boundTable(opening)
+        let binder = limited(unlimited)
         let id = opening.id ?? source.sessionID()
         if inMemory(id) != nil { throw StoreError.sessionExists }
         let now = source.now()
@@ -101,20 +110,48 @@ final class Sessions: Sendable {
         func session() -> Session {
             Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams)
         }
-        facts.number = try await store.createSession(NewSession(
-            id: id, table: table?.description.name, tableVersion: table?.version,
-            description: table?.version == nil ? table?.description.text : nil,
-            epoch: epoch, created: now, opening: text, state: model.state,
-            displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
-            nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
-            sections: model.sections.map(\.facts),
-            rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
-            // The number is the store's to give; the answer does not have it.
-            answer: keep?(session())))
+        try await countOneMore()
+        do {
+            facts.number = try await store.createSession(NewSession(
+                id: id, table: table?.description.name, tableVersion: table?.version,
+                description: table?.version == nil ? table?.description.text : nil,
+                epoch: epoch, created: now, opening: text, state: model.state,
+                displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
+                nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
+                sections: model.sections.map(\.facts),
+                rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
+                // The number is the store's to give; the answer does not have it.
+                answer: keep?(session())))
+        } catch {
+            countOneLess()
+            throw error
+        }
         let session = session()
         logger.debug("session \(id) opened")
         // One that is ended at once was there all the same.
         return try await adopt(session) ?? session
+    }
+
+    /// Throws `tooMany`.
+    private func countOneMore() async throws {
+        if count.withLock({ $0 }) == nil {
+            let stored = try await store.sessionCount()
+            count.withLock { $0 = $0 ?? stored }
+        }
+        let isFull = count.withLock { count in
+            guard let known = count, known < limits.sessions else { return true }
+            count = known + 1
+            return false
+        }
+        if isFull { throw ProblemError(.tooMany, "There are \(limits.sessions) sessions, and no more are allowed here; end one first.", headers: [("Retry-After", "60")]) }
+    }
+
+    private func countOneLess() { count.withLock { $0 = $0.map { $0 - 1 } } }
+
+    private func limited(_ binder: Binder) -> Binder {
+        var binder = binder
+        binder.limits = limits.table
+        return binder
     }
 
     /// The description that a session is opened with, and what binds it.
@@ -141,6 +178,7 @@ final class Sessions: Sendable {
 
     func end(_ id: String) async throws {
         guard let number = try await store.deleteSession(id) else { throw ProblemError(noSession: id) }
+        countOneLess()
         forget(number, id: id)
         tokens.revokeAll(of: number)
     }

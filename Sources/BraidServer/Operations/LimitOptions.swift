@@ -1,0 +1,80 @@
+import ArgumentParser
+import BraidEngine
+
+/// How much of everything the server takes.
+struct LimitOptions: ParsableArguments {
+    @Option(help: "The longest body of a request (BRAID_MAX_BODY_BYTES).")
+    var maxBodyBytes: Int = Environment.value("MAX_BODY_BYTES") ?? 16_777_216
+    @Option(help: "Memory for the bodies of all requests under way, and for large answers that wait to be read (BRAID_MAX_BUFFERED_BYTES).")
+    var maxBufferedBytes = 268_435_456
+    @Option(help: "The longest head of a request: its first line and its fields (BRAID_MAX_HEADER_BYTES).")
+    var maxHeaderBytes = 32_768
+    @Option(help: "The deepest JSON, at most 128 (BRAID_MAX_JSON_DEPTH).")
+    var maxJsonDepth = 128
+    @Option(help: "Rows of a session (BRAID_MAX_ROWS).")
+    var maxRows = 1_000_000
+    @Option(help: "Sections of a session (BRAID_MAX_SECTIONS).")
+    var maxSections = 10_000
+    @Option(help: "Bytes that the templates of one command may build, beside 1,000 for each row (BRAID_MAX_RENDERED_BYTES).")
+    var maxRenderedBytes = 268_435_456
+    @Option(help: "Steps that the templates of one command may take, beside 200 for each row (BRAID_MAX_TEMPLATE_STEPS).")
+    var maxTemplateSteps = 5_000_000
+    @Option(help: "Sessions (BRAID_MAX_SESSIONS).")
+    var maxSessions = 100_000
+    @Option(help: "Connections; fewer where the process may not open so many files (BRAID_MAX_CONNECTIONS).")
+    var maxConnections = 10_000
+    @Option(help: "Streams of events and long polls (BRAID_MAX_SUBSCRIBERS).")
+    var maxSubscribers = 9_000
+    @Option(help: "Requests that are worked on at the same time (BRAID_MAX_REQUESTS).")
+    var maxRequests = 2_048
+    @Option(help: "Seconds for the head of a request to arrive (BRAID_HEADER_TIMEOUT).")
+    var headerTimeout = 10
+    @Option(help: "Bytes a second at which a body has to arrive at least, after its first ten seconds (BRAID_MIN_BODY_RATE).")
+    var minBodyRate = 1_024
+    @Option(help: "Seconds after which a connection without a request is closed (BRAID_IDLE_TIMEOUT).")
+    var idleTimeout = 75
+
+    func validate() throws {
+        try check("max-body-bytes", maxBodyBytes, 1_024...1 << 40)
+        try check("max-header-bytes", maxHeaderBytes, 1_024...1 << 24)
+        try check("max-json-depth", maxJsonDepth, 8...128)
+        for (name, value) in [
+            ("max-rows", maxRows), ("max-sections", maxSections), ("max-rendered-bytes", maxRenderedBytes), ("max-template-steps", maxTemplateSteps),
+            ("max-sessions", maxSessions), ("max-connections", maxConnections), ("max-subscribers", maxSubscribers), ("max-requests", maxRequests),
+        ] {
+            try check(name, value, 1...1 << 40)
+        }
+        try check("header-timeout", headerTimeout, 1...3_600)
+        try check("min-body-rate", minBodyRate, 1...1 << 30)
+        try check("idle-timeout", idleTimeout, 1...86_400)
+        guard maxBufferedBytes >= maxBodyBytes else { throw ValidationError("--max-buffered-bytes must not be less than --max-body-bytes") }
+    }
+
+    private func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
+        guard range.contains(value) else { throw ValidationError("--\(name) must be from \(range.lowerBound) to \(range.upperBound)") }
+    }
+
+    var limits: Limits {
+        var limits = Limits()
+        limits.bodyBytes = maxBodyBytes
+        limits.jsonDepth = maxJsonDepth
+        limits.sessions = maxSessions
+        limits.subscribers = maxSubscribers
+        limits.requests = maxRequests
+        limits.table.rows = maxRows
+        limits.table.sections = maxSections
+        limits.table.renderedBytes = maxRenderedBytes
+        limits.table.templateSteps = maxTemplateSteps
+        return limits
+    }
+
+    func configure(_ server: inout HTTPServer.Configuration) {
+        server.maxConnections = maxConnections
+        server.bufferedBytes = maxBufferedBytes
+        server.limits.parser.headBytes = maxHeaderBytes
+        server.limits.parser.targetBytes = min(server.limits.parser.targetBytes, maxHeaderBytes)
+        server.limits.headTime = .seconds(headerTimeout)
+        server.limits.leastBodyBytesPerSecond = minBodyRate
+        server.limits.idleTime = .seconds(idleTimeout)
+    }
+}
