@@ -6,15 +6,20 @@ FROM ${BUILD_IMAGE} AS build
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-dev && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
-RUN swift build -c release --static-swift-stdlib --product braid-server \
+# Swift's runtime is in the binary; what only a debugger needs is not.
+RUN swift build -c release --static-swift-stdlib -Xlinker -s --product braid-server \
  && cp "$(swift build -c release --static-swift-stdlib --show-bin-path)/braid-server" /braid-server
 
 FROM ${RUN_IMAGE}
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-0 && rm -rf /var/lib/apt/lists/* \
- && useradd --system --uid 10001 braid && mkdir /data && chown braid /data
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-0 && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
+ && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin braid && mkdir /data && chown braid /data
 COPY --from=build /braid-server /usr/local/bin/braid-server
-USER braid
+USER 10001
 VOLUME /data
 EXPOSE 8080
+# Where nothing else is said. Without a token the server refuses to listen on an address like this one.
+ENV BRAID_HOSTNAME=0.0.0.0 BRAID_DATABASE=/data/braid.sqlite
+HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["braid-server", "health"]
+STOPSIGNAL SIGTERM
 ENTRYPOINT ["braid-server"]
-CMD ["serve", "--hostname", "0.0.0.0", "--database", "/data/braid.sqlite"]
+CMD ["serve"]

@@ -1,12 +1,21 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// DIFFERENCEKIT names a checkout of github.com/ra1028/DifferenceKit; without it the diffs are measured without their peer.
+let differenceKit = Context.environment["DIFFERENCEKIT"]
+
 let package = Package(
     name: "Benchmarks",
-    dependencies: [.package(name: "braid-server", path: "..")],
+    dependencies: [.package(name: "braid-server", path: "..")]
+        + (differenceKit.map { [.package(name: "DifferenceKit", path: $0)] } ?? []),
     targets: [
         .target(name: "CSysEpoll"),
-        .executableTarget(name: "Benchmarks", dependencies: ["CSysEpoll", .product(name: "BraidEngine", package: "braid-server")]),
+        .systemLibrary(name: "CSQLite"),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["CSysEpoll", "CSQLite", .product(name: "BraidEngine", package: "braid-server")]
+                + (differenceKit == nil ? [] : [.product(name: "DifferenceKit", package: "DifferenceKit")]),
+            swiftSettings: differenceKit == nil ? [] : [.define("DIFFERENCEKIT")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -9,6 +9,9 @@ final class App: HTTPHandler {
     let sessions: Sessions
     let store: any SessionStore
     let logger: Logger
+    /// Where each request is a line; nil where they are not logged.
+    private let requestLog: LogLines?
+    let metrics = Metrics()
     let router: Router
     private let limits: Limits
     /// Of requests that are being worked on.
@@ -20,7 +23,7 @@ final class App: HTTPHandler {
     /// `token`: the controller's; nil when everyone who can connect is a controller.
     init(
         store: any SessionStore, source: Source, limits: Limits = Limits(), token: String?, pages: PagePolicy = PagePolicy(),
-        streams: StreamLimits = StreamLimits(), logger: Logger
+        streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil
     ) {
         self.store = store
         self.source = source
@@ -28,13 +31,15 @@ final class App: HTTPHandler {
         requests = Budget(limits.requests)
         self.pages = pages
         self.logger = logger
-        let sessions = Sessions(store: store, source: source, limits: limits, streams: streams, logger: logger)
+        self.requestLog = requestLog
+        let sessions = Sessions(store: store, source: source, limits: limits, streams: streams, metrics: metrics, logger: logger)
         self.sessions = sessions
         access = AccessControl(controllerToken: token, tokens: sessions.tokens)
         router = Router(
-            operationRoutes(store: store) + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
+            operationRoutes(store: store) + [metricsRoute(metrics, sessions: sessions)] + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions) + updateRoutes(sessions)
                 + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(source: source))
+        metrics.follow(router.routes.map(\.counters))
     }
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
@@ -52,10 +57,11 @@ final class App: HTTPHandler {
     }
 
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
-        let exchange = Exchange(head: head, id: requestID(of: head), start: .now)
+        var exchange = Exchange(head: head, id: requestID(of: head), start: Source.ticks())
         do {
             guard case .route(let route, let parameters) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
             else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
+            exchange.route = route.counters
             try pages.check(head)
             let requester = switch try access.claim(head, for: route.admission) {
             case .known(let requester): requester
@@ -76,29 +82,38 @@ final class App: HTTPHandler {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
         response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
+        metrics.unrouted.count(status: response.status, time: .zero)
         return response
     }
 
     func handle(_ request: HTTPRequest) -> HTTPReply {
-        let exchange = Exchange(head: request.head, id: requestID(of: request.head), start: .now)
+        var exchange = Exchange(head: request.head, id: requestID(of: request.head), start: Source.ticks())
         do {
-            switch try reply(to: request, id: exchange.id) {
+            switch try reply(to: request, &exchange) {
             case .ready(let response): return .ready(finish(response, exchange))
+            case .soon(let work):
+                let work = try counted(work, request.head)
+                return .soon { [self, exchange] in await answer(exchange, work) }
             case .later(let work):
-                let work = try counted(work)
-                return .later { [self] in await answer(exchange, work) }
-            case .waiting(let work): return .waiting { [self] in await answer(exchange, work) }
+                let work = try counted(work, request.head)
+                return .later { [self, exchange] in await answer(exchange, work) }
+            case .waiting(let work): return .waiting { [self, exchange] in await answer(exchange, work) }
             }
         } catch {
             return .ready(finish(response(to: error, exchange), exchange))
         }
     }
 
-    /// The work as one of the requests that may be under way. Throws `unavailable` when there are as many already.
-    private func counted(_ work: @escaping @Sendable () async throws -> HTTPResponse) throws -> @Sendable () async throws -> HTTPResponse {
+    /// The work as one of the requests that may be under way. Throws `unavailable` when there are as many already. What operators
+    /// ask (metrics, readiness) is answered under any load: it is then that they need it.
+    private func counted(
+        _ work: @escaping @Sendable () async throws -> HTTPResponse, _ head: HTTPRequestHead
+    ) throws -> @Sendable () async throws -> HTTPResponse {
+        guard head.path.first == "v1" else { return work }
         let share = try requests.required("requests under way")
         return {
-            defer { withExtendedLifetime(share) {} }
+            // Before the answer leaves: the client may send its next request as soon as it has it.
+            defer { share.giveBack() }
             return try await work()
         }
     }
@@ -115,10 +130,21 @@ final class App: HTTPHandler {
     private struct Exchange: Sendable {
         let head: HTTPRequestHead
         let id: String
-        let start: ContinuousClock.Instant
+        /// As `Source.ticks` has it.
+        let start: Int
+        /// Nil for one that no route takes.
+        var route: RouteCounters?
+
+        /// What is logged of it. The path has no query, and bodies and tokens are never logged.
+        func logged(_ status: Int, nanoseconds: Int) -> [(name: String, value: String)] {
+            [
+                ("id", id), ("method", head.method), ("path", head.plainPath), ("route", route?.template ?? ""), ("status", String(status)),
+                ("microseconds", String(nanoseconds / 1_000)),
+            ]
+        }
     }
 
-    private func reply(to request: HTTPRequest, id: String) throws -> RouteReply {
+    private func reply(to request: HTTPRequest, _ exchange: inout Exchange) throws -> RouteReply {
         let head = request.head
         if let response = pages.preflight(head) { return .ready(response) }
         try pages.check(head)
@@ -132,6 +158,8 @@ final class App: HTTPHandler {
             if head.method == "OPTIONS" { return .ready(HTTPResponse(status: 204, headers: allow)) }
             throw ProblemError(.methodNotAllowed, "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).", headers: allow)
         case .route(let route, let parameters):
+            exchange.route = route.counters
+            let id = exchange.id
             switch try access.claim(head, for: route.admission) {
             case .known(let requester): return try reply(to: request, route, parameters, requester, id: id)
             case .unknown(let bearer):
@@ -139,7 +167,7 @@ final class App: HTTPHandler {
                     switch try reply(to: request, route, parameters, try await access.find(bearer), id: id) {
                     case .ready(let response): return response
                     // As elsewhere, what has begun goes on when the client leaves.
-                    case .later(let work): return try await Task { try await counted(work)() }.value
+                    case .soon(let work), .later(let work): return try await Task { try await counted(work, head)() }.value
                     case .waiting(let work): return try await work()
                     }
                 }
@@ -155,7 +183,7 @@ final class App: HTTPHandler {
         guard let token = requester.token else { return reply }
         let tokens = sessions.tokens
         switch reply {
-        case .ready: return reply
+        case .ready, .soon: return reply
         case .later(let work):
             return .later {
                 let response = try await work()
@@ -197,15 +225,14 @@ final class App: HTTPHandler {
 
     // MARK: What all routes have in common
 
-    /// RFC 9110, 12.5.1: JSON is what there is, and sometimes something else beside it, and it must be acceptable.
+    /// RFC 9110, 12.5.1: mostly JSON is what there is, and sometimes something else beside it, and it must be acceptable.
     private func checkAccept(_ head: HTTPRequestHead, _ route: Route) throws {
         guard let types = head.acceptedTypes else { return }
         for type in types {
-            if ["*/*", "application/*", "application/json", "application/problem+json"].contains(type) { return }
-            if type == route.alternative { return }
-            if type == "text/plain" || type == "text/*", head.path == ["metrics"] { return }
+            if type == "*/*" || type == route.produces || type == "application/problem+json" || type == route.alternative { return }
+            if type.hasSuffix("/*"), route.produces.hasPrefix(type.dropLast()) { return }
         }
-        let available = (["application/json"] + [route.alternative].compactMap { $0 }).joined(separator: " or ")
+        let available = ([route.produces] + [route.alternative].compactMap { $0 }).joined(separator: " or ")
         throw ProblemError(.notAcceptable, "Answers are \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow.")
     }
 
@@ -224,7 +251,7 @@ final class App: HTTPHandler {
 
     private func response(to error: any Error, _ exchange: Exchange) -> HTTPResponse {
         if let problem = ProblemError(error) { return problem.response(path: exchange.head.plainPath, requestID: exchange.id) }
-        logger.error("request \(exchange.id): \(exchange.head.method) \(exchange.head.plainPath): \(error)")
+        logger.error("a fault of the server's: \(error)", metadata: ["id": .string(exchange.id), "path": .string(exchange.head.plainPath)])
         return ProblemError(.internalError, "A fault of the server's; it is in the log under this request's id.")
             .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
@@ -237,7 +264,9 @@ final class App: HTTPHandler {
             let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
-        logger.info("\(head.method) \(head.plainPath) \(response.status) \((ContinuousClock.now - exchange.start) / .microseconds(1)) us, request \(exchange.id)")
+        let nanoseconds = Source.ticks() - exchange.start
+        (exchange.route ?? metrics.unrouted).count(status: response.status, time: .nanoseconds(nanoseconds))
+        requestLog?.write(.info, "request", exchange.logged(response.status, nanoseconds: nanoseconds))
         return response
     }
 
@@ -251,5 +280,7 @@ final class App: HTTPHandler {
 
 extension HTTPRequestHead {
     /// The target without its query, for messages.
-    var plainPath: String { String(target.prefix { $0 != "?" }) }
+    var plainPath: String {
+        target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[..<$0]) } ?? target
+    }
 }

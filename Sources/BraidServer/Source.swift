@@ -1,3 +1,4 @@
+import BraidStore
 import Glibc
 import Synchronization
 
@@ -5,21 +6,92 @@ import Synchronization
 final class Source: Sendable {
     private let requests = Atomic<UInt64>(0)
     private let prefix: String
+    /// Instead of the real clock, and of randomness.
+    private let counts: Mutex<Counts>
+    let isCounting: Bool
 
-    init() { prefix = Source.word(6) }
+    init() {
+        prefix = Source.word(6)
+        counts = Mutex(Counts())
+        isCounting = false
+    }
+
+    /// Everything counts up, so that the same requests are answered the same, byte for byte: `--deterministic`.
+    ///
+    /// Of a database that was used before, it goes on behind what is found there: no id, epoch or time of a stored session
+    /// comes again. (Of those that were ended, nothing is known any more.)
+    init(countingBehind store: any SessionStore) async throws {
+        prefix = "request"
+        var counts = Counts(), after: String?
+        for table in try await store.tables() { counts.next = max(counts.next, table.updated + 1) }
+        while case let page = try await store.sessions(after: after, limit: 1_000), let last = page.last {
+            for session in page { counts.skip(session) }
+            after = last.id
+        }
+        self.counts = Mutex(counts)
+        isCounting = true
+    }
+
+    private struct Counts {
+        /// 2000-01-01T00:00:00.000Z.
+        var next = 946_684_800_000
+        var session = 0
+        var epoch = 0
+
+        mutating func skip(_ facts: SessionFacts) {
+            next = max(next, facts.updated + 1)
+            session = max(session, Self.number(in: facts.id, after: "session-"))
+            epoch = max(epoch, Self.number(in: facts.epoch, after: "epoch-"))
+        }
+
+        private static func number(in word: String, after prefix: String) -> Int {
+            word.hasPrefix(prefix) ? Int(word.dropFirst(prefix.count)).flatMap { $0 < 1 << 53 ? $0 : nil } ?? 0 : 0
+        }
+    }
 
     /// Milliseconds since 1970.
-    func now() -> Int {
+    func now() -> Int { isCounting ? counts.withLock { $0.next } : Source.clock() }
+
+    /// The time of something that is done: a counting clock moves on by a millisecond with each.
+    func instant() -> Int {
+        guard isCounting else { return Source.clock() }
+        return counts.withLock { counts in
+            defer { counts.next += 1 }
+            return counts.next
+        }
+    }
+
+    /// Milliseconds since 1970, as the system has it.
+    static func clock() -> Int {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
     }
 
-    /// An id for a session that was opened without one.
-    func sessionID() -> String { Source.word(12) }
+    /// Nanoseconds of the monotonic clock, for how long something took.
+    static func ticks() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+
+    /// An id for a session that was opened without one. One that counts may be taken: clients choose ids, too.
+    func sessionID() -> String {
+        guard isCounting else { return Source.word(12) }
+        return counts.withLock { counts in
+            counts.session += 1
+            return "session-\(counts.session)"
+        }
+    }
 
     /// An opaque word, never used again.
-    func epoch() -> String { Source.word(8) }
+    func epoch() -> String {
+        guard isCounting else { return Source.word(8) }
+        return counts.withLock { counts in
+            counts.epoch += 1
+            return "epoch-\(counts.epoch)"
+        }
+    }
 
     /// An id for a token; not secret.
     func tokenID() -> String { Source.word(12) }
@@ -46,7 +118,7 @@ final class Source: Sendable {
 
 /// RFC 3339, UTC, with milliseconds: `2026-11-21T09:20:00.000Z`.
 ///
-/// `milliseconds` since 1970. Source: Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days.
+/// `milliseconds` since 1970, in the years 0 to 9999. Source: Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days.
 func timestamp(_ milliseconds: Int) -> String {
     let days = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
     let rest = milliseconds - days * 86_400_000
@@ -59,9 +131,23 @@ func timestamp(_ milliseconds: Int) -> String {
     let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
     let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
     let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    func padded(_ value: Int, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    func append(_ value: Int, _ width: Int, before end: UInt8) {
+        var divisor = 1
+        for _ in 1..<width { divisor *= 10 }
+        while divisor > 0 {
+            text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            divisor /= 10
+        }
+        text.append(end)
     }
-    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(padded(rest / 3_600_000, 2)):\(padded(rest / 60_000 % 60, 2)):\(padded(rest / 1000 % 60, 2)).\(padded(rest % 1000, 3))Z"
+    append(year, 4, before: UInt8(ascii: "-"))
+    append(month, 2, before: UInt8(ascii: "-"))
+    append(day, 2, before: UInt8(ascii: "T"))
+    append(rest / 3_600_000, 2, before: UInt8(ascii: ":"))
+    append(rest / 60_000 % 60, 2, before: UInt8(ascii: ":"))
+    append(rest / 1000 % 60, 2, before: UInt8(ascii: "."))
+    append(rest % 1000, 3, before: UInt8(ascii: "Z"))
+    return String(decoding: text, as: UTF8.self)
 }

@@ -24,6 +24,8 @@ public protocol SessionStore: Sendable {
     func createSession(_ session: NewSession) async throws -> Int
     /// The whole session. O(rows · log rows).
     func session(_ id: String) async throws -> StoredSession?
+    /// What the session was opened with.
+    func opening(_ id: String) async throws -> StoredOpening?
     func sessionFacts(_ id: String) async throws -> SessionFacts?
     /// By id ascending, in the order of its UTF-8 bytes: `limit` sessions at most, all of them after `after`.
     func sessions(after: String?, limit: Int) async throws -> [SessionFacts]
@@ -37,8 +39,9 @@ public protocol SessionStore: Sendable {
     /// Stores one revision. The commits that wait for the disk together share one transaction.
     /// Throws `revisionConflict` or `sessionMissing` without touching the others, and whatever befell the disk.
     func commit(_ commit: SessionCommit) async throws
-    /// Records after a revision, ascending; `limit` at most.
-    func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord]
+    /// Records after a revision, ascending: `limit` at most, and none behind the one with which their texts reach so many
+    /// `bytes`.
+    func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
     /// The oldest revision that the journal still has.
     func firstJournalRevision(of sessionNumber: Int) async throws -> Int?
 
@@ -63,8 +66,18 @@ public protocol SessionStore: Sendable {
 
     // MARK: Running
 
+    /// What was written since the start.
+    var statistics: StoreStatistics { get }
+    /// How much is stored. O(sessions), within a page's worth of keys for each few hundred.
+    func size() async throws -> StoreSize
     /// Returns if the store can be read and written; throws what stands against it.
     func check() async throws
     /// Finishes the writes that wait and closes. Everything that comes later throws `closed`.
     func close() async
+}
+
+extension SessionStore {
+    public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
+        try await journal(of: sessionNumber, after: revision, limit: limit, bytes: .max)
+    }
 }

@@ -77,14 +77,28 @@ public struct SessionFacts: Sendable, Equatable {
     }
 }
 
-/// Everything of one session, as of one moment.
+/// What a session was opened with: it can be as large as the session.
+public struct StoredOpening: Sendable {
+    public var facts: SessionFacts
+    /// As `StoredSession.description`.
+    public var description: JSONText?
+    /// The body of the request that opened it.
+    public var body: JSONText
+
+    public init(facts: SessionFacts, description: JSONText?, body: JSONText) {
+        self.facts = facts
+        self.description = description
+        self.body = body
+    }
+}
+
+/// One session as it is now, all of one moment.
 public struct StoredSession: Sendable {
     public var facts: SessionFacts
     /// The version of the registered description; nil: it was inline.
     public var tableVersion: Int?
     /// The description's text, inline or registered, in the version that the session was opened with.
     public var description: JSONText?
-    public var opening: JSONText
     public var state: JSONText
     public var displayedSections: JSONText?
     /// The cells that the session registered; nil: none.
@@ -97,14 +111,13 @@ public struct StoredSession: Sendable {
     public var published: PublishedTable?
 
     public init(
-        facts: SessionFacts, tableVersion: Int?, description: JSONText?, opening: JSONText, state: JSONText,
+        facts: SessionFacts, tableVersion: Int?, description: JSONText?, state: JSONText,
         displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
         sections: [(facts: StoredSectionFacts, rows: [StoredRow])], published: PublishedTable? = nil
     ) {
         self.facts = facts
         self.tableVersion = tableVersion
         self.description = description
-        self.opening = opening
         self.state = state
         self.displayedSections = displayedSections
         self.cells = cells
@@ -196,4 +209,7 @@ public struct JournalRecord: Sendable, Equatable {
         self.update = update
         self.cellEvents = cellEvents
     }
+
+    /// Bytes of its texts.
+    var bytes: Int { command.count + update.count + (cellEvents?.count ?? 0) + (hidden?.count ?? 0) }
 }

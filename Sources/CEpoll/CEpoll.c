@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CEpoll.h"
 #include <linux/sockios.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -22,4 +23,18 @@ int cepoll_accept(int listener) { return accept4(listener, 0, 0, SOCK_NONBLOCK |
 int cepoll_unacknowledged(int socket) {
     int bytes = 0;
     return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
+}
+
+void cepoll_trim_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+void cepoll_map_blocks(int bytes) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, bytes);
+#else
+    (void)bytes;
+#endif
 }

@@ -27,7 +27,6 @@ import Testing
         #expect(dump(try await store.session("s")) == """
             s table=-/0 e-s.2 1000-1600 rows=3 next=5
             description {"table":"inline"}
-            opening {}
             state {}
             displayed ["c","a"]
             [3 c @0 - 1]

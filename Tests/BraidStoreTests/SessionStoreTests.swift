@@ -23,7 +23,6 @@ import Testing
         #expect(dump(try await store.session("meeting")) == """
             meeting table=-/0 e-meeting.0 1000-1000 rows=3 next=4
             description {"table":"inline"}
-            opening {"table":"x"}
             state {"n":1.10}
             displayed ["b","a"]
             [2 b @1 {"title":"B"} null]
@@ -34,6 +33,9 @@ import Testing
             """)
         #expect(try await store.sessionFacts("meeting") == SessionFacts(
             id: "meeting", number: number, table: nil, epoch: "e-meeting", revision: 0, created: 1000, updated: 1000, totalRowCount: 3))
+        let opening = try #require(try await store.opening("meeting"))
+        #expect(opening.body == #"{"table":"x"}"# && opening.description == #"{"table":"inline"}"# && opening.facts.number == number)
+        #expect(try await store.opening("other").map { _ in 1 } == nil)
         #expect(try await store.session("other").map { _ in 1 } == nil)
         #expect(try await store.sessionFacts("other") == nil)
         await store.close()
@@ -116,7 +118,6 @@ import Testing
         #expect(dump(try await store.session("s")) == """
             s table=-/0 e-s.1 1000-1500 rows=3 next=5
             description {"table":"inline"}
-            opening {}
             state [true]
             displayed ["a"]
             [3 c @0 - -]
@@ -167,6 +168,8 @@ import Testing
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [1, 2, 3, 4, 5])
         #expect(try await store.journal(of: number, after: 3, limit: 1)
             == [JournalRecord(revision: 4, at: 40, command: "4", update: "[4]")])
+        #expect(try await store.journal(of: number, after: 1, limit: 10, bytes: 1).map(\.revision) == [2])
+        #expect(try await store.journal(of: number, after: 1, limit: 10, bytes: 1 << 20).map(\.revision) == [2, 3, 4, 5])
         #expect(try await store.journal(of: number, after: 5, limit: 10) == [])
         #expect(try await store.journal(of: number, after: .max, limit: 10) == [])
         #expect(try await store.journal(of: number, after: -1, limit: 1).map(\.revision) == [1])

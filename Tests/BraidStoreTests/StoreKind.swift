@@ -73,7 +73,7 @@ func dump(_ session: StoredSession?) -> String {
     var lines = [
         "\(facts.id) table=\(facts.table ?? "-")/\(session.tableVersion ?? 0) \(facts.epoch).\(facts.revision) "
             + "\(facts.created)-\(facts.updated) rows=\(facts.totalRowCount) next=\(session.nextKey)",
-        "description \(session.description?.text ?? "-")", "opening \(session.opening.text)", "state \(session.state.text)",
+        "description \(session.description?.text ?? "-")", "state \(session.state.text)",
         "displayed \(session.displayedSections?.text ?? "-")",
     ]
     if let cells = session.cells { lines.append("cells \(cells.text)") }

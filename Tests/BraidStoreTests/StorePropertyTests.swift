@@ -39,7 +39,7 @@ import Testing
                     facts: SessionFacts(
                         id: id, number: number, table: nil, epoch: new.epoch, revision: 0, created: 1000, updated: 1000,
                         totalRowCount: 3),
-                    tableVersion: nil, description: new.description, opening: new.opening, state: new.state,
+                    tableVersion: nil, description: new.description, state: new.state,
                     displayedSections: nil, cells: nil, nextKey: new.nextKey, nextSection: new.nextSection, sections: [(new.sections[0], new.rows.map(\.row))])
             }
             #expect(dump(try await store.session(id)) == dump(oracle[id]))

@@ -81,6 +81,23 @@ import Testing
         #expect(pretty.text.contains("\n  \"session\": \"s\""))
     }
 
+    @Test func aLargeSnapshotIsSentAsItIsEncoded() throws {
+        let client = try ServerProcess().keptClient()
+        let models = (0..<5_000).map { #"{"id":"row-\#($0)","name":"Somebody"}"# }.joined(separator: ",")
+        let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s","models":{"a":[\#(models)]}}"#)
+        #expect(opened.status == 201)
+        try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"row-17"}}"#)
+        let snapshot = try client.get("/v1/sessions/s/snapshot")
+        #expect(snapshot.header("transfer-encoding") == "chunked")
+        #expect(snapshot.object["totalRowCount"] as? Int == 4_999)
+        #expect(((snapshot.object["sections"] as? [[String: Any]])?.first?["rows"] as? [Any])?.count == 4_999)
+        let etag = try #require(snapshot.header("etag"))
+        #expect(try client.get("/v1/sessions/s/snapshot", headers: ["If-None-Match": etag]).status == 304)
+        #expect(try client.request("HEAD", "/v1/sessions/s/snapshot").header("etag") == etag)
+        #expect(try client.get("/v1/sessions/s/snapshot?pretty").text.contains("\n  \"session\": \"s\""))
+        #expect(try client.get("/v1/sessions/s/snapshot?section=a&limit=1").header("content-length") != nil)
+    }
+
     @Test func commandsAnswerWithTheirUpdateOrAsPreferred() throws {
         let client = try ServerProcess().keptClient()
         let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#)

@@ -4,15 +4,8 @@ import Testing
 /// `braid-server check FILE...`.
 @Suite struct CheckCommandTests {
     static func check(_ files: [String]) throws -> (output: String, status: Int32) {
-        let process = Process(), output = Pipe()
-        process.executableURL = ServerProcess.binary
-        process.arguments = ["check"] + files
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (String(decoding: data, as: UTF8.self), process.terminationStatus)
+        let run = try CommandRun(["check"] + files)
+        return (run.output, run.status)
     }
 
     @Test func everyFaultIsPrintedWithItsPlace() throws {

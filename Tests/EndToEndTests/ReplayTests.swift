@@ -4,16 +4,8 @@ import Testing
 /// The journal as a file, and what `braid-server replay` makes of it.
 @Suite(.serialized) struct ReplayTests {
     private func replay(_ path: String) throws -> (status: Int32, output: String, errors: String) {
-        let process = Process(), output = Pipe(), errors = Pipe()
-        process.executableURL = ServerProcess.binary
-        process.arguments = ["replay", path]
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let fault = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, text, fault)
+        let run = try CommandRun(["replay", path])
+        return (run.status, run.output, run.errors)
     }
 
     @Test func aJournalLeadsToTheSnapshotAgain() throws {

@@ -1,14 +1,19 @@
 import Foundation
 
-/// The same fan-out through PocketBase's realtime API: one record changed by each command, everyone subscribed to its
-/// collection. Runs when POCKETBASE_BINARY names its binary. It writes with SQLite's synchronous=NORMAL.
-func pocketBaseBenchmark(readers counts: [Int]) throws {
-    guard let binary = ProcessInfo.processInfo.environment["POCKETBASE_BINARY"] else {
-        return print("  (PocketBase beside it: name its binary in POCKETBASE_BINARY)")
-    }
-    for count in counts {
-        let directory = FileManager.default.currentDirectoryPath + "/.build/pocketbase-\(getpid())-\(count)"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+/// PocketBase on a free port, with a collection `t` that everyone may read and write. It writes with SQLite's
+/// synchronous=NORMAL.
+final class PocketBase {
+    let port: Int
+    private let directory: String
+    private let server: Process
+
+    /// Nil unless POCKETBASE_BINARY names its binary.
+    init?() throws {
+        guard let binary = ProcessInfo.processInfo.environment["POCKETBASE_BINARY"] else {
+            print("  (PocketBase beside it: name its binary in POCKETBASE_BINARY)")
+            return nil
+        }
+        let directory = try scratchDirectory()
         func process(_ arguments: [String]) throws -> Process {
             let process = Process()
             process.executableURL = URL(fileURLWithPath: binary)
@@ -18,26 +23,46 @@ func pocketBaseBenchmark(readers counts: [Int]) throws {
             try process.run()
             return process
         }
+        self.directory = directory
+        port = 20_000 + Int(getpid()) % 10_000
         try process(["superuser", "upsert", "a@example.com", "1234567890"]).waitUntilExit()
-        let port = 20_000 + Int(getpid()) % 10_000
-        let server = try process(["serve", "--http", "127.0.0.1:\(port)"])
-        defer {
-            server.terminate()
-            server.waitUntilExit()
-        }
+        server = try process(["serve", "--http", "127.0.0.1:\(port)"])
         for _ in 0..<100 where (try? Connection(port: port)) == nil { usleep(100_000) }
-
-        func call(_ method: String, _ path: String, _ body: String, token: String = "") throws -> [String: Any] {
-            let readers = try StreamReaders(port: port, mark: "\n{")
-            let head = token.isEmpty ? "" : "Authorization: \(token)\r\n"
-            let request = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(head)Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-            let text = try readers.open(1, Array(request.utf8), until: "\r\n\r\n")[0]
-            let json = text.components(separatedBy: "\r\n\r\n").dropFirst().joined()
-            return try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any] ?? [:]
-        }
         let token = try call("POST", "/api/collections/_superusers/auth-with-password", #"{"identity":"a@example.com","password":"1234567890"}"#)["token"] as? String ?? ""
         _ = try call("POST", "/api/collections", #"{"name":"t","type":"base","listRule":"","viewRule":"","updateRule":"","createRule":"","fields":[{"name":"name","type":"text"},{"name":"number","type":"number"}]}"#, token: token)
+    }
+
+    var processIdentifier: Int32 { server.processIdentifier }
+
+    func stop() {
+        server.terminate()
+        server.waitUntilExit()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private func call(_ method: String, _ path: String, _ body: String, token: String = "") throws -> [String: Any] {
+        let readers = try StreamReaders(port: port, mark: "\n{")
+        let head = token.isEmpty ? "" : "Authorization: \(token)\r\n"
+        let request = "\(method) \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(head)Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        let text = try readers.open(1, Array(request.utf8), until: "\r\n\r\n")[0]
+        let json = text.components(separatedBy: "\r\n\r\n").dropFirst().joined()
+        return try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any] ?? [:]
+    }
+
+    /// A new record's id.
+    func record() throws -> String {
         guard let id = try call("POST", "/api/collections/t/records", #"{"name":"Some name","number":0}"#)["id"] as? String else { throw Fault("no record") }
+        return id
+    }
+}
+
+/// The same fan-out through PocketBase's realtime API: one record changed by each command, everyone subscribed to its
+/// collection.
+func pocketBaseBenchmark(readers counts: [Int]) throws {
+    for count in counts {
+        guard let server = try PocketBase() else { return }
+        defer { server.stop() }
+        let port = server.port, id = try server.record()
 
         let readers = try StreamReaders(port: port, mark: "\nevent:t/")
         let before = residentKilobytes(server.processIdentifier)

@@ -1,3 +1,4 @@
+import CSysEpoll
 import Foundation
 
 /// The release binary on a free port.
@@ -5,13 +6,13 @@ final class Server {
     let port: Int
     private let process = Process()
 
-    init(database: String) throws {
+    init(database: String, arguments: [String] = []) throws {
         guard let binary = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] else {
             throw Fault("run this through Benchmarks/run, which names the server's binary")
         }
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: binary)
-        process.arguments = ["serve", "--port", "0", "--database", database]
+        process.arguments = ["serve", "--port", "0", "--database", database] + arguments
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
@@ -59,6 +60,12 @@ final class Connection {
         guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("send failed") }
     }
 
+    /// Returns when something can be read.
+    func waitForBytes() throws {
+        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&wait, 1, 60_000) == 1 else { throw Fault("no answer came") }
+    }
+
     /// Reads one answer whole; returns its status and the number of its bytes.
     @discardableResult
     func receive() throws -> (status: Int, count: Int) {
@@ -70,6 +77,8 @@ final class Connection {
             guard received > 0 else { throw Fault("the connection was closed") }
             count += received
             if total == nil { total = Self.length(buffer[..<count]) }
+            // A chunked answer: compact JSON has no line ends, so that these bytes stand at the end only.
+            if total == .max, buffer[..<count].suffix(7).elementsEqual("\r\n0\r\n\r\n".utf8) { total = count }
         }
         return (Int(buffer[9] - 48) * 100 + Int(buffer[10] - 48) * 10 + Int(buffer[11] - 48), count)
     }
@@ -84,7 +93,8 @@ final class Connection {
                 index += 1
                 continue
             }
-            if bytes[index + 2] == 13 { return index + 4 + length }
+            if bytes[index + 2] == 13 { return length == .max / 2 ? .max : index + 4 + length }
+            if bytes[index...].starts(with: Array("\r\nTransfer-Encoding: chunked".utf8)) { length = .max / 2 }
             if bytes[index...].starts(with: field) {
                 for digit in bytes[(index + field.count)...].prefix(while: { $0 != 13 }) { length = length * 10 + Int(digit) - 48 }
             }
@@ -98,9 +108,27 @@ final class Connection {
         return try receive().status
     }
 
-    static func request(_ method: String, _ target: String, _ body: String = "") -> [UInt8] {
+    func get(_ target: String) throws -> Answer {
+        try send(Self.request("GET", target))
+        let count = try receive().count
+        let end = buffer.withUnsafeBytes { csys_find($0.baseAddress!, count, "\r\n\r\n", 4)! - UnsafeRawPointer($0.baseAddress!) }
+        let head = String(decoding: buffer[..<end], as: UTF8.self), body = Array(buffer[(end + 4)..<count])
+        return Answer(head: head, body: head.contains("chunked") ? Self.joined(body) : body)
+    }
+
+    /// A chunked body without its framing.
+    private static func joined(_ body: [UInt8]) -> [UInt8] {
+        var joined: [UInt8] = [], at = 0
+        while let end = body[at...].firstIndex(of: 13), let size = Int(String(decoding: body[at..<end], as: UTF8.self), radix: 16), size > 0 {
+            joined += body[(end + 2)..<(end + 2 + size)]
+            at = end + 4 + size
+        }
+        return joined
+    }
+
+    static func request(_ method: String, _ target: String, _ body: String = "", fields: [String] = []) -> [UInt8] {
         let content = body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
-        return Array("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\(content)\r\n\(body)".utf8)
+        return Array("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\(fields.map { $0 + "\r\n" }.joined())\(content)\r\n\(body)".utf8)
     }
 }
 

@@ -35,7 +35,7 @@ final class StreamReaders {
         for descriptor in descriptors + [command, epoll] { close(descriptor) }
     }
 
-    private static func connected(_ port: Int) throws -> Int32 {
+    static func connected(_ port: Int) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -37,7 +37,8 @@ private struct SnapshotMaking {
     private(set) var remade: [SectionID] = []
     /// What changed for every section.
     private let changed: Reads
-    private var oldPlaces: [SectionID: Int] = [:]
+    private lazy var oldPlaces = Dictionary(
+        uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: ChunkedList<Row>] = [:]
 
@@ -51,20 +52,27 @@ private struct SnapshotMaking {
             if previous.stateChanged { changed.insert(.state) }
             if previous.cellsChanged { changed.insert(.cells) }
             if !previous.touchedSections.isEmpty { changed.insert(.models) }
-            for (place, section) in previous.snapshot.sections.enumerated() { oldPlaces[section.id] = place }
         }
         self.changed = changed
     }
 
     mutating func snapshot(revision: Int) throws -> Snapshot {
         let positions = try binder.display.displayedPositions(in: table, evaluation) { try input($0) }
+        let bindings = try positions.map { try binder.requiredBinding(of: table.sections[$0].id) }
         var displayed: [SectionInput] = []
-        for position in positions { displayed.append(try input(position)) }
+        if bindings.contains(where: \.asksMovePolicy) {
+            for position in positions { displayed.append(try input(position)) }
+        }
         var targets = MoveTargets(evaluation: evaluation, displayed: displayed)
         var sections: [Section] = []
         sections.reserveCapacity(positions.count)
-        for (position, input) in zip(positions, displayed) {
-            let binding = try binder.requiredBinding(of: input.id)
+        for (place, position) in positions.enumerated() {
+            let binding = bindings[place]
+            if let section = unchanged(position, binding, at: place) {
+                sections.append(section)
+                continue
+            }
+            let input = try input(position)
             sections.append(Section(
                 id: input.id,
                 header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight),
@@ -74,9 +82,23 @@ private struct SnapshotMaking {
         }
         var snapshot = Snapshot(revision: revision, sections: sections, state: table.state)
         if snapshot.totalRowCount == 0 { snapshot.empty = binder.empty }
-        let onStage = Set(positions)
-        for (position, rows) in rows where !onStage.contains(position) { snapshot.offstage[table.sections[position].id] = rows }
+        if !rows.isEmpty {
+            let onStage = Set(positions)
+            for (position, rows) in rows where !onStage.contains(position) { snapshot.offstage[table.sections[position].id] = rows }
+        }
         return snapshot
+    }
+
+    /// The section as it was before, if nothing that it shows can have changed.
+    private mutating func unchanged(_ position: Int, _ binding: SectionBinding, at place: Int) -> Section? {
+        let id = table.sections[position].id
+        guard let previous, !previous.touchedSections.contains(id), !binding.asksMovePolicy,
+            binding.rowReads.isDisjoint(with: changed), binding.titleReads.isDisjoint(with: changed)
+        else { return nil }
+        // Most commands leave the sections where they are.
+        let old = previous.snapshot.sections
+        if place < old.count, old[place].id == id { return old[place] }
+        return oldPlaces[id].map { old[$0] }
     }
 
     /// A section's facts: its rows are made only where they cannot be counted otherwise.
@@ -101,8 +123,9 @@ private struct SnapshotMaking {
 
     private mutating func makeRows(of stored: StoredSection, _ binding: SectionBinding) throws -> ChunkedList<Row> {
         let isTouched = previous?.touchedSections.contains(stored.id) ?? true
+        let oldPlace = oldPlaces[stored.id]
         let old = previous.flatMap { previous in
-            oldPlaces[stored.id].map { previous.snapshot.sections[$0].rows } ?? previous.snapshot.offstage[stored.id]
+            oldPlace.map { previous.snapshot.sections[$0].rows } ?? previous.snapshot.offstage[stored.id]
         }
         let isUpToDate = binding.rowReads.isDisjoint(with: changed.union(isTouched ? [.row, .count] : []))
         let maker = RowMaker(binding: binding, section: stored.id, count: stored.rows.count, cells: binder.cells, evaluation: evaluation)

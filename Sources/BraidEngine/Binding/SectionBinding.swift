@@ -2,7 +2,8 @@
 /// specific bindings the later one.
 ///
 /// This is where every way to bind a table meets; whatever renders, edits or moves asks here and nowhere else.
-struct SectionBinding: Sendable {
+/// A class, as it is looked up for every section of every snapshot and has many members to retain.
+final class SectionBinding: Sendable {
     let section: SectionID
     let cells: CellBinding
     let modelType: ModelType
@@ -87,6 +88,12 @@ struct SectionBinding: Sendable {
 
     /// Whether the section's rows may be moved at all.
     var allowsMoving: Bool { moving != nil && cells.source.isStored }
+
+    /// Whether what the section shows can follow from other sections' facts: where rows may move to is asked of a policy.
+    var asksMovePolicy: Bool {
+        if allowsMoving, case .passing? = moving?.targets { return true }
+        return false
+    }
 
     /// The handler of a cell's event, that of the more specific binding.
     func handler(of event: String, from cell: String) -> Handler? {

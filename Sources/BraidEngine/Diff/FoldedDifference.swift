@@ -32,7 +32,7 @@ struct FoldedDifference {
     /// As few stages as the rules allow, with the sections' own indexes.
     func stages() -> [BatchUpdate.Stage] {
         var counts = counts
-        return Staging(difference).stages().map { $0.countingOut(&counts) }
+        return difference.stages().map { $0.countingOut(&counts) }
     }
 
     /// The rows of a section that stays are compared one by one.
@@ -96,7 +96,7 @@ struct FoldedDifference {
                 compareRows(rows[index], in: new, returned, &comparison)
             }
         }
-        difference.compareRows(comparison.runs, comparison.changes, oldCount: { _ in 0 }, newCount: { _ in 0 }, row: { _ in nil })
+        difference.compareRows(comparison.runs, comparison.changes, oldCount: { _ in 0 }, newCount: { _ in 0 }, insert: { _, _, _ in })
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
@@ -153,8 +153,8 @@ struct FoldedDifference {
 }
 
 private struct Comparison {
-    var runs: [MatchedRun] = []
-    var changes: [ChangedRow] = []
+    var runs: ContiguousArray<MatchedRun> = []
+    var changes: ContiguousArray<ChangedRow> = []
     /// Rows that leave a section whose rows are compared for one that came.
     var leaving: Set<IndexPath> = []
 

@@ -46,6 +46,38 @@ enum IncreasingSubsequence {
         return positions.reversed()
     }
 
+    /// Positions, ascending, of a longest subsequence that increases strictly: of equal choices the earlier one. O(n log n).
+    /// Source: Knuth, "Permutations, matrices, and generalized Young tableaux", 1970, with binary search.
+    static func longest(_ values: [Int]) -> [Int] {
+        // From the end: `starts[k]` is where the subsequence of k + 1 values starts whose first value is the highest.
+        var starts = ContiguousArray<Int>(), highest = ContiguousArray<Int>()
+        var next = ContiguousArray(repeating: -1, count: values.count)
+        for position in values.indices.reversed() {
+            let value = values[position]
+            var low = 0, high = highest.count
+            while low < high {
+                let middle = (low + high) / 2
+                if highest[middle] > value { low = middle + 1 } else { high = middle }
+            }
+            if low > 0 { next[position] = starts[low - 1] }
+            if low == starts.count {
+                starts.append(position)
+                highest.append(value)
+            } else {
+                starts[low] = position
+                highest[low] = value
+            }
+        }
+        var positions: [Int] = []
+        positions.reserveCapacity(starts.count)
+        var position = starts.last ?? -1
+        while position >= 0 {
+            positions.append(position)
+            position = next[position]
+        }
+        return positions
+    }
+
     static func isIncreasing(_ values: [Int]) -> Bool {
         for position in values.indices.dropFirst() where values[position] <= values[position - 1] { return false }
         return true

@@ -4,99 +4,96 @@
 /// the same row in another section; where several are left over none is, as it cannot be told which. Expected
 /// O(rows looked at).
 struct RowMatching {
-    /// One row that is looked at: in which section, and where.
-    struct Entry {
-        let row: Row
-        let id: RowID
-        /// In the new snapshot, for old rows too: sections are matched before their rows.
-        let section: Int
-        let index: Int
-    }
-
-    private(set) var old: [Entry] = []
-    private(set) var new: [Entry] = []
+    private(set) var old: ContiguousArray<RowEntry> = []
+    private(set) var new: ContiguousArray<RowEntry> = []
     /// For each new entry the old one, or -1.
-    private(set) var sources: [Int] = []
+    private var sources: ContiguousArray<Int32> = []
     /// The old entries by section and id.
-    private var oldTable = RowTable(capacity: 0)
+    private var oldTable = RowTable()
     /// New entries that were not found in their own section.
-    private var newLeft: [Int] = []
+    private var newLeft: ContiguousArray<Int32> = []
 
-    /// A row with its id at hand.
-    struct Identified {
-        let row: Row
-        let id: RowID
+    mutating func addOld(_ rows: ArraySlice<RowEntry>) { old += rows }
+
+    mutating func addNew(_ rows: ArraySlice<RowEntry>) { new += rows }
+
+    /// Rows that stand side by side. Throws when one has no id.
+    mutating func addOld(_ range: Range<Int>, of rows: ChunkedList<Row>, in section: Int, _ id: SectionID) throws(Refusal) {
+        try rows.appendEntries(of: range, in: section, id, to: &old)
     }
 
-    /// Rows that stand side by side, the first of them at `start`.
-    mutating func addOld(_ rows: some Collection<Identified>, from start: Int, in section: Int) {
-        for (offset, row) in rows.enumerated() { old.append(Entry(row: row.row, id: row.id, section: section, index: start + offset)) }
-    }
-
-    mutating func addNew(_ rows: some Collection<Identified>, from start: Int, in section: Int) {
-        for (offset, row) in rows.enumerated() { new.append(Entry(row: row.row, id: row.id, section: section, index: start + offset)) }
+    mutating func addNew(_ range: Range<Int>, of rows: ChunkedList<Row>, in section: Int, _ id: SectionID) throws(Refusal) {
+        try rows.appendEntries(of: range, in: section, id, to: &new)
     }
 
     /// Fills `sources`. Old entries stand in order of their section, and so do new ones. Throws `duplicateRowID`.
     mutating func match(in snapshot: Snapshot) throws(Refusal) {
-        sources = Array(repeating: -1, count: new.count)
         guard !new.isEmpty || !old.isEmpty else { return }
-        let oldHashes = old.map { RowHash.hash($0.id) }
         oldTable = RowTable(capacity: old.count)
         for (position, entry) in old.enumerated() {
-            let same = oldTable.findOrInsert(position, RowHash.hash(oldHashes[position], in: entry.section)) { other in
-                old[other].section == entry.section && old[other].id == entry.id
+            if oldTable.findOrInsert(position, entry.hashInSection, { old[$0].isTwin(of: entry) }) != nil {
+                throw .duplicateRow(entry.id, in: snapshot.sections[Int(entry.section)].id)
             }
-            if same != nil { throw .duplicateRow(entry.id, in: snapshot.sections[entry.section].id) }
         }
-
-        var isMatched = Array(repeating: false, count: old.count)
-        var expected = 0
+        sources.reserveCapacity(new.count)
+        var isMatched = ContiguousArray(repeating: false, count: old.count)
+        var matched = 0, expected = 0
         for (position, entry) in new.enumerated() {
             // Rows that follow one another before mostly do so after.
-            var source: Int?
-            if expected < old.count, old[expected].section == entry.section, old[expected].id == entry.id {
-                source = expected
-            } else {
-                source = findOld(entry.id, RowHash.hash(entry.id), in: entry.section)
-            }
-            guard let source else {
-                newLeft.append(position)
+            var source = expected
+            if expected == old.count || !old[expected].isTwin(of: entry) { source = findOld(entry) ?? -1 }
+            sources.append(Int32(source))
+            guard source >= 0 else {
+                newLeft.append(Int32(position))
                 continue
             }
-            if isMatched[source] { throw .duplicateRow(entry.id, in: snapshot.sections[entry.section].id) }
+            if isMatched[source] { throw .duplicateRow(entry.id, in: snapshot.sections[Int(entry.section)].id) }
             isMatched[source] = true
-            sources[position] = source
+            matched += 1
             expected = source + 1
         }
-        guard !newLeft.isEmpty else { return }
-        let oldLeft = old.indices.filter { !isMatched[$0] }
-        try matchAcrossSections(oldLeft, oldHashes, snapshot)
+        if hasOneSection {
+            try checkLeftIDs(snapshot)
+        } else if !newLeft.isEmpty, matched < old.count || newLeft.count > 1 {
+            try matchAcrossSections(isMatched, snapshot)
+        }
+    }
+
+    /// All entries are of one section: no row can have come from another.
+    private var hasOneSection: Bool {
+        guard let section = (old.first ?? new.first)?.section else { return true }
+        return old.last?.section ?? section == section && new.first?.section ?? section == section && new.last?.section ?? section == section
+    }
+
+    private func checkLeftIDs(_ snapshot: Snapshot) throws(Refusal) {
+        guard newLeft.count > 1 else { return }
+        var table = RowTable(capacity: newLeft.count)
+        for position in newLeft {
+            let entry = new[Int(position)]
+            if table.findOrInsert(Int(position), entry.hash, { new[$0].hasSameID(as: entry) }) != nil {
+                throw .duplicateRow(entry.id, in: snapshot.sections[Int(entry.section)].id)
+            }
+        }
     }
 
     @inline(__always)
-    private func findOld(_ id: RowID, _ hash: UInt64, in section: Int) -> Int? {
-        oldTable.find(RowHash.hash(hash, in: section)) { old[$0].section == section && old[$0].id == id }
-    }
+    private func findOld(_ entry: RowEntry) -> Int? { oldTable.find(entry.hashInSection) { old[$0].isTwin(of: entry) } }
 
-    private mutating func matchAcrossSections(
-        _ oldLeft: [Int], _ oldHashes: [UInt64], _ snapshot: Snapshot
-    ) throws(Refusal) {
-        guard !oldLeft.isEmpty || newLeft.count > 1 else { return }
-        /// What is known of one id: the first of the new entries that have it, and the others' traces.
+    private mutating func matchAcrossSections(_ isMatched: ContiguousArray<Bool>, _ snapshot: Snapshot) throws(Refusal) {
+        /// What is known of one id: the last of the new entries that have it, and the old one.
         struct Group {
-            var lastNew: Int
-            var source = -1
+            var lastNew: Int32
+            var source: Int32 = -1
             var isAmbiguous = false
         }
-        var groups: [Group] = []
+        var groups = ContiguousArray<Group>()
         groups.reserveCapacity(newLeft.count)
         var table = RowTable(capacity: newLeft.count)
         for position in newLeft {
-            let entry = new[position]
-            if let group = table.findOrInsert(groups.count, RowHash.hash(entry.id), { new[groups[$0].lastNew].id == entry.id }) {
-                if new[groups[group].lastNew].section == entry.section {
-                    throw .duplicateRow(entry.id, in: snapshot.sections[entry.section].id)
+            let entry = new[Int(position)]
+            if let group = table.findOrInsert(groups.count, entry.hash, { new[Int(groups[$0].lastNew)].hasSameID(as: entry) }) {
+                if new[Int(groups[group].lastNew)].section == entry.section {
+                    throw .duplicateRow(entry.id, in: snapshot.sections[Int(entry.section)].id)
                 }
                 groups[group].lastNew = position
                 groups[group].isAmbiguous = true
@@ -104,30 +101,23 @@ struct RowMatching {
                 groups.append(Group(lastNew: position))
             }
         }
-        for position in oldLeft {
-            let entry = old[position]
-            guard let group = table.find(oldHashes[position], { new[groups[$0].lastNew].id == entry.id }) else { continue }
+        for (position, entry) in old.enumerated() where !isMatched[position] {
+            guard let group = table.find(entry.hash, { new[Int(groups[$0].lastNew)].hasSameID(as: entry) }) else { continue }
             if groups[group].source >= 0 { groups[group].isAmbiguous = true }
-            groups[group].source = position
+            groups[group].source = Int32(position)
         }
-        for group in groups where !group.isAmbiguous && group.source >= 0 { sources[group.lastNew] = group.source }
+        for group in groups where !group.isAmbiguous && group.source >= 0 { sources[Int(group.lastNew)] = group.source }
     }
 
     /// The matched entries as runs, and the rows among them whose content changed. `oldSections` gives for each new
     /// section its place in the old snapshot.
-    func collect(oldSections: [Int], runs: inout [MatchedRun], changes: inout [ChangedRow]) {
+    func collect(oldSections: [Int], runs: inout ContiguousArray<MatchedRun>, changes: inout ContiguousArray<ChangedRow>) {
         for (position, source) in sources.enumerated() where source >= 0 {
-            let from = old[source], to = new[position]
-            let oldSection = oldSections[from.section]
-            let change = ChangedRow(
-                from.row, to.row, old: IndexPath(section: oldSection, row: from.index), new: IndexPath(section: to.section, row: to.index))
-            if let change { changes.append(change) }
-            if let last = runs.indices.last, runs[last].oldSection == oldSection, runs[last].oldEnd == from.index,
-                runs[last].newSection == to.section, runs[last].newEnd == to.index {
-                runs[last].count += 1
-            } else {
-                runs.append(MatchedRun(oldSection: oldSection, oldStart: from.index, newSection: to.section, newStart: to.index, count: 1))
-            }
+            let from = old[Int(source)], to = new[position]
+            let oldPath = IndexPath(section: oldSections[Int(from.section)], row: Int(from.index))
+            let newPath = IndexPath(section: Int(to.section), row: Int(to.index))
+            RowEntry.compare(from, to, oldPath, newPath, &changes)
+            runs.append(MatchedRun(oldSection: oldPath.section, oldStart: oldPath.row, newSection: newPath.section, newStart: newPath.row, count: 1))
         }
     }
 }
@@ -135,29 +125,100 @@ struct RowMatching {
 extension RowMatching {
     /// Looks for entries that have the id of a row of their section that stayed; among themselves entries were compared
     /// when they were matched. Throws `duplicateRowID`. Expected O(rows of the sections that have entries).
-    func checkIDs(against stayed: [MatchedRun], _ new: Snapshot) throws(Refusal) {
-        guard !old.isEmpty || !self.new.isEmpty else { return }
+    func checkIDs(against stayed: ContiguousArray<MatchedRun>, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
+        let stayed = stayed.filter { !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked }
+        guard !self.old.isEmpty || !self.new.isEmpty, !stayed.isEmpty else { return }
         var isLookedAt = Array(repeating: false, count: new.sections.count)
-        for entry in old { isLookedAt[entry.section] = true }
+        var marks = IDMarks(capacity: self.old.count + newLeft.count)
+        for entry in self.old {
+            isLookedAt[Int(entry.section)] = true
+            marks.insert(entry.hash)
+        }
         // What is not among the old entries is here.
         var left = RowTable(capacity: newLeft.count)
         for position in newLeft {
-            let entry = self.new[position]
-            isLookedAt[entry.section] = true
-            _ = left.findOrInsert(position, RowHash.hash(RowHash.hash(entry.id), in: entry.section)) { other in
-                self.new[other].section == entry.section && self.new[other].id == entry.id
-            }
+            let entry = self.new[Int(position)]
+            isLookedAt[Int(entry.section)] = true
+            marks.insert(entry.hash)
+            _ = left.findOrInsert(Int(position), entry.hashInSection) { self.new[$0].isTwin(of: entry) }
         }
         for run in stayed where isLookedAt[run.newSection] {
             let section = new.sections[run.newSection]
-            try section.rows.forEach(in: run.newStart..<run.newEnd) { (_, row) throws(Refusal) in
-                guard let id = row.id else { return }
-                let hash = RowHash.hash(id)
-                let isTaken = findOld(id, hash, in: run.newSection) != nil
-                    || left.find(RowHash.hash(hash, in: run.newSection), { self.new[$0].section == run.newSection && self.new[$0].id == id }) != nil
-                if isTaken { throw .duplicateRow(id, in: section.id) }
+            try section.rows.forEachBuffer(in: run.newStart..<run.newStart + run.count) { (index, rows) throws(Refusal) in
+                let twin = rows.withReferences { rows in
+                    rows.indices.first { offset in
+                        guard marks.mayHold(rows[offset].idHash) else { return false }
+                        let entry = RowEntry(rows[offset], section: run.newSection, index: index + offset)
+                        return findOld(entry) != nil || left.find(entry.hashInSection, { self.new[$0].isTwin(of: entry) }) != nil
+                    }
+                }
+                if let twin, let id = rows[twin].id { throw .duplicateRow(id, in: section.id) }
             }
         }
+    }
+}
+
+/// A row that is looked at, with what is asked of it most.
+struct RowEntry {
+    private let row: RowView
+    /// Of the id.
+    let hash: UInt64
+    /// In the new snapshot, for old rows too: sections are matched before their rows.
+    let section: Int32
+    let index: Int32
+
+    @inline(__always)
+    init(_ row: RowView, section: Int, index: Int) {
+        self.row = row
+        hash = row.idHash
+        self.section = Int32(truncatingIfNeeded: section)
+        self.index = Int32(truncatingIfNeeded: index)
+    }
+
+    /// Entries are made of rows that have one.
+    var id: RowID { row.row.id ?? RowID("") }
+
+    @inline(__always)
+    var hashInSection: UInt64 { RowHash.hash(hash, in: section) }
+
+    @inline(__always)
+    func hasSameID(as other: RowEntry) -> Bool { hash == other.hash && row.hasSameID(as: other.row) }
+
+    /// The same id in the same section.
+    @inline(__always)
+    func isTwin(of other: RowEntry) -> Bool { section == other.section && hasSameID(as: other) }
+
+    /// Notes what changed of a row; `before` and `after` are the same row.
+    @inline(__always)
+    static func compare(
+        _ before: RowEntry, _ after: RowEntry, _ old: IndexPath, _ new: IndexPath, _ changes: inout ContiguousArray<ChangedRow>
+    ) {
+        if let change = ChangedRow(before.row, after.row, old: old, new: new) { changes.append(change) }
+    }
+}
+
+/// A set of hashes that may hold more than was put in: one bit for each, of at least 16 a hash.
+/// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970, with one hash function.
+private struct IDMarks {
+    private var words: ContiguousArray<UInt64>
+    private let shift: UInt64
+
+    init(capacity: Int) {
+        var bits: UInt64 = 9
+        while 1 << bits < 16 * capacity { bits += 1 }
+        words = ContiguousArray(repeating: 0, count: 1 << (bits - 6))
+        shift = 64 - bits
+    }
+
+    mutating func insert(_ hash: UInt64) {
+        let bit = Int(truncatingIfNeeded: hash >> shift)
+        words[bit >> 6] |= 1 << UInt64(bit & 63)
+    }
+
+    @inline(__always)
+    func mayHold(_ hash: UInt64) -> Bool {
+        let bit = Int(truncatingIfNeeded: hash >> shift)
+        return words[bit >> 6] & 1 << UInt64(bit & 63) != 0
     }
 }
 
@@ -175,9 +236,9 @@ extension Refusal {
 extension Section {
     /// Throws `duplicateRowID` when two of the section's rows have the same id. Expected O(rows).
     func checkIDs() throws(Refusal) {
-        guard isDiffable, !rows.isEmpty else { return }
+        guard isDiffable, !rows.isEmpty, !idsWereChecked else { return }
         var matching = RowMatching()
-        matching.addOld(try rows.identified(in: 0..<rows.count, of: self), from: 0, in: 0)
+        try matching.addOld(0..<rows.count, of: rows, in: 0, id)
         try matching.match(in: Snapshot(sections: [Section(id: id)]))
     }
 }

@@ -92,9 +92,11 @@ struct SnapshotReader {
         if let rowCount, rowCount != result.rows.count {
             fault(pointer.appending("rowCount"), "there are \(result.rows.count) rows; a window of a snapshot cannot be compared")
         }
-        return Section(
+        var section = Section(
             id: SectionID(id ?? ""), header: result.header, footer: result.footer, movesTo: result.movesTo,
             isDiffable: result.isDiffable, rows: result.rows)
+        section.idsWereChecked = section.isDiffable
+        return section
     }
 
     private mutating func rows(_ json: JSONText, _ pointer: JSONPointer, isDiffable: Bool) -> ChunkedList<Row> {

@@ -16,7 +16,7 @@ extension BatchUpdate {
     init(from old: Snapshot, to new: Snapshot, touched: TouchedRows?) throws(Refusal) {
         var difference = try TableDifference(old, new)
         difference.compareFacts(old, new)
-        var runs: [MatchedRun] = [], changes: [ChangedRow] = []
+        var runs: ContiguousArray<MatchedRun> = [], changes: ContiguousArray<ChangedRow> = []
         var matching = RowMatching()
         for position in difference.pairs.indices where difference.pairs[position].comparesRows {
             let pair = difference.pairs[position]
@@ -28,41 +28,87 @@ extension BatchUpdate {
             let comparison = RowComparison(
                 oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: after.rows)
             if let touched, try comparison.follow(touched.rows(in: after.id), after, &runs, &changes, &matching) { continue }
-            try comparison.trimEnds(after, &runs, &changes, &matching)
+            try comparison.matchRows(after, &runs, &changes, &matching)
         }
         try matching.match(in: new)
         if touched == nil {
             for (_, section) in difference.insertedSections { try section.checkIDs() }
-            try matching.checkIDs(against: runs, new)
+            try matching.checkIDs(against: runs, old, new)
         }
         matching.collect(oldSections: difference.oldPlaces, runs: &runs, changes: &changes)
         difference.compareRows(
             runs, changes, oldCount: { old.sections[$0].isDiffable ? old.sections[$0].rows.count : 0 },
             newCount: { new.sections[$0].isDiffable ? new.sections[$0].rows.count : 0 },
-            row: { new.sections[$0.section].rows[$0.row] })
+            insert: { rows, section, inserted in
+                new.sections[section].rows.forEach(in: rows) { inserted.append((IndexPath(section: section, row: $0), $1)) }
+            })
         difference.collectSectionUpdates(old, new)
         self.init(
-            from: old.revision, to: new.revision, stages: Staging(difference).stages(),
+            from: old.revision, to: new.revision, stages: difference.stages(),
             totalRowCount: new.totalRowCount, state: old.state == new.state ? nil : new.state,
             empty: old.empty == new.empty ? nil : new.empty ?? .null)
     }
 }
 
 extension RowComparison {
-    /// Matches the rows that both lists start with and end with, and leaves the rest to `matching`.
-    func trimEnds(
-        _ section: Section, _ runs: inout [MatchedRun], _ changes: inout [ChangedRow], _ matching: inout RowMatching
+    /// Matches the rows that both lists start with and end with, then stretches between, and leaves the rest to `matching`.
+    func matchRows(
+        _ section: Section, _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
+        _ matching: inout RowMatching
     ) throws(Refusal) {
         let shorter = min(old.count, new.count)
         let prefix = matchingPrefix(limit: shorter, changes: &changes)
-        let suffix = matchingSuffix(limit: shorter - prefix, changes: &changes)
         if prefix > 0 {
             runs.append(MatchedRun(oldSection: oldSection, oldStart: 0, newSection: newSection, newStart: 0, count: prefix))
         }
+        guard prefix < old.count || prefix < new.count else { return }
+        var changesAtEnd = ContiguousArray<ChangedRow>()
+        let suffix = matchingSuffix(limit: shorter - prefix, changes: &changesAtEnd)
+        try matchStretches(prefix..<old.count - suffix, prefix..<new.count - suffix, section, &runs, &changes, &matching)
         if suffix > 0 {
             runs.append(MatchedRun(
                 oldSection: oldSection, oldStart: old.count - suffix, newSection: newSection, newStart: new.count - suffix, count: suffix))
         }
-        try matchNearby(prefix..<old.count - suffix, prefix..<new.count - suffix, section, &runs, &changes, &matching)
+        changes += changesAtEnd.reversed()
+    }
+}
+
+extension TableDifference {
+    /// In as few stages as the rules allow, each list in order of its indexes.
+    func stages() -> [BatchUpdate.Stage] {
+        let sectionsStay = deletedSections.isEmpty && insertedSections.isEmpty && !pairs.indices.dropFirst().contains { pairs[$0].old < pairs[$0 - 1].old }
+        return sectionsStay ? stagesInPlace() : Staging(self).stages()
+    }
+
+    /// What `Staging` comes to for most updates, those in which no section comes, goes or moves: one stage, or two where
+    /// rows move and something is reloaded.
+    private func stagesInPlace() -> [BatchUpdate.Stage] {
+        var rows = BatchUpdate.Stage(), content = BatchUpdate.Stage()
+        let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
+        func place(_ change: ChangedRow) -> IndexPath { isOne ? change.old : change.new }
+        rows.deleteRows = deletedRows
+        rows.insertRows = insertedRows
+        rows.moveRows = movedRows
+        content.reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
+        content.updateSections = updatedSections.map { update in
+            var facts = update.facts
+            facts.at = update.pair.new
+            return facts
+        }
+        content.reloadRows = reloadedRows.map { (place($0), $0.row) }
+        content.updateRows = updatedRows.map { (place($0), $0.row) }
+        if isOne {
+            rows.reloadSections = content.reloadSections
+            rows.updateSections = content.updateSections
+            rows.reloadRows = content.reloadRows
+            rows.updateRows = content.updateRows
+        } else {
+            content.sortLists()
+        }
+        rows.sortLists()
+        var stages: [BatchUpdate.Stage] = []
+        if !rows.isEmpty { stages.append(rows) }
+        if !isOne { stages.append(content) }
+        return stages
     }
 }

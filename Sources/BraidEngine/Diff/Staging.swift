@@ -31,9 +31,9 @@ struct Staging {
         // What happens inside each section, by its place in the new table.
         var hasRowMoves = sectionMoves, hasRows = sectionMoves, hasContent = sectionMoves
         for move in difference.movedRows {
-            let origin = difference.newPlaces[move.old.section]
+            let origin = difference.newPlaces[move.from.section]
             if origin >= 0 { hasRowMoves[origin] = true }
-            hasRowMoves[move.new.section] = true
+            hasRowMoves[move.to.section] = true
         }
         for row in difference.deletedRows { hasRows[difference.newPlaces[row.section]] = true }
         for (path, _) in difference.insertedRows { hasRows[path.section] = true }
@@ -58,7 +58,7 @@ struct Staging {
         tasks.sectionsMove = sectionMoves.contains(true)
         for row in difference.deletedRows { tasks.rows[task(row, nil).rawValue] = true }
         for (path, _) in difference.insertedRows { tasks.rows[task(nil, path).rawValue] = true }
-        for move in difference.movedRows { tasks.rows[task(move.old, move.new).rawValue] = true }
+        for move in difference.movedRows { tasks.rows[task(move.from, move.to).rawValue] = true }
         plan = StagePlan(for: tasks)
         findPlaces()
     }
@@ -88,7 +88,7 @@ struct Staging {
             // Most updates: before the only stage all is in its old place, after it in its new one.
             stages[0].deleteRows = difference.deletedRows
             stages[0].insertRows = difference.insertedRows
-            stages[0].moveRows = difference.movedRows.map { ($0.old, $0.new, $0.row) }
+            stages[0].moveRows = difference.movedRows
             return
         }
         for path in difference.deletedRows {
@@ -100,8 +100,8 @@ struct Staging {
             stages[stage].insertRows.append((place(ofNew: path, before: stage + 1), row))
         }
         for move in difference.movedRows {
-            let stage = plan.stage(of: task(move.old, move.new))
-            stages[stage].moveRows.append((place(ofOld: move.old, before: stage), place(ofNew: move.new, before: stage + 1), move.row))
+            let stage = plan.stage(of: task(move.from, move.to))
+            stages[stage].moveRows.append((place(ofOld: move.from, before: stage), place(ofNew: move.to, before: stage + 1), move.row))
         }
     }
 
@@ -173,9 +173,9 @@ extension Staging {
         for path in difference.deletedRows { leave(path, plan.stage(of: task(path, nil))) }
         for (path, _) in difference.insertedRows { arrive(path, plan.stage(of: task(nil, path))) }
         for move in difference.movedRows {
-            let stage = plan.stage(of: task(move.old, move.new))
-            leave(move.old, stage)
-            arrive(move.new, stage)
+            let stage = plan.stage(of: task(move.from, move.to))
+            leave(move.from, stage)
+            arrive(move.to, stage)
         }
         for key in Set(leaving.keys).union(arriving.keys) {
             let left = leaving[key] ?? [], arrived = arriving[key] ?? []
@@ -233,10 +233,10 @@ extension BatchUpdate.Stage {
         moveSections.sort { $0.from < $1.from }
         reloadSections.sort { $0.at < $1.at }
         updateSections.sort { $0.at < $1.at }
-        deleteRows.sort()
-        insertRows.sort { $0.at < $1.at }
-        moveRows.sort { $0.from < $1.from }
-        reloadRows.sort { $0.at < $1.at }
-        updateRows.sort { $0.at < $1.at }
+        deleteRows.sortAscending { $0.place }
+        insertRows.sortAscending { $0.at.place }
+        moveRows.sortAscending { $0.from.place }
+        reloadRows.sortAscending { $0.at.place }
+        updateRows.sortAscending { $0.at.place }
     }
 }

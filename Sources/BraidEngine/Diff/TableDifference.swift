@@ -23,7 +23,7 @@ struct TableDifference {
 
     var deletedRows: [IndexPath] = []
     var insertedRows: [(at: IndexPath, row: Row)] = []
-    var movedRows: [(old: IndexPath, new: IndexPath, row: Row?)] = []
+    var movedRows: [(from: IndexPath, to: IndexPath, row: Row?)] = []
     var reloadedRows: [ChangedRow] = []
     var updatedRows: [ChangedRow] = []
 
@@ -98,7 +98,7 @@ struct TableDifference {
             oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: new.sections[pair.new].rows,
             rule: .samePlace)
         let oldCount = comparison.old.count, newCount = comparison.new.count
-        var changes: [ChangedRow] = []
+        var changes: ContiguousArray<ChangedRow> = []
         let common = comparison.matchingPrefix(limit: min(oldCount, newCount), changes: &changes)
         if changes.contains(where: \.needsReload) {
             pairs[position].comparesRows = false
@@ -115,72 +115,83 @@ struct TableDifference {
     /// moved. O(runs log runs + operations).
     ///
     /// Runs cover each row at most once. The counts are those of sections whose rows are matched in runs, by place
-    /// before and by place after; 0 for others. `row` gives the rows that are inserted; nil for a place to which a row
-    /// comes otherwise.
+    /// before and by place after; 0 for others. `insert` is given the rows of a section that are not matched.
     mutating func compareRows(
-        _ runs: [MatchedRun], _ changes: [ChangedRow], oldCount: (Int) -> Int, newCount: (Int) -> Int, row: (IndexPath) -> Row?
+        _ runs: ContiguousArray<MatchedRun>, _ changes: ContiguousArray<ChangedRow>, oldCount: (Int) -> Int, newCount: (Int) -> Int,
+        insert: (_ rows: Range<Int>, _ section: Int, _ inserted: inout [(at: IndexPath, row: Row)]) -> Void
     ) {
-        func insert(_ rows: Range<Int>, _ section: Int) {
-            for index in rows {
-                let path = IndexPath(section: section, row: index)
-                if let row = row(path) { insertedRows.append((path, row)) }
-            }
-        }
-        let byNew = runs.sorted { ($0.newSection, $0.newStart) < ($1.newSection, $1.newStart) }
-        let byOld = runs.sorted { ($0.oldSection, $0.oldStart) < ($1.oldSection, $1.oldStart) }
-        let changes = changes.sorted { $0.new < $1.new }
+        var runs = MatchedRun.joined(runs.ascending { $0.newPlace })
+        let changes = changes.ascending { $0.new.place }
         var nextRun = 0, nextChange = 0
         for pair in pairs where pair.comparesRows {
             let first = nextRun
-            while nextRun < byNew.count, byNew[nextRun].newSection == pair.new { nextRun += 1 }
-            let stays = Self.runsThatStay(byNew[first..<nextRun], of: pair)
+            while nextRun < runs.count, runs[nextRun].newSection == pair.new { nextRun += 1 }
+            Self.findMoves(&runs, first..<nextRun, of: pair)
             var end = 0
-            for position in first..<nextRun {
-                let run = byNew[position]
-                insert(end..<run.newStart, pair.new)
+            for run in runs[first..<nextRun] {
+                if end < run.newStart { insert(end..<run.newStart, pair.new, &insertedRows) }
                 end = run.newEnd
-                if stays[position - first] {
-                    while nextChange < changes.count, changes[nextChange].new < IndexPath(section: pair.new, row: run.newEnd) {
-                        note(changes[nextChange])
-                        nextChange += 1
-                    }
-                } else {
-                    for offset in 0..<run.count {
-                        let from = IndexPath(section: run.oldSection, row: run.oldStart + offset)
-                        let to = IndexPath(section: run.newSection, row: run.newStart + offset)
-                        var row: Row?
-                        if nextChange < changes.count, changes[nextChange].new == to {
-                            let change = changes[nextChange]
-                            if change.needsReload { reloadedRows.append(change) } else { row = change.row }
-                            nextChange += 1
-                        }
-                        movedRows.append((from, to, row))
-                    }
+                while nextChange < changes.count, changes[nextChange].new < IndexPath(section: pair.new, row: end) {
+                    let change = changes[nextChange]
+                    if change.needsReload { reloadedRows.append(change) } else if !run.isMoved { updatedRows.append(change) }
+                    nextChange += 1
                 }
             }
-            insert(end..<max(end, newCount(pair.new)), pair.new)
+            let count = newCount(pair.new)
+            if end < count { insert(end..<count, pair.new, &insertedRows) }
         }
+        let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
+        let byOld = runs.ascending { $0.oldPlace }
         nextRun = 0
-        for pair in pairs.sorted(by: { $0.old < $1.old }) where pair.comparesRows {
+        for pair in pairs.ascending(by: { UInt64($0.old) }) where pair.comparesRows {
             var end = 0
             while nextRun < byOld.count, byOld[nextRun].oldSection == pair.old {
-                deletedRows += (end..<byOld[nextRun].oldStart).map { IndexPath(section: pair.old, row: $0) }
-                end = byOld[nextRun].oldEnd
+                let run = byOld[nextRun]
+                delete(end..<run.oldStart, pair.old)
+                if run.isMoved { move(run, broughtRows) }
+                end = run.oldEnd
                 nextRun += 1
             }
-            deletedRows += (end..<max(end, oldCount(pair.old))).map { IndexPath(section: pair.old, row: $0) }
+            delete(end..<max(end, oldCount(pair.old)), pair.old)
         }
     }
 
-    private mutating func note(_ change: ChangedRow) {
-        if change.needsReload { reloadedRows.append(change) } else { updatedRows.append(change) }
+    /// A row that moved brings its content if that changed and needs no reload.
+    private mutating func move(_ run: MatchedRun, _ broughtRows: ContiguousArray<ChangedRow>) {
+        for offset in 0..<run.count {
+            let to = IndexPath(section: run.newSection, row: run.newStart + offset)
+            let position = broughtRows.firstPosition { $0.new >= to }
+            let isBrought = position < broughtRows.count && broughtRows[position].new == to
+            movedRows.append((IndexPath(section: run.oldSection, row: run.oldStart + offset), to, isBrought ? broughtRows[position].row : nil))
+        }
     }
 
-    private static func runsThatStay(_ runs: ArraySlice<MatchedRun>, of pair: Pair) -> [Bool] {
-        var stays = Array(repeating: false, count: runs.count)
-        let own = runs.indices.filter { runs[$0].oldSection == pair.old }
-        let kept = IncreasingSubsequence.heaviest(own.map { runs[$0].oldStart }, weights: own.map { runs[$0].count })
-        for position in kept { stays[own[position] - runs.startIndex] = true }
-        return stays
+    private mutating func delete(_ rows: Range<Int>, _ section: Int) {
+        for row in rows { deletedRows.append(IndexPath(section: section, row: row)) }
+    }
+
+    /// Marks the runs of a section that have to move so that the others can stay, as few rows as possible.
+    private static func findMoves(_ runs: inout ContiguousArray<MatchedRun>, _ range: Range<Int>, of pair: Pair) {
+        var last = -1, increases = true
+        for run in runs[range] where increases {
+            increases = run.oldSection == pair.old && run.oldStart > last
+            last = run.oldStart
+        }
+        if increases { return }
+        for position in range { runs[position].isMoved = true }
+        let own = range.filter { runs[$0].oldSection == pair.old }
+        let rowCount = own.reduce(0) { $0 + runs[$1].count }
+        if rowCount > 2 * own.count {
+            let kept = IncreasingSubsequence.heaviest(own.map { runs[$0].oldStart }, weights: own.map { runs[$0].count })
+            for position in kept { runs[own[position]].isMoved = false }
+        } else {
+            // Short runs are quicker taken row by row. Of a run all rows are kept or none: whatever goes with one goes with all.
+            var rows: [Int] = [], sources: [Int] = []
+            for position in own {
+                rows += runs[position].oldStart..<runs[position].oldEnd
+                sources += repeatElement(position, count: runs[position].count)
+            }
+            for row in IncreasingSubsequence.longest(rows) { runs[sources[row]].isMoved = false }
+        }
     }
 }

@@ -139,7 +139,7 @@ extension RowComparison {
     /// Matches what was not touched and leaves the rest to `matching`. False, with nothing done, when the rows are not
     /// as the edits say.
     func follow(
-        _ touched: TouchedRows.Rows, _ section: Section, _ runs: inout [MatchedRun], _ changes: inout [ChangedRow],
+        _ touched: TouchedRows.Rows, _ section: Section, _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
         _ matching: inout RowMatching
     ) throws(Refusal) -> Bool {
         guard case .edits(let edits) = touched else { return false }
@@ -158,10 +158,10 @@ extension RowComparison {
         }
         // Touched rows are matched by id, replaced ones too: an edit may have put another row in their place.
         for index in Self.merged(edits.removed, edits.replacedBefore) {
-            matching.addOld(try old.identified(in: index..<index + 1, of: section), from: index, in: newSection)
+            try matching.addOld(index..<index + 1, of: old, in: newSection, section.id)
         }
         for index in Self.merged(edits.inserted, edits.replaced) {
-            matching.addNew(try new.identified(in: index..<index + 1, of: section), from: index, in: newSection)
+            try matching.addNew(index..<index + 1, of: new, in: newSection, section.id)
         }
         return true
     }

@@ -15,6 +15,7 @@ extension ChunkedList {
         init(_ list: ChunkedList, at index: Int, _ direction: Direction) {
             guard let root = list.root else { preconditionFailure("ChunkedList: an empty list has no places to walk from") }
             var node = root, rest = direction == .forward ? index : index - 1
+            if case .inner = root { path.reserveCapacity(4) }
             while case .inner(let inner) = node {
                 let (child, offset) = ChunkedList.locate(rest, in: inner.ends)
                 path.append((inner, child))
@@ -135,17 +136,45 @@ extension ChunkedList {
 
     /// Calls the body with the elements of a range, in order, and their indexes. O(log count + range).
     func forEach<Failure: Error>(in range: Range<Int>, _ body: (Int, Element) throws(Failure) -> Void) throws(Failure) {
-        guard !range.isEmpty else { return }
-        var cursor = Cursor(self, at: range.lowerBound, .forward)
+        try forEachBuffer(in: range) { (index, elements) throws(Failure) in
+            for offset in elements.indices { try body(index + offset, elements[offset]) }
+        }
+    }
+
+    /// Calls the body with the elements of a range, those of one chunk at a time, and the index of the first of them. The
+    /// buffer must not leave the body. O(log count + range).
+    @inline(__always)
+    func forEachBuffer<Failure: Error>(
+        in range: Range<Int>, _ body: (Int, UnsafeBufferPointer<Element>) throws(Failure) -> Void
+    ) throws(Failure) {
         var index = range.lowerBound
         while index < range.upperBound {
-            let count = Swift.min(cursor.ahead, range.upperBound - index)
-            let elements = cursor.chunk.elements
-            for offset in cursor.offset..<cursor.offset + count {
-                try body(index, elements[offset])
-                index += 1
+            let (chunk, offset) = chunk(at: index)
+            let count = Swift.min(chunk.elements.count - offset, range.upperBound - index)
+            let result = chunk.elements.withUnsafeBufferPointer { elements in
+                Result { () throws(Failure) in try body(index, UnsafeBufferPointer(rebasing: elements[offset..<offset + count])) }
             }
-            cursor.pass(count)
+            try result.get()
+            index += count
+        }
+    }
+}
+
+extension ChunkedList<Row> {
+    /// Adds the rows of a range. Throws when one has no id.
+    func appendEntries(
+        of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>
+    ) throws(Refusal) {
+        if range.count > entries.count { entries.reserveCapacity(entries.count + range.count) }
+        try forEachBuffer(in: range) { (index, rows) throws(Refusal) in
+            let nameless: Int? = rows.withReferences { rows in
+                for offset in rows.indices {
+                    if rows[offset].idHash == 0 { return offset }
+                    entries.append(RowEntry(rows[offset], section: section, index: index + offset))
+                }
+                return nil
+            }
+            if let nameless { throw .rowWithoutID(at: index + nameless, in: id) }
         }
     }
 }

@@ -100,6 +100,19 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         return chunks
     }
 
+    /// The chunk that holds the element at an index, and where it stands there. O(log count).
+    func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
+        precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")
+        var index = index
+        var node = root
+        while case .inner(let inner) = node {
+            let (child, offset) = Self.locate(index, in: inner.ends)
+            (node, index) = (inner.children[child], offset)
+        }
+        guard case .leaf(let chunk) = node else { preconditionFailure("ChunkedList: an empty list has no elements") }
+        return (chunk, index)
+    }
+
     public mutating func append(_ element: Element) { insert(element, at: count) }
 
     /// `index` in 0...count.
@@ -216,15 +229,8 @@ extension ChunkedList: RandomAccessCollection, MutableCollection {
 
     public subscript(index: Int) -> Element {
         get {
-            precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")
-            var index = index
-            var node = root
-            while case .inner(let inner) = node {
-                let (child, offset) = Self.locate(index, in: inner.ends)
-                (node, index) = (inner.children[child], offset)
-            }
-            guard case .leaf(let chunk) = node else { preconditionFailure("ChunkedList: an empty list has no elements") }
-            return chunk.elements[index]
+            let (chunk, offset) = chunk(at: index)
+            return chunk.elements[offset]
         }
         set {
             precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")

@@ -6,7 +6,8 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
 
     public init(_ text: String) { self.text = text }
 
-    public static func == (left: RowID, right: RowID) -> Bool { left.text.hasSameBytes(as: right.text) }
+    @inline(__always)
+    public static func == (left: RowID, right: RowID) -> Bool { left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text) }
 
     public func hash(into hasher: inout Hasher) {
         var text = text
@@ -66,4 +67,13 @@ public struct IndexPath: Hashable, Sendable, Comparable, CustomStringConvertible
     }
 
     public var description: String { "[\(section),\(row)]" }
+}
+
+extension String {
+    /// Both have the same bytes, for one of two reasons that need no look at them: they share their storage, or they are
+    /// short enough to be stored in place of a reference to it. Not the other way round.
+    @inline(__always)
+    fileprivate func isIdentical(to other: String) -> Bool {
+        withUnsafeBytes(of: self) { mine in withUnsafeBytes(of: other) { mine.hasSameBytes(as: $0) } }
+    }
 }

@@ -14,6 +14,21 @@ extension Snapshot {
             return start..<start + min(window.limit, section.rows.count - start)
         }
         var writer = JSONWriter(capacity: sections.reduce(256 + state.count) { $0 + $1.encodedSize(rows: rows(of: $1)) })
+        writeStart(session: session, table: table, epoch: epoch, to: &writer)
+        for section in sections { section.write(to: &writer, rows: rows(of: section)) }
+        writeEnd(to: &writer)
+        return writer.bytes
+    }
+
+    /// The same bytes as `encoded` has, in pieces of about `size`: as many at a time as there is room for.
+    public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int) -> SnapshotPieces {
+        var writer = JSONWriter(capacity: size + size / 4)
+        writeStart(session: session, table: table, epoch: epoch, to: &writer)
+        return SnapshotPieces(snapshot: self, size: size, writer: writer)
+    }
+
+    /// Up to the first section.
+    private func writeStart(session: String?, table: String?, epoch: String?, to writer: inout JSONWriter) {
         writer.beginObject()
         if let session {
             writer.name("session")
@@ -33,7 +48,10 @@ extension Snapshot {
         writer.value(totalRowCount)
         writer.name("sections")
         writer.beginArray()
-        for section in sections { section.write(to: &writer, rows: rows(of: section)) }
+    }
+
+    /// What stands behind the last section.
+    fileprivate func writeEnd(to writer: inout JSONWriter) {
         writer.endArray()
         writer.name("state")
         writer.value(state)
@@ -42,7 +60,6 @@ extension Snapshot {
             writer.value(empty)
         }
         writer.endObject()
-        return writer.bytes
     }
 
     var json: JSONText { JSONText(valid: encoded()) }
@@ -51,6 +68,12 @@ extension Snapshot {
 extension Section {
     /// Members in the contract's order; `rowCount` counts all rows, `rows` has those of the range.
     func write(to writer: inout JSONWriter, rows range: Range<Int>) {
+        writeStart(to: &writer)
+        rows.forEach(in: range) { _, row in writer.value(row.json) }
+        writeEnd(to: &writer)
+    }
+
+    fileprivate func writeStart(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("id")
         writer.value(id.text)
@@ -70,7 +93,9 @@ extension Section {
         }
         writer.name("rows")
         writer.beginArray()
-        rows.forEach(in: range) { _, row in writer.value(row.json) }
+    }
+
+    fileprivate func writeEnd(to writer: inout JSONWriter) {
         writer.endArray()
         writer.endObject()
     }
@@ -80,5 +105,47 @@ extension Section {
         var size = 128 + 2 * id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0)
         rows.forEach(in: range) { _, row in size += row.json.count + 1 }
         return size
+    }
+}
+
+/// A snapshot's JSON, piece by piece. A value of one snapshot: what is changed meanwhile does not show in it.
+public struct SnapshotPieces: Sequence, IteratorProtocol, Sendable {
+    private let snapshot: Snapshot
+    private let size: Int
+    private var writer: JSONWriter
+    private var section = 0
+    private var row = 0
+    private var isDone = false
+    private static var rowsAtATime: Int { 64 }
+
+    fileprivate init(snapshot: Snapshot, size: Int, writer: JSONWriter) {
+        self.snapshot = snapshot
+        self.size = size
+        self.writer = writer
+    }
+
+    public mutating func next() -> [UInt8]? {
+        guard !isDone else { return nil }
+        while writer.bytes.count < size, !isDone { writeMore() }
+        let piece = writer.bytes
+        writer.bytes = []
+        if !isDone { writer.bytes.reserveCapacity(size + size / 4) }
+        return piece
+    }
+
+    private mutating func writeMore() {
+        guard section < snapshot.sections.count else {
+            snapshot.writeEnd(to: &writer)
+            isDone = true
+            return
+        }
+        let current = snapshot.sections[section]
+        if row == 0 { current.writeStart(to: &writer) }
+        let end = Swift.min(row + Self.rowsAtATime, current.rows.count)
+        current.rows.forEach(in: row..<end) { _, row in writer.value(row.json) }
+        row = end
+        guard row == current.rows.count else { return }
+        current.writeEnd(to: &writer)
+        (section, row) = (section + 1, 0)
     }
 }

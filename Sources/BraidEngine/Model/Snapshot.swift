@@ -8,7 +8,9 @@ public struct Section: Sendable {
     public var movesTo: JSONText?
     /// False when the section's models are not identifiable: its rows have no ids.
     public var isDiffable: Bool
-    public var rows: ChunkedList<Row>
+    public var rows: ChunkedList<Row> { didSet { idsWereChecked = false } }
+    /// It is known that no two rows have the same id, and that all have one: a diff need not look for that again.
+    var idsWereChecked = false
 
     public init(
         id: SectionID, header: JSONText = .null, footer: JSONText = .null, movesTo: JSONText? = nil,

@@ -61,6 +61,16 @@ public struct StoredSection: Sendable {
         return removed
     }
 
+    /// Keeps each model in the bytes of the row that shows the same, in its place.
+    mutating func shareModels(with shown: ChunkedList<Row>) {
+        rows = ChunkedList(zip(rows, shown).lazy.map { stored, shown in
+            guard let model = shown.model, model == stored.model else { return stored }
+            var row = stored
+            row.model = model
+            return row
+        })
+    }
+
     /// Puts another model in a row's place; key and rank stay.
     mutating func replace(at index: Int, id: RowID?, model: JSONText) {
         var row = rows[index]

@@ -34,6 +34,7 @@ enum Admission: Sendable, Equatable {
         // What runs the server, and says nothing about what is in it: health, metrics, the API's own description.
         "GET /healthz": .everyone,
         "GET /readyz": .everyone,
+        "GET /metrics": .everyone,
         "GET /problems/{name}": .everyone,
 
         "GET /v1/tables": .role(.controller),

@@ -2,9 +2,25 @@ import CEpoll
 import Glibc
 import Synchronization
 
+/// What a server knows of its connections.
+struct HTTPConnections: Sendable {
+    var open: Int
+    /// How many may be.
+    var maximum: Int
+    /// Since the start.
+    var accepted: Int
+    /// Closed because their reader took nothing of what waited for it.
+    var stalled: Int
+    /// Of these, streams.
+    var stalledStreams: Int
+}
+
 /// How many connections are open, and whether the acceptor waits for one to close. Shared by the loops.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
+    private let accepted = Atomic<Int>(0)
+    private let stalled = Atomic<Int>(0)
+    private let stalledStreams = Atomic<Int>(0)
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
@@ -19,7 +35,22 @@ final class ServerLoad: Sendable {
     var connections: Int { open.load(ordering: .relaxed) }
     var isFull: Bool { connections >= maximum }
 
-    func opened() { open.add(1, ordering: .relaxed) }
+    var facts: HTTPConnections {
+        HTTPConnections(
+            open: connections, maximum: maximum, accepted: accepted.load(ordering: .relaxed), stalled: stalled.load(ordering: .relaxed),
+            stalledStreams: stalledStreams.load(ordering: .relaxed))
+    }
+
+    func opened() {
+        open.add(1, ordering: .relaxed)
+        accepted.add(1, ordering: .relaxed)
+    }
+
+    /// Besides `closed`.
+    func stalled(isStream: Bool) {
+        stalled.add(1, ordering: .relaxed)
+        if isStream { stalledStreams.add(1, ordering: .relaxed) }
+    }
 
     func closed() {
         open.subtract(1, ordering: .sequentiallyConsistent)

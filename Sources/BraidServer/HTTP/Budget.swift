@@ -33,13 +33,16 @@ final class Budget: Sendable {
 
     fileprivate func give(_ amount: Int) { used.subtract(amount, ordering: .relaxed) }
 
-    /// Somebody's part of a budget, given back when nobody holds it any more.
+    /// Somebody's part of a budget, given back when nobody holds it any more at the latest.
     final class Share: Sendable {
         private let budget: Budget
         private let amount = Atomic<Int>(0)
 
         init(of budget: Budget) { self.budget = budget }
-        deinit { budget.give(amount.load(ordering: .relaxed)) }
+        deinit { giveBack() }
+
+        /// At once, whoever still holds the share.
+        func giveBack() { budget.give(amount.exchange(0, ordering: .relaxed)) }
 
         /// One caller at a time. False, and as it was: there is not so much.
         func grow(to wanted: Int) -> Bool {

@@ -1,7 +1,11 @@
 /// What a connection may wait for, and how long. Looked at by the loop's sweep, never by a timer of its own.
 extension Connection {
     func checkDeadlines() {
-        if isStalled { return close() }
+        if isStalled {
+            let isStream = if case .streaming = phase { true } else { false }
+            loop.load.stalled(isStream: isStream)
+            return close()
+        }
         let waited = loop.now - since
         let limits = loop.limits
         switch phase {

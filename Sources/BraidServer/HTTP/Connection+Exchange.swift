@@ -64,6 +64,9 @@ extension Connection {
         switch loop.handler.handle(request) {
         case .ready(let response):
             answer(response)
+        case .soon(let work):
+            phase = .answering
+            answerLater(work, on: loop)
         case .later(let work):
             phase = .answering
             answerLater(work)
@@ -75,12 +78,14 @@ extension Connection {
     }
 
     @discardableResult
-    private func answerLater(_ work: @escaping @Sendable () async -> HTTPResponse) -> Task<Void, Never> {
+    private func answerLater(_ work: @escaping @Sendable () async -> HTTPResponse, on executor: (any TaskExecutor)? = nil) -> Task<Void, Never> {
         let (loop, id, share) = (loop, id, bodyShare)
-        return Task {
+        return Task(executorPreference: executor) {
             // The work may hold the body, also when the client has left.
             let response = await work()
-            withExtendedLifetime(share) { loop.post(.answer(connection: id, response)) }
+            // Before the answer: a client may send its next body as soon as it has this one's.
+            share?.giveBack()
+            loop.post(.answer(connection: id, response))
         }
     }
 

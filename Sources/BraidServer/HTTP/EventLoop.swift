@@ -1,4 +1,5 @@
 import CEpoll
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -15,6 +16,8 @@ final class EventLoop: @unchecked Sendable {
         /// Its stream has bytes, or its body's reader has room.
         case resume(connection: UInt64)
         case acceptAgain
+        /// A piece of a task that runs here.
+        case job(UnownedJob)
         case stop(deadline: Int, onExit: @Sendable () -> Void)
     }
 
@@ -30,6 +33,8 @@ final class EventLoop: @unchecked Sendable {
     private let mailbox = Mutex(Mailbox())
     private let epoll: Int32
     private let bell: Int32
+    /// The loop's own thread; 0 while there is none.
+    private let thread = Atomic<UInt>(0)
 
     // The loop's thread alone, from here on.
 
@@ -48,6 +53,8 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [Connection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
+    /// What the loop's own thread has posted: done at the end of the turn, without a lock or a bell.
+    private var ownMails: [Mail] = []
     /// Connections that have more to read or write than one turn allows, or whose stream has something.
     private var again: [UInt64] = []
     /// How many of them have a turn before what came meanwhile is looked at: a command's answer does not wait behind the
@@ -101,6 +108,7 @@ final class EventLoop: @unchecked Sendable {
 
     /// Gives the loop something to do; any thread. One wake serves all that is posted before the loop looks.
     func post(_ mail: Mail) {
+        if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return ownMails.append(mail) }
         let refused = mailbox.withLock { mailbox -> Bool in
             guard mailbox.isOpen else { return true }
             mailbox.mails.append(mail)
@@ -117,9 +125,17 @@ final class EventLoop: @unchecked Sendable {
             load.closed()
         case .answer(_, let response): response.abandon()
         case .stop(_, let onExit): onExit()
+        case .job(let job):
+            let executor = asUnownedTaskExecutor()
+            DispatchQueue.global().async { job.runSynchronously(on: executor) }
         case .resume, .acceptAgain: break
         }
     }
+}
+
+/// Runs tasks on the loop's thread: what is short, and is answered by the loop, need not wake another thread twice.
+extension EventLoop: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) { post(.job(UnownedJob(job))) }
 }
 
 // MARK: - Turns
@@ -129,6 +145,7 @@ extension EventLoop {
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)  // signals are for the application's threads
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
         var events = [epoll_event](repeating: epoll_event(), count: 256)
         while true {
             let count = Int(epoll_wait(epoll, &events, Int32(events.count), timeout))
@@ -144,6 +161,7 @@ extension EventLoop {
             let turn = Array(again.prefix(Self.againInATurn))
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
+            readOwnMail()
             if !again.isEmpty { sched_yield() }  // to the thread that has the next answer, where cores are few
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }
@@ -151,7 +169,7 @@ extension EventLoop {
     }
 
     private var timeout: Int32 {
-        if !again.isEmpty { return 0 }
+        if !again.isEmpty || !ownMails.isEmpty { return 0 }
         let isIdle = freeSlots.count == connections.count && acceptor?.isPaused != true && !isStopping
         return isIdle ? -1 : Int32(clamping: max(0, min(nextSweep, stopDeadline) - Self.clock()))
     }
@@ -185,15 +203,30 @@ extension EventLoop {
             defer { mailbox.mails = [] }
             return mailbox.mails
         }
-        for mail in mails {
-            switch mail {
-            case .adopt(let socket): adopt(socket)
-            case .answer(let id, let response):
-                if let connection = connection(id) { connection.answerCame(response) } else { response.abandon() }
-            case .resume(let id): takeTurnAgain(id)
-            case .acceptAgain: acceptAgain()
-            case .stop(let deadline, let onExit): stop(deadline, onExit)
-            }
+        for mail in mails { read(mail) }
+    }
+
+    /// What is done here often leads to more of it: an answer is a task's last piece.
+    private func readOwnMail() {
+        for _ in 0..<Self.ownMailRounds where !ownMails.isEmpty {
+            let mails = ownMails
+            ownMails.removeAll(keepingCapacity: true)
+            for mail in mails { read(mail) }
+        }
+    }
+
+    /// Before the sockets are looked at again.
+    private static let ownMailRounds = 4
+
+    private func read(_ mail: Mail) {
+        switch mail {
+        case .adopt(let socket): adopt(socket)
+        case .answer(let id, let response):
+            if let connection = connection(id) { connection.answerCame(response) } else { response.abandon() }
+        case .resume(let id): takeTurnAgain(id)
+        case .acceptAgain: acceptAgain()
+        case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+        case .stop(let deadline, let onExit): stop(deadline, onExit)
         }
     }
 
@@ -219,7 +252,9 @@ extension EventLoop {
             defer { mailbox.mails = [] }
             return mailbox.mails
         }
-        for mail in mails { dispose(mail) }
+        thread.store(0, ordering: .relaxed)
+        for mail in mails + ownMails { dispose(mail) }
+        ownMails = []
         for action in onExit { action() }
     }
 }

@@ -27,6 +27,8 @@ enum HTTPBody: Sendable {
 enum HTTPReply: Sendable {
     /// Written at once, by the loop's thread.
     case ready(HTTPResponse)
+    /// A task that is short, but for what it waits for: runs on the loop's thread. Goes on when the client leaves meanwhile.
+    case soon(@Sendable () async -> HTTPResponse)
     /// Runs elsewhere. Goes on when the client leaves meanwhile: a commit under way is never torn off.
     case later(@Sendable () async -> HTTPResponse)
     /// Runs elsewhere and waits for something that may not happen: its task is cancelled, to answer with what there is, when

@@ -57,6 +57,9 @@ final class HTTPServer: Sendable {
     /// How many connections are open.
     var connections: Int { running.withLock { $0?.load.connections ?? 0 } }
 
+    /// What it knows of its connections; nil while it does not run.
+    var connectionFacts: HTTPConnections? { running.withLock { $0?.load.facts } }
+
     /// Listens and serves until `stop`. Once it returns, connections are accepted.
     func start() throws(HTTPServerError) {
         let limits = configuration.limits

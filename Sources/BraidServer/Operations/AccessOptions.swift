@@ -4,11 +4,11 @@ import Glibc
 
 /// Who may use the server.
 struct AccessOptions: ParsableArguments {
-    @Option(help: "A file with the controller's token (BRAID_TOKEN_FILE). Or the token itself in the environment variable BRAID_TOKEN.")
+    @Option(help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)")
     var tokenFile: String?
-    @Flag(help: "Serve without a token on any address: everyone who reaches it is a controller (BRAID_ALLOW_ANONYMOUS).")
+    @Flag(help: "Serve without a token on any address: everyone who reaches it is a controller.")
     var allowAnonymous = false
-    @Option(help: "An origin whose web pages may use the API, like https://app.example, or * for all. Can be given several times (BRAID_ALLOW_ORIGIN).")
+    @Option(help: "An origin whose web pages may use the API, like https://app.example, or * for all. Can be given several times.")
     var allowOrigin: [String] = []
 
     func validate() throws {
@@ -21,7 +21,7 @@ struct AccessOptions: ParsableArguments {
     /// machine can read.
     func controllerToken() throws -> String? {
         let variable = ProcessInfo.processInfo.environment["BRAID_TOKEN"]
-        if let file = tokenFile ?? Environment["TOKEN_FILE"] {
+        if let file = tokenFile {
             guard variable == nil else { throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Give one of them.") }
             guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { throw Failure("The token file \(file) cannot be read.") }
             return try token(text, "The token file \(file)")

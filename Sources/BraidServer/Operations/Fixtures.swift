@@ -2,52 +2,65 @@ import BraidEngine
 import BraidStore
 import Foundation
 
-/// A directory of `*.table.json` (descriptions) and `*.session.json` (bodies of `POST /v1/sessions`, with an `id`),
-/// loaded at start, directories inside it included. A session that is there already is left alone.
+/// Directories of `*.table.json` (descriptions) and `*.session.json` (bodies of `POST /v1/sessions`, with an `id`),
+/// loaded at start, directories inside them included. A session that is there already is left alone.
 struct Fixtures {
-    let directory: String
+    let directories: [String]
 
-    /// Throws with every fault of every file.
+    /// Throws with every fault of every file; nothing is stored unless each by itself is right.
     func load(into app: App) async throws {
-        guard let paths = FileManager.default.enumerator(atPath: directory)?.compactMap({ $0 as? String }) else {
-            throw Failure("The fixtures directory \(directory) cannot be read.")
-        }
-        let sorted = paths.sorted().map { "\(directory)/\($0)" }
-        var faults: [String] = []
-        for path in sorted where path.hasSuffix(".table.json") {
-            let file = DescriptionFile(path: path)
-            faults += file.faults
-            guard let description = file.description else { continue }
-            if try await app.store.table(description.name)?.description != description.text {
-                _ = try await app.store.putTable(description.name, description: description.text, at: app.source.now())
+        var files = Files(), faults: [String] = []
+        for directory in directories {
+            guard access(directory + "/.", R_OK | X_OK) == 0,
+                let paths = FileManager.default.enumerator(atPath: directory)?.compactMap({ $0 as? String })
+            else {
+                faults.append("The fixtures directory \(directory) cannot be read.")
+                continue
+            }
+            for path in paths.sorted().map({ "\(directory)/\($0)" }) {
+                do throws(FaultyFile) {
+                    try files.add(path)
+                } catch {
+                    faults += error.faults
+                }
             }
         }
-        if faults.isEmpty {
-            for path in sorted where path.hasSuffix(".session.json") {
-                if let fault = await open(path, in: app.sessions) { faults.append(fault) }
+        guard faults.isEmpty else { throw FaultyFile(faults) }
+        for (_, description) in files.tables where try await app.store.table(description.name)?.description != description.text {
+            _ = try await app.store.putTable(description.name, description: description.text, at: app.source.instant())
+        }
+        for (path, id, body) in files.sessions where try await app.store.sessionFacts(id) == nil {
+            do {
+                _ = try await app.sessions.open(SessionOpening(body), text: body)
+            } catch {
+                faults += JSONFile(path).faults(of: error)
             }
         }
-        guard faults.isEmpty else { throw Failure(faults.joined(separator: "\n")) }
+        guard faults.isEmpty else { throw FaultyFile(faults) }
     }
 
-    private func open(_ path: String, in sessions: Sessions) async -> String? {
-        guard let data = FileManager.default.contents(atPath: path) else { return "\(path): cannot be read" }
-        do {
-            let body = try JSONText(parsing: [UInt8](data))
-            let opening = try SessionOpening(body)
-            guard let id = opening.id else { return "\(path): a session fixture needs an `id`" }
-            if try await sessions.store.sessionFacts(id) != nil { return nil }
-            _ = try await sessions.open(opening, text: body)
-            return nil
-        } catch let error as JSONError {
-            return "\(path):\(error.line):\(error.column): \(error.message)"
-        } catch let refusal as Refusal {
-            let faults = refusal.faults.map { "\n\(path): \($0.pointer): \($0.detail)" }.joined()
-            return "\(path): \(refusal.detail)\(faults)"
-        } catch let problem as ProblemError {
-            return "\(path): \(problem.detail)"
-        } catch {
-            return "\(path): \(error)"
+    /// What the files hold, in their order.
+    private struct Files {
+        var tables: [(path: String, description: TableDescription)] = []
+        var sessions: [(path: String, id: String, body: JSONText)] = []
+
+        mutating func add(_ path: String) throws(FaultyFile) {
+            if path.hasSuffix(".table.json") {
+                let description = try JSONFile(path).read { try TableDescription($0) }
+                if let other = tables.first(where: { $0.description.name == description.name }) {
+                    throw FaultyFile(["\(path): describes \"\(description.name)\", as \(other.path) does"])
+                }
+                tables.append((path, description))
+            } else if path.hasSuffix(".session.json") {
+                let (id, body) = try JSONFile(path).read { body in
+                    guard let id = try SessionOpening(body).id else { throw Refusal(.badRequest, "a session fixture needs an `id`") }
+                    return (id, body.detached)
+                }
+                if let other = sessions.first(where: { $0.id == id }) {
+                    throw FaultyFile(["\(path): opens \"\(id)\", as \(other.path) does"])
+                }
+                sessions.append((path, id, body))
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ struct JournalFile {
     static let mediaType = "application/x-ndjson"
 
     /// The first line, with its end.
-    static func opening(of session: StoredSession) -> [UInt8] {
+    static func opening(of session: StoredOpening) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("session")
@@ -17,7 +17,7 @@ struct JournalFile {
         writer.name("created")
         writer.value(timestamp(session.facts.created))
         writer.name("opening")
-        writer.value(session.opening)
+        writer.value(session.body)
         if let description = session.description {
             writer.name("description")
             writer.value(description)

@@ -3,35 +3,35 @@ import BraidEngine
 
 /// How much of everything the server takes.
 struct LimitOptions: ParsableArguments {
-    @Option(help: "The longest body of a request (BRAID_MAX_BODY_BYTES).")
-    var maxBodyBytes: Int = Environment.value("MAX_BODY_BYTES") ?? 16_777_216
-    @Option(help: "Memory for the bodies of all requests under way, and for large answers that wait to be read (BRAID_MAX_BUFFERED_BYTES).")
+    @Option(help: "The longest body of a request.")
+    var maxBodyBytes = 16_777_216
+    @Option(help: "Memory for the bodies of all requests under way, and for large answers that wait to be read.")
     var maxBufferedBytes = 268_435_456
-    @Option(help: "The longest head of a request: its first line and its fields (BRAID_MAX_HEADER_BYTES).")
+    @Option(help: "The longest head of a request: its first line and its fields.")
     var maxHeaderBytes = 32_768
-    @Option(help: "The deepest JSON, at most 128 (BRAID_MAX_JSON_DEPTH).")
+    @Option(help: "The deepest JSON, at most 128.")
     var maxJsonDepth = 128
-    @Option(help: "Rows of a session (BRAID_MAX_ROWS).")
+    @Option(help: "Rows of a session.")
     var maxRows = 1_000_000
-    @Option(help: "Sections of a session (BRAID_MAX_SECTIONS).")
+    @Option(help: "Sections of a session.")
     var maxSections = 10_000
-    @Option(help: "Bytes that the templates of one command may build, beside 1,000 for each row (BRAID_MAX_RENDERED_BYTES).")
+    @Option(help: "Bytes that the templates of one command may build, beside 1,000 for each row.")
     var maxRenderedBytes = 268_435_456
-    @Option(help: "Steps that the templates of one command may take, beside 200 for each row (BRAID_MAX_TEMPLATE_STEPS).")
+    @Option(help: "Steps that the templates of one command may take, beside 200 for each row.")
     var maxTemplateSteps = 5_000_000
-    @Option(help: "Sessions (BRAID_MAX_SESSIONS).")
+    @Option(help: "Sessions.")
     var maxSessions = 100_000
-    @Option(help: "Connections; fewer where the process may not open so many files (BRAID_MAX_CONNECTIONS).")
+    @Option(help: "Connections; fewer where the process may not open so many files.")
     var maxConnections = 10_000
-    @Option(help: "Streams of events and long polls (BRAID_MAX_SUBSCRIBERS).")
+    @Option(help: "Streams of events and long polls.")
     var maxSubscribers = 9_000
-    @Option(help: "Requests that are worked on at the same time (BRAID_MAX_REQUESTS).")
+    @Option(help: "Requests that are worked on at the same time.")
     var maxRequests = 2_048
-    @Option(help: "Seconds for the head of a request to arrive (BRAID_HEADER_TIMEOUT).")
+    @Option(help: "Seconds for the head of a request to arrive.")
     var headerTimeout = 10
-    @Option(help: "Bytes a second at which a body has to arrive at least, after its first ten seconds (BRAID_MIN_BODY_RATE).")
+    @Option(help: "Bytes a second at which a body has to arrive at least, after its first ten seconds.")
     var minBodyRate = 1_024
-    @Option(help: "Seconds after which a connection without a request is closed (BRAID_IDLE_TIMEOUT).")
+    @Option(help: "Seconds after which a connection without a request is closed.")
     var idleTimeout = 75
 
     func validate() throws {

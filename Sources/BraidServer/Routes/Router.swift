@@ -40,6 +40,8 @@ struct RequestContext: Sendable {
 /// What a route answers: at once, or later, off the event loop.
 enum RouteReply: Sendable {
     case ready(HTTPResponse)
+    /// Later, by work that is short but for what it waits for.
+    case soon(@Sendable () async throws -> HTTPResponse)
     case later(@Sendable () async throws -> HTTPResponse)
     /// Later, when something has happened: cancelled when the client leaves or the server stops.
     case waiting(@Sendable () async throws -> HTTPResponse)
@@ -53,12 +55,17 @@ struct Route: Sendable {
     let admission: Admission
     /// `{name}` stands for one segment.
     let pattern: [Substring]
+    private let parts: [Part]
     /// Query parameters that it knows, beside `pretty`.
     let query: Set<String>
     /// Whether the request brings a JSON body.
     let takesBody: Bool
-    /// The media type, beside JSON, that it has an answer for.
+    /// The media type of its answers.
+    let produces: String
+    /// The media type, beside that one, that it has an answer for.
     let alternative: String?
+    /// Its answers, counted.
+    let counters: RouteCounters
     let handle: @Sendable (RequestContext) throws -> RouteReply
     /// In place of `handle`, for a body that is read while it arrives.
     let streamedBody: StreamedBody?
@@ -69,15 +76,18 @@ struct Route: Sendable {
     }
 
     init(
-        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, alternative: String? = nil,
+        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, produces: String = "application/json", alternative: String? = nil,
         _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
     ) {
         self.method = method
+        counters = RouteCounters(method: method, template: pattern)
         name = "\(method) \(pattern)"
         admission = Admission.table[name] ?? .role(.controller)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        parts = self.pattern.map(Part.init)
         self.query = query
         self.takesBody = takesBody
+        self.produces = produces
         self.alternative = alternative
         self.handle = handle
         streamedBody = nil
@@ -89,11 +99,14 @@ struct Route: Sendable {
         _ handle: @escaping @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
     ) {
         self.method = method
+        counters = RouteCounters(method: method, template: pattern)
         name = "\(method) \(pattern)"
         admission = Admission.table[name] ?? .role(.controller)
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        parts = self.pattern.map(Part.init)
         self.query = query
         takesBody = true
+        produces = "application/json"
         alternative = nil
         self.handle = { _ in throw ProblemError(.internalError, "The body was gathered that is to be read while it arrives.") }
         streamedBody = StreamedBody(contentType: contentType, handle: handle)
@@ -101,16 +114,24 @@ struct Route: Sendable {
 
     func match(_ path: [String]) -> [String: String]? {
         guard path.count == pattern.count else { return nil }
-        var parameters: [String: String] = [:]
-        for (part, segment) in zip(pattern, path) {
-            if part.first == "{" {
-                guard !segment.isEmpty else { return nil }
-                parameters[String(part.dropFirst().dropLast())] = segment
-            } else if part != segment[...] {
-                return nil
+        // From the end, where routes differ; the dictionary is made only for the route that it is.
+        for (place, part) in parts.enumerated().reversed() {
+            switch part {
+            case .literal(let text): if text != path[place] { return nil }
+            case .parameter: if path[place].isEmpty { return nil }
             }
         }
+        var parameters: [String: String] = [:]
+        for case (let place, .parameter(let name)) in parts.enumerated() { parameters[name] = path[place] }
         return parameters
+    }
+
+    private enum Part: Sendable {
+        case literal(String), parameter(String)
+
+        init(_ text: Substring) {
+            self = text.first == "{" ? .parameter(String(text.dropFirst().dropLast())) : .literal(String(text))
+        }
     }
 }
 

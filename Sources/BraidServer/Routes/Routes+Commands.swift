@@ -22,7 +22,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
             if !context.request.body.isEmpty, try context.json() != .emptyObject {
                 throw ProblemError(.badRequest, "A reset takes no body, or {}.")
             }
-            return try sessions.reply(to: context) { session in
+            return try sessions.reply(to: context, isShort: false) { session in
                 (.reset(to: try await sessions.openingTable(of: session)), JSONText(object: [("reset", .emptyObject)]))
             }
         },

@@ -52,22 +52,24 @@ extension JournalRecord {
 extension Sessions {
     /// The whole journal as lines of JSON, written as it is read: what the session was opened with, then its records.
     func journalFile(of id: String) async throws -> HTTPResponse {
-        guard let stored = try await store.session(id) else { throw ProblemError(noSession: id) }
+        guard let stored = try await store.opening(id) else { throw ProblemError(noSession: id) }
         let body = HTTPBodyStream(isEndless: false)
         Task { [store] in
             do {
-                var line = JournalFile.opening(of: stored), revision = 0
-                while true {
-                    if try await !body.writeWhole(line) { return }
-                    guard let record = try await store.journal(of: stored.facts.number, after: revision, limit: 1).first,
-                        record.revision <= stored.facts.revision
-                    else { break }
-                    revision = record.revision
+                var lines = JournalFile.opening(of: stored), revision = 0
+                while try await body.writeWhole(lines) {
+                    // As many as fill the stream's queue, or one that is larger.
+                    let records = try await store.journal(
+                        of: stored.facts.number, after: revision, limit: stored.facts.revision - revision, bytes: body.limit / 2)
+                    guard let last = records.last else { return body.finish() }
+                    revision = last.revision
                     var writer = JSONWriter()
-                    record.write(to: &writer)
-                    line = writer.bytes + [UInt8(ascii: "\n")]
+                    for record in records {
+                        record.write(to: &writer)
+                        writer.raw("\n")
+                    }
+                    lines = writer.bytes
                 }
-                body.finish()
             } catch {
                 // The client sees that it is not whole.
                 body.fail()

@@ -60,14 +60,15 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         },
         Route("GET", "/v1/sessions/{id}/snapshot", query: ["section", "offset", "limit"]) { context in
             let window = try SnapshotWindow(context)
-            let match = context.head.headers["if-none-match"]
+            let match = context.head.headers["if-none-match"], isPretty = try context.flag("pretty")
             @Sendable func response(_ session: Session) throws -> HTTPResponse {
                 try context.require(session)
                 if let match {
                     let etag = session.etag(session.current.snapshot.revision)
                     if etags(in: match, include: etag, weakly: true) { return HTTPResponse(status: 304, headers: [("ETag", etag)]) }
                 }
-                return try window.map { try session.snapshotResponse(window: $0) } ?? session.snapshotResponse()
+                if let window { return try session.snapshotResponse(window: window) }
+                return session.isLarge && !isPretty ? session.streamedSnapshotResponse() : session.snapshotResponse()
             }
             if let session = sessions.inMemory(context.parameter("id")), !session.isLarge { return .ready(try response(session)) }
             let id = context.parameter("id")
@@ -99,6 +100,24 @@ extension Session {
         let (revision, bytes) = encodedSnapshot()
         return HTTPResponse(status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(revision))], body: .bytes(bytes))
     }
+
+    /// The same, encoded as it is sent: a reader takes up some megabytes of it, however long it is.
+    func streamedSnapshotResponse() -> HTTPResponse {
+        let snapshot = current.snapshot
+        let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
+        let body = HTTPBodyStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
+        Task {
+            for piece in pieces {
+                guard try await body.writeWhole(piece) else { return }
+            }
+            body.finish()
+        }
+        return HTTPResponse(status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(snapshot.revision))], body: .stream(body))
+    }
+
+    private static let pieceBytes = 256 * 1024
+    /// Encoded ahead of the sending: with few, the two threads wait for each other all the time.
+    private static let queuedPieces = 16
 
     func snapshotResponse(window: SnapshotWindow) throws -> HTTPResponse {
         let snapshot = current.snapshot

@@ -57,7 +57,7 @@ func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
                 if let old = try await store.table(name), old.description == body {
                     result.version = old.version
                 } else {
-                    result = try await store.putTable(name, description: body.detached, at: source.now())
+                    result = try await store.putTable(name, description: body.detached, at: source.instant())
                 }
                 var response = HTTPResponse.json(status: result.isNew ? 201 : 200) { writer in
                     writer.beginObject()

@@ -20,6 +20,9 @@ final class Session: Sendable {
     private let committed: Mutex<Committed>
     /// Those who follow the session.
     let feed: ChangeFeed
+    /// How many sweeps have come since somebody asked for the session.
+    private let unusedSweeps = Atomic(0)
+    private let quick = Atomic(false)
 
     /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
     struct Committed: Sendable {
@@ -37,7 +40,7 @@ final class Session: Sendable {
 
     init(
         facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
-        store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits()
+        store: any SessionStore, source: Source, streams: StreamLimits, metrics: Metrics
     ) {
         id = facts.id
         number = facts.number
@@ -48,7 +51,7 @@ final class Session: Sendable {
         self.store = store
         self.source = source
         committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
-        feed = ChangeFeed(revision: snapshot.revision, limits: streams)
+        feed = ChangeFeed(revision: snapshot.revision, limits: streams, behind: metrics.streamsBehind)
     }
 
     var current: Committed { committed.withLock { $0 } }
@@ -58,6 +61,26 @@ final class Session: Sendable {
     func markStale(_ end: ChangeFeed.End = .dropped) {
         committed.withLock { $0.isStale = true }
         feed.close(end)
+    }
+
+    /// The last command took the engine so little time that the next may run on an event loop's thread.
+    var isQuick: Bool { quick.load(ordering: .relaxed) }
+    private static let quickNanoseconds = 500_000
+
+    /// Somebody asks for the session.
+    func use() { unusedSweeps.store(0, ordering: .relaxed) }
+
+    /// Called once by each sweep: whether nobody has asked for the session between that many.
+    func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
+
+    /// Leaves memory, if nobody follows the session and no command is under way: what is on disk is all there is then.
+    func unload() -> Bool {
+        // With the turn taken, no commit is; whoever waits for it finds the session stale, and looks it up again.
+        guard turn.takeIfFree() else { return false }
+        defer { turn.end() }
+        guard feed.closeIfUnfollowed() else { return false }
+        committed.withLock { $0.isStale = true }
+        return true
     }
 
     func etag(_ revision: Int) -> String { "\"\(epoch).\(revision)\"" }
@@ -76,7 +99,8 @@ final class Session: Sendable {
     private static let cachedBytes = 1 << 20
 
     /// Whether encoding the snapshot is too much work for an event loop's thread.
-    var isLarge: Bool { committed.withLock { $0.encoded == nil && $0.snapshot.totalRowCount > 2_000 } }
+    var isLarge: Bool { committed.withLock { $0.encoded == nil && $0.snapshot.totalRowCount > Self.largeRowCount } }
+    static let largeRowCount = 2_000
 
     struct Answer: Sendable {
         var kind: Outcome.Kind
@@ -111,10 +135,11 @@ final class Session: Sendable {
         if before.isStale { throw StaleSession() }
         try precondition?(before.snapshot.revision)
         let (command, text, place) = try await present(command, text, base: base, before)
-        let at = source.now()
+        let at = source.instant(), start = Source.ticks()
         let outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(at))
         let updateText = outcome.update.json
+        quick.store(Source.ticks() - start < Self.quickNanoseconds, ordering: .relaxed)
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
@@ -136,8 +161,11 @@ final class Session: Sendable {
             if case StoreError.full = error {} else { markStale() }
             throw error
         }
+        let model = outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
+            ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
+        if text.count > Memory.largeWork { Memory.trimSoon() }
         committed.withLock {
-            $0.model = outcome.table
+            $0.model = model
             $0.snapshot = outcome.snapshot
             $0.unpublished = outcome.unpublished
             $0.updated = at
@@ -200,6 +228,14 @@ final class Turn: Sendable {
                 return true
             }
             if isMine { continuation.resume() }
+        }
+    }
+
+    /// Whether the turn is the caller's, at once.
+    func takeIfFree() -> Bool {
+        state.withLock { state in
+            defer { state.isTaken = true }
+            return !state.isTaken
         }
     }
 

@@ -14,24 +14,56 @@ final class Sessions: Sendable {
     let subscribers: Budget
     /// How many sessions there are, once it is known.
     private let count = Mutex<Int?>(nil)
+    private let metrics: Metrics
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
+    private let descriptions = CompiledDescriptions()
     private let live = Mutex<[String: Session]>([:])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
-    init(store: any SessionStore, source: Source, limits: Limits = Limits(), streams: StreamLimits = StreamLimits(), logger: Logger) {
+    init(
+        store: any SessionStore, source: Source, limits: Limits = Limits(), streams: StreamLimits = StreamLimits(), metrics: Metrics = Metrics(),
+        logger: Logger
+    ) {
         self.store = store
         self.source = source
         tokens = SessionTokens(store: store, source: source)
         self.limits = limits
         self.streams = streams
         subscribers = Budget(limits.subscribers)
+        self.metrics = metrics
         self.logger = logger
+    }
+
+    struct Statistics: Sendable {
+        var inMemory = 0
+        /// Those who follow: by event streams, and by long polls.
+        var streams = 0
+        var polls = 0
+    }
+
+    var statistics: Statistics {
+        let sessions = live.withLock { Array($0.values) }
+        return sessions.reduce(into: Statistics(inMemory: sessions.count)) { statistics, session in
+            let followers = session.feed.followers
+            statistics.streams += followers.subscribers
+            statistics.polls += followers.polls
+        }
     }
 
     /// The session, if it is in memory.
     func inMemory(_ id: String) -> Session? {
-        live.withLock { $0[id] }.flatMap { $0.isStale ? nil : $0 }
+        guard let session = live.withLock({ $0[id] }), !session.isStale else { return nil }
+        session.use()
+        return session
+    }
+
+    /// Those in memory.
+    var inMemory: [Session] { live.withLock { Array($0.values) } }
+
+    /// Takes a session out of memory that is stale.
+    func drop(_ session: Session) {
+        live.withLock { if $0[session.id] === session { $0[session.id] = nil } }
     }
 
     /// The session, read from the store if it is not in memory. Throws `notFound`.
@@ -57,9 +89,9 @@ final class Sessions: Sendable {
         if let session = inMemory(id) { return session }
         guard let stored = try await store.session(id) else { return nil }
         // Without limits: they may have been lowered since, and what is stored was within those of its time.
-        let binder = try stored.binder()
+        let binder = try stored.binder(descriptions)
         let revision = stored.facts.revision, now = timestamp(stored.facts.updated)
-        let model = try stored.table()
+        var model = try stored.table()
         var snapshot: Snapshot, unpublished: Unpublished?
         if let published = try stored.publishedTable() {
             // As of the time when it was published: rows may have read it.
@@ -67,8 +99,10 @@ final class Sessions: Sendable {
             unpublished = try Unpublished(published: published.table, stored: model, binder: binder, revision: revision, now: now)
         } else {
             snapshot = try binder.snapshot(of: model, revision: revision, now: now)
+            model = model.sharingModels(with: snapshot)
         }
-        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams))
+        if snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
+        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams, metrics: metrics))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -97,18 +131,20 @@ final class Sessions: Sendable {
     ) async throws -> Session {
         let (table, unlimited) = try await boundTable(opening)
         let binder = limited(unlimited)
-        let id = opening.id ?? source.sessionID()
+        let id = if let id = opening.id { id } else { try await unusedID() }
         if inMemory(id) != nil { throw StoreError.sessionExists }
-        let now = source.now()
-        let model = try table?.description.openingTable(models: opening.models, state: opening.state)
+        let now = source.instant()
+        var model = try table?.description.openingTable(models: opening.models, state: opening.state)
             ?? binder.openingTable(opening.sections, cells: opening.cells)
         let snapshot = try binder.snapshot(of: model, revision: 0, now: timestamp(now))
         let epoch = source.epoch()
         var facts = SessionFacts(
             id: id, number: 0, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,
             totalRowCount: snapshot.totalRowCount)
+        model = model.sharingModels(with: snapshot)
+        if text.count > Memory.largeWork { Memory.trimSoon() }
         func session() -> Session {
-            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams)
+            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams, metrics: metrics)
         }
         try await countOneMore()
         do {
@@ -134,16 +170,20 @@ final class Sessions: Sendable {
 
     /// Throws `tooMany`.
     private func countOneMore() async throws {
-        if count.withLock({ $0 }) == nil {
-            let stored = try await store.sessionCount()
-            count.withLock { $0 = $0 ?? stored }
-        }
+        try await countStored()
         let isFull = count.withLock { count in
             guard let known = count, known < limits.sessions else { return true }
             count = known + 1
             return false
         }
         if isFull { throw ProblemError(.tooMany, "There are \(limits.sessions) sessions, and no more are allowed here; end one first.", headers: [("Retry-After", "60")]) }
+    }
+
+    /// Before anything comes or goes that a count under way might miss.
+    private func countStored() async throws {
+        guard count.withLock({ $0 }) == nil else { return }
+        let stored = try await store.sessionCount()
+        count.withLock { $0 = $0 ?? stored }
     }
 
     private func countOneLess() { count.withLock { $0 = $0.map { $0 - 1 } } }
@@ -154,29 +194,38 @@ final class Sessions: Sendable {
         return binder
     }
 
+    private func unusedID() async throws -> String {
+        while true {
+            let id = source.sessionID()
+            if !source.isCounting { return id }
+            if try await store.sessionFacts(id) == nil { return id }
+        }
+    }
+
     /// The description that a session is opened with, and what binds it.
     private func boundTable(_ opening: SessionOpening) async throws -> (table: (description: TableDescription, version: Int?)?, binder: Binder) {
         switch opening.table {
         case nil: return (nil, .dataSource)
         case .inline(let text)?:
-            let description = try TableDescription(text)
+            let description = try descriptions.compiled(text)
             return ((description, nil), description.binder)
         case .named(let name)?:
             guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\"; register it with PUT /v1/tables/\(name).") }
-            let description = try TableDescription(table.description)
+            let description = try descriptions.compiled(table.description)
             return ((description, table.version), description.binder)
         }
     }
 
     /// The table as the session was opened with it.
     func openingTable(of session: Session) async throws -> TableModel {
-        guard let stored = try await store.session(session.id), stored.facts.number == session.number else { throw StaleSession() }
-        let opening = try SessionOpening(stored.opening)
+        guard let stored = try await store.opening(session.id), stored.facts.number == session.number else { throw StaleSession() }
+        let opening = try SessionOpening(stored.body)
         guard let description = stored.description else { return try session.binder.openingTable(opening.sections, cells: opening.cells) }
-        return try TableDescription(description).openingTable(models: opening.models, state: opening.state)
+        return try descriptions.compiled(description).openingTable(models: opening.models, state: opening.state)
     }
 
     func end(_ id: String) async throws {
+        try await countStored()
         guard let number = try await store.deleteSession(id) else { throw ProblemError(noSession: id) }
         countOneLess()
         forget(number, id: id)
@@ -195,11 +244,17 @@ final class Sessions: Sendable {
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(id) { session in
             let (command, text) = try await command(session)
-            let answer = try await session.perform(command, text: text, dryRun: dryRun, base: base, keep: keep) { revision in
-                guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
-                throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
+            do {
+                let answer = try await session.perform(command, text: text, dryRun: dryRun, base: base, keep: keep) { revision in
+                    guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
+                    throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
+                }
+                metrics.commands.count(command, dryRun ? .dryRun : answer.outcome)
+                return (session, answer)
+            } catch {
+                metrics.commands.count(command, thrown: error)
+                throw error
             }
-            return (session, answer)
         }
     }
 

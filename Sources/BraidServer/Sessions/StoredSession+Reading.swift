@@ -4,8 +4,8 @@ import BraidStore
 // A stored session as the engine has it.
 extension StoredSession {
     /// What binds its rows: its description, or, without one, what all sessions without a table have in common.
-    func binder() throws -> Binder {
-        if let description { return try TableDescription(description).binder }
+    func binder(_ descriptions: CompiledDescriptions) throws -> Binder {
+        if let description { return try descriptions.compiled(description).binder }
         guard facts.table == nil else { throw ProblemError(.internalError, "The session \"\(facts.id)\" has no description.") }
         return .dataSource
     }

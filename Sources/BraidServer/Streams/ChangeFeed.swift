@@ -32,9 +32,12 @@ final class ChangeFeed: Sendable {
     /// The event with the snapshot that was asked for last, shared by all who start from the same revision.
     private let snapshotEvent = Mutex<(revision: Int, bytes: [UInt8])?>(nil)
     let limits: StreamLimits
+    /// Readers that did not keep up, of all sessions.
+    let behind: Counter
 
-    init(revision: Int, limits: StreamLimits) {
+    init(revision: Int, limits: StreamLimits, behind: Counter) {
         self.limits = limits
+        self.behind = behind
         state = Mutex(State(recent: RecentChanges(last: revision, limits: limits)))
     }
 
@@ -61,6 +64,14 @@ final class ChangeFeed: Sendable {
         }
         for continuation in woken { continuation.resume(returning: recent) }
         if startsPump { startPump() }
+    }
+
+    /// No more changes come, unless somebody follows: then nothing happens, and false is given.
+    func closeIfUnfollowed() -> Bool {
+        state.withLock { state in
+            if !state.isFollowed { state.end = state.end ?? .dropped }
+            return !state.isFollowed
+        }
     }
 
     /// How many follow: by streams, and by long polls.

@@ -47,6 +47,7 @@ final class Subscriber: Sendable {
         guard progress.withLock({ $0.isLive }) else { return }
         let result = deliver(recent, end)
         guard result != .accepted, result != .closed else { return }
+        session.feed.behind.add()
         progress.withLock { $0.isLive = false }
         Task { await catchUp(readsHistory: false) }
     }

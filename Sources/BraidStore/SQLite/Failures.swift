@@ -23,11 +23,18 @@ extension StoreError {
             case .SQLITE_READONLY: self = .readOnly(path: path)
             case .SQLITE_BUSY, .SQLITE_LOCKED: self = .busy(path: path)
             case .SQLITE_NOTADB: self = .notADatabase(path: path)
-            case .SQLITE_CORRUPT: self = .corrupt(error.detail)
+            case .SQLITE_CORRUPT: self = .damaged(path, error.detail)
             default: self = .io(error.detail)
             }
         default: self = .io("\(error)")
         }
+    }
+}
+
+extension StoreError {
+    /// A database that was one, and is whole no longer.
+    static func damaged(_ path: String, _ what: String) -> StoreError {
+        .corrupt("\(path): \(what). Stop the server, move the file aside with its -wal and -shm, and put the last backup (`braid-server backup`) in its place.")
     }
 }
 

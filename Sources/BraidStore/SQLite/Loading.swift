@@ -7,7 +7,7 @@ extension Database {
     func session(_ id: String) throws -> StoredSession? {
         let found = try first(
             """
-            SELECT \(Self.factColumns), s.table_version, coalesce(o.description, t.description), o.body,
+            SELECT \(Self.factColumns), s.table_version, coalesce(o.description, t.description),
                    st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
             FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
@@ -17,13 +17,27 @@ extension Database {
         ) {
             StoredSession(
                 facts: Self.facts($0), tableVersion: $0.optionalInt(8), description: try $0.optionalJSON(9),
-                opening: try $0.json(10), state: try $0.json(11), displayedSections: try $0.optionalJSON(12),
-                cells: try $0.optionalJSON(13), nextKey: $0.int(14), nextSection: $0.int(15), sections: [])
+                state: try $0.json(10), displayedSections: try $0.optionalJSON(11), cells: try $0.optionalJSON(12),
+                nextKey: $0.int(13), nextSection: $0.int(14), sections: [])
         }
         guard var session = found else { return nil }
         session.sections = try sections(of: session.facts.number)
         session.published = try published(session)
         return session
+    }
+
+    func opening(_ id: String) throws -> StoredOpening? {
+        try first(
+            """
+            SELECT \(Self.factColumns), coalesce(o.description, t.description), o.body
+            FROM session s JOIN opening o ON o.session = s.number
+            LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
+            WHERE s.id = ?
+            """,
+            id
+        ) {
+            StoredOpening(facts: Self.facts($0), description: try $0.optionalJSON(8), body: try $0.json(9))
+        }
     }
 
     private func sections(of session: Int) throws -> [(facts: StoredSectionFacts, rows: [StoredRow])] {
@@ -81,17 +95,20 @@ extension Database {
 
     func sessionCount() throws -> Int { try first("SELECT count(*) FROM session") { $0.int(0) } ?? 0 }
 
-    func journal(of session: Int, after revision: Int, limit: Int) throws -> [JournalRecord] {
+    func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
         guard revision < Key.largest else { return [] }
-        var records: [JournalRecord] = []
-        try query(
-            "SELECT key, at, command, changes, cell_events, hidden FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
-            Key.of(session, max(0, revision) + 1), Key.of(session, Key.largest), max(0, limit)
-        ) {
-            records.append(JournalRecord(
-                revision: Key.number(in: $0.int(0)), at: $0.int(1), command: try $0.json(2), update: try $0.json(3),
-                cellEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5)))
-        }
+        var records: [JournalRecord] = [], size = 0
+        try queryRows(
+            of: "SELECT key, at, command, changes, cell_events, hidden FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
+            Key.of(session, max(0, revision) + 1), Key.of(session, Key.largest), max(0, limit),
+            while: {
+                let record = JournalRecord(
+                    revision: Key.number(in: $0.int(0)), at: $0.int(1), command: try $0.json(2), update: try $0.json(3),
+                    cellEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5))
+                records.append(record)
+                size += record.bytes
+                return size < bytes
+            })
         return records
     }
 

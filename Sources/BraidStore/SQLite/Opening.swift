@@ -95,7 +95,7 @@ struct Opening {
         if id == 0, version == 0, isEmpty { return }
         guard id == Schema.applicationID else { throw StoreError.wrongApplication(path: path) }
         guard version <= Schema.version else { throw StoreError.newerVersion(found: version, known: Schema.version) }
-        guard version > 0, !isEmpty else { throw StoreError.corrupt("\(path) has Braid Server's mark, but not its tables.") }
+        guard version > 0, !isEmpty else { throw StoreError.damaged(path, "it has Braid Server's mark, but not its tables") }
     }
 
     /// After the opening: `DatabasePool` sets `synchronous` to NORMAL once it has prepared the connection.
@@ -119,7 +119,7 @@ struct Opening {
         guard size(of: path + "-wal") ?? 0 == 0 else { return }  // a reader of another program was in the way
         let length = try pragma("page_count", db) * pragma("page_size", db)
         guard let size = size(of: path), size < length else { return }
-        throw StoreError.corrupt("\(path) has \(size) of its \(length) bytes.")
+        throw StoreError.damaged(path, "it has \(size) of its \(length) bytes")
     }
 
     private func pragma(_ name: String, _ db: Database) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? -1 }

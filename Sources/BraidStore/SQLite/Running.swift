@@ -22,6 +22,16 @@ extension Database {
     func query<each Value: SQLBindable>(
         _ sql: String, _ values: repeat each Value, row: (Columns) throws -> Void
     ) throws {
+        try queryRows(of: sql, repeat each values, while: { columns in
+            try row(columns)
+            return true
+        })
+    }
+
+    /// The same, until `wantsMore` has enough, and returns false.
+    func queryRows<each Value: SQLBindable>(
+        of sql: String, _ values: repeat each Value, while wantsMore: (Columns) throws -> Bool
+    ) throws {
         let statement = try cachedStatement(sql: sql).sqliteStatement
         // Also lets go of the bound values, and ends a read that `row` broke off.
         defer {
@@ -35,7 +45,7 @@ extension Database {
         }
         while true {
             switch sqlite3_step(statement) {
-            case SQLITE_ROW: try row(Columns(statement: statement))
+            case SQLITE_ROW: if try !wantsMore(Columns(statement: statement)) { return }
             case SQLITE_DONE: return
             default: throw failure(of: sql)
             }
@@ -47,7 +57,10 @@ extension Database {
         _ sql: String, _ values: repeat each Value, value: (Columns) throws -> Result
     ) throws -> Result? {
         var result: Result?
-        try query(sql, repeat each values) { if result == nil { result = try value($0) } }
+        try queryRows(of: sql, repeat each values, while: { columns in
+            result = try value(columns)
+            return false
+        })
         return result
     }
 

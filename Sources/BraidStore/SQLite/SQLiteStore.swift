@@ -1,4 +1,5 @@
 import BraidEngine
+import Glibc
 internal import GRDB
 
 /// A store in one SQLite file, or in memory.
@@ -72,6 +73,8 @@ extension SQLiteStore {
 
     public func session(_ id: String) async throws -> StoredSession? { try await read { try $0.session(id) } }
 
+    public func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
+
     public func sessionFacts(_ id: String) async throws -> SessionFacts? { try await read { try $0.sessionFacts(id) } }
 
     public func sessions(after: String?, limit: Int) async throws -> [SessionFacts] {
@@ -90,8 +93,8 @@ extension SQLiteStore {
         try await writer.write { [options] in try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes) }
     }
 
-    public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
-        try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit) }
+    public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
+        try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
 
     public func firstJournalRevision(of sessionNumber: Int) async throws -> Int? {
@@ -128,6 +131,16 @@ extension SQLiteStore {
         _ = try await sessions(after: nil, limit: 1)
         // An empty transaction: takes the write lock, costs no flush, and fails while the disk is short.
         try await writer.write { _ in }
+    }
+
+    public func size() async throws -> StoreSize {
+        let (sessions, bytes) = try await read { db in
+            let sessions = try Int.fetchOne(db, sql: "SELECT count(*) FROM session") ?? 0
+            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            return (sessions, pages * (try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0))
+        }
+        var facts = stat()
+        return StoreSize(sessions: sessions, bytes: bytes, logBytes: stat(path + "-wal", &facts) == 0 ? Int(facts.st_size) : 0)
     }
 
     public func close() async { await writer.stopped() }

@@ -2,13 +2,30 @@ import Synchronization
 
 /// What the writer has done since the start, for metrics.
 public struct StoreStatistics: Sendable, Equatable {
-    /// Transactions, each of them one flush of the disk.
-    public var transactions = 0
-    /// The writes in them; `writes / transactions` is the mean group.
-    public var writes = 0
-    public var largestGroup = 0
-    /// Seconds spent in transactions, the flush included.
-    public var seconds = 0.0
+    /// Seconds that transactions took, the flush included: each of them is one flush of the disk.
+    public var commitSeconds = Histogram(bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5])
+    /// How many writes shared a transaction.
+    public var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
+    /// Writes that failed: a full disk, or one that is out of order.
+    public var failures = 0
+
+    public var transactions: Int { groupSizes.count }
+    public var writes: Int { Int(groupSizes.sum) }
+}
+
+/// How much is stored.
+public struct StoreSize: Sendable, Equatable {
+    public var sessions: Int
+    /// The database file's.
+    public var bytes: Int
+    /// What waits in the write-ahead log beside it, to be copied into it.
+    public var logBytes: Int
+
+    public init(sessions: Int, bytes: Int, logBytes: Int) {
+        self.sessions = sessions
+        self.bytes = bytes
+        self.logBytes = logBytes
+    }
 }
 
 final class StoreCounters: Sendable {
@@ -18,10 +35,10 @@ final class StoreCounters: Sendable {
 
     func count(writes: Int, duration: Duration) {
         statistics.withLock {
-            $0.transactions += 1
-            $0.writes += writes
-            $0.largestGroup = max($0.largestGroup, writes)
-            $0.seconds += duration / .seconds(1)
+            $0.commitSeconds.add(duration / .seconds(1))
+            $0.groupSizes.add(Double(writes))
         }
     }
+
+    func count(failures: Int) { statistics.withLock { $0.failures += failures } }
 }

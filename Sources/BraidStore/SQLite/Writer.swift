@@ -208,6 +208,7 @@ extension Writer {
     }
 
     private func fail(_ group: [Request], _ error: StoreError) {
+        counters.count(failures: group.count)
         for request in group { request.fail(error) }
     }
 

@@ -11,6 +11,7 @@ final class TestApplication: HTTPHandler {
     let requests = Mutex<[String]>([])
     let streams = Mutex<[HTTPBodyStream]>([])
     let closedStreams = Atomic<Int>(0)
+    let answeredSoon = Atomic<Int>(0)
     let readFailures = Mutex<[String]>([])
     let bodyLimit = 100_000
 
@@ -28,6 +29,12 @@ final class TestApplication: HTTPHandler {
             return .later {
                 try? await Task.sleep(for: .milliseconds(number))
                 return HTTPResponse(status: 200, body: .bytes([UInt8]("later \(number)".utf8)))
+            }
+        case "soon":
+            return .soon {
+                try? await Task.sleep(for: .milliseconds(number))
+                self.answeredSoon.add(1, ordering: .relaxed)
+                return HTTPResponse(status: 200, body: .bytes([UInt8]("soon \(number)".utf8)))
             }
         case "large":
             return .ready(HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 120, count: number))))

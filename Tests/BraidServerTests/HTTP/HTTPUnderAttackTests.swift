@@ -236,16 +236,18 @@ struct HTTPStopTests {
     @Test func aStopCutsWhatTheGraceDoesNotCover() async throws {
         let (server, application) = try started()
         let client = try Client(server)
-        let later = try Client(server)
+        let later = try Client(server), soon = try Client(server)
         await onThread {
             try? client.get("/download?n=400000000")
             try? later.get("/later?n=5000")
+            try? soon.get("/soon?n=800")
             usleep(100_000)
         }
         let start = ContinuousClock.now
         await server.stop(grace: .milliseconds(300))
         #expect(start.duration(to: .now) < .seconds(20))
         #expect(application.closedStreams.load(ordering: .relaxed) == 1)
+        #expect(await onThread { eventually { application.answeredSoon.load(ordering: .relaxed) == 1 } }, "a task outlives the loop that it ran on")
         let rest = await onThread { (try? client.receiveAll()) ?? "" }
         #expect(!rest.hasSuffix("0\r\n\r\n"), "a download that was cut must not look whole")
     }

@@ -45,7 +45,7 @@ import Testing
         }
         #expect(applied > 8 && kept > 2)
         // The commands, done again from the opening, lead to the same snapshot, byte for byte.
-        let stored = try #require(try await store.session("s"))
+        let stored = try #require(try await store.opening("s"))
         var lines = [JournalFile.opening(of: stored)]
         for record in try await store.journal(of: stored.facts.number, after: 0, limit: 1000) {
             var writer = JSONWriter()

@@ -54,6 +54,12 @@ final class HTTPClient {
 
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
+    /// A reset instead of a farewell, once nobody has the client any more.
+    func vanish() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+    }
+
     private func fill() throws {
         var piece = [UInt8](repeating: 0, count: 65_536)
         let count = piece.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }

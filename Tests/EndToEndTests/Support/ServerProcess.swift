@@ -21,10 +21,11 @@ final class ServerProcess {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     }
 
-    init(database: String = ":memory:", _ options: [String] = [], environment: [String: String] = [:]) throws {
+    /// `launcher`: a program, and what stands before the server's own command in its arguments.
+    init(database: String = ":memory:", _ options: [String] = [], environment: [String: String] = [:], launcher: [String] = []) throws {
         process = Process()
-        process.executableURL = Self.binary
-        process.arguments = ["serve", "--port", "0", "--database", database, "--log-level", "warning"] + options
+        process.executableURL = launcher.first.map { URL(fileURLWithPath: $0) } ?? Self.binary
+        process.arguments = (launcher.isEmpty ? [] : launcher.dropFirst() + [Self.binary.path]) + ["serve", "--port", "0", "--database", database, "--log-level", "warning"] + options
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         output = Pipe()
         errors = FileManager.default.temporaryDirectory.appendingPathComponent("braid-\(UUID().uuidString).log")

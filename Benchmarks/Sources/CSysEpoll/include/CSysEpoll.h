@@ -1,2 +1,6 @@
 // What Glibc's Swift module lacks.
 #include <sys/epoll.h>
+#include <stddef.h>
+
+/// memmem, which Glibc hides without _GNU_SOURCE.
+const void *csys_find(const void *bytes, size_t count, const void *wanted, size_t length);

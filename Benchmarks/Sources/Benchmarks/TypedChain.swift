@@ -1,0 +1,57 @@
+import BraidEngine
+import Foundation
+#if DIFFERENCEKIT
+import DifferenceKit
+#endif
+
+private enum Part: String, TableSection, CaseIterable { case people }
+
+private struct Person: Equatable, CollectionIdentifiable {
+    var id: Int
+    var version = 0
+    var name: String
+    var collectionId: String { DiffWorkload.id(id) }
+}
+
+private struct PersonCell: ViewModelBindable {
+    struct ViewModel: Equatable { var title: String }
+    var viewModel: ViewModel?
+}
+
+/// A program's own models behind a binding chain: `refresh()` compares them, brings the table up to date, diffs it and
+/// stores nothing. Beside DifferenceKit's erased elements, which only diff.
+func typedChainBenchmark() throws {
+    print("\ntyped chain: refresh() with 100,000 models, there and back")
+    for workload in DiffWorkload.all where workload.old.count == 1 && workload.old[0].rows.count == 100_000 {
+        func people(_ sections: [DiffWorkload.Section]) -> [Person] {
+            sections[0].rows.map { Person(id: $0.id, version: $0.version, name: DiffWorkload.content($0)) }
+        }
+        let old = people(workload.old), new = people(workload.new)
+        var models = old
+        let binder = SectionedTableBinder(sectionedBy: Part.self)
+        binder.onSection(.people).bind(cellType: PersonCell.self, models: { models }, mapToViewModels: { .init(title: $0.name) })
+        try binder.finish()
+        var contenders: [() throws -> Void] = [{
+            models = new.map { $0 }
+            _ = try binder.refresh()
+            models = old.map { $0 }
+            _ = try binder.refresh()
+        }]
+        #if DIFFERENCEKIT
+        contenders.append {
+            let before = old.map { AnyDifferentiable($0) }, after = new.map { AnyDifferentiable($0) }
+            blackHole = UInt64(StagedChangeset(source: before, target: after).count + StagedChangeset(source: after, target: before).count)
+        }
+        #endif
+        let times = try medians(contenders, rounds: 5)
+        let ratio = times.count > 1 ? "; \(format(times[0] / times[1])) of DifferenceKit (0.15)" : ""
+        print("  \(workload.name): \(format(times[0] / 2_000)) us\(ratio)")
+    }
+}
+
+#if DIFFERENCEKIT
+extension Person: Differentiable {
+    var differenceIdentifier: String { collectionId }
+    func isContentEqual(to source: Person) -> Bool { self == source }
+}
+#endif

@@ -1,0 +1,20 @@
+import BraidEngine
+
+/// `{"schema": …, "instance": …}`. A schema is correct or has faults that point into it; mismatches point into the instance
+/// and the schema, and there are no more than were asked for.
+func fuzzSchema(_ input: [UInt8]) {
+    guard let json = try? JSONValue(parsing: input), let object = json.objectValue else { return }
+    let document = object["schema"] ?? json, instance = object["instance"] ?? json
+    let (schema, faults) = Schema.compile(document)
+    claim((schema == nil) == !faults.isEmpty, "neither a schema nor faults, or both")
+    for fault in faults { claim(document[fault.pointer] != nil && !fault.message.isEmpty, "the fault \(fault) points nowhere") }
+    guard let schema else { return }
+    let mismatches = schema.mismatches(of: instance)
+    claim(mismatches.count <= 32, "more mismatches than asked for")
+    for mismatch in mismatches {
+        claim(instance[mismatch.instancePath] != nil, "\(mismatch) points nowhere in the instance")
+        claim(document[mismatch.schemaPath] != nil, "\(mismatch) points nowhere in the schema")
+    }
+    claim(schema.mismatches(of: instance, limit: 1) == Array(mismatches.prefix(1)), "the first mismatch is another one alone")
+    if schema.isEmpty { claim(mismatches.isEmpty, "the empty schema rejects something") }
+}

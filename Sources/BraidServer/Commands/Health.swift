@@ -1,0 +1,113 @@
+import ArgumentParser
+import Foundation
+
+/// Asks a server whether it is well: for a container's HEALTHCHECK, which has no other client at hand.
+struct Health: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Ask a running server whether it can serve.",
+        discussion: """
+            Asks for /readyz, unless the URL has a path of its own. Exit status 0 when the answer is 200 within 5 seconds, else 1. \
+            Without a URL: the server that BRAID_SOCKET, or else BRAID_PORT, makes on this machine.
+            """)
+
+    @Argument(help: "http://HOST:PORT, instead of --port on this machine.")
+    var url: String?
+    @Option(help: "The port on this machine.")
+    var port = 8080
+    @Option(help: "The Unix socket that the server listens on.", completion: .file())
+    var socket: String?
+
+    func run() throws {
+        let (server, host, path) = try target()
+        let request = "GET \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
+        do {
+            let line = try StatusLine.asking(server, request)
+            print("\(server)\(path): \(line.status)")
+            if line.status != 200 { throw ExitCode(1) }
+        } catch let error as HTTPServerError {
+            throw Failure("\(server): \(error)")
+        }
+    }
+
+    private func target() throws -> (server: HTTPAddress, host: String, path: String) {
+        guard let url else {
+            if let socket { return (.unix(path: socket), "localhost", "/readyz") }
+            return (.tcp(host: "127.0.0.1", port: port), "127.0.0.1:\(port)", "/readyz")
+        }
+        guard let parts = URLComponents(string: url), parts.scheme == "http", let host = parts.host, !host.isEmpty, parts.user == nil
+        else { throw ValidationError("The URL must be http://HOST:PORT, not '\(url)'.") }
+        let path = parts.percentEncodedPath.isEmpty || parts.percentEncodedPath == "/" ? "/readyz" : parts.percentEncodedPath
+        let port = parts.port ?? 80
+        let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        return (.tcp(host: bare, port: port), "\(host):\(port)", path)
+    }
+}
+
+/// The first line of an answer.
+private struct StatusLine {
+    let status: Int
+
+    /// Sends a request over a connection of its own, and reads no more than the answer's first line.
+    static func asking(_ server: HTTPAddress, _ request: String) throws(HTTPServerError) -> StatusLine {
+        let socket = try connected(to: server)
+        defer { close(socket) }
+        var rest = Array(request.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw HTTPServerError("the request could not be sent", errno: errno) }
+            rest = rest.dropFirst(count)
+        }
+        var answer: [UInt8] = []
+        while !answer.contains(UInt8(ascii: "\n")), answer.count < 1024 {
+            var piece = [UInt8](repeating: 0, count: 512)
+            let count = recv(socket, &piece, piece.count, 0)
+            guard count >= 0 else { throw HTTPServerError(errno == EAGAIN ? "no answer within 5 seconds" : "no answer", errno: errno) }
+            guard count > 0 else { break }
+            answer += piece[..<count]
+        }
+        let words = String(decoding: answer.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self).split(separator: " ")
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else { throw HTTPServerError("the answer is not HTTP") }
+        return StatusLine(status: status)
+    }
+
+    private static func connected(to server: HTTPAddress) throws(HTTPServerError) -> Int32 {
+        switch server {
+        case .unix(let path):
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { throw HTTPServerError("the socket's path is too long") }
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+            return try withUnsafeBytes(of: &address) { bytes throws(HTTPServerError) in try connected(AF_UNIX, bytes) }
+        case .tcp(let host, let port):
+            var hints = addrinfo()
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            var list: UnsafeMutablePointer<addrinfo>?
+            let failure = getaddrinfo(host, String(port), &hints, &list)
+            guard failure == 0 else { throw HTTPServerError("cannot resolve \(host): \(String(cString: gai_strerror(failure)))") }
+            defer { freeaddrinfo(list) }
+            var last = HTTPServerError("\(host) has no address"), next = list
+            while let info = next?.pointee {
+                next = info.ai_next
+                do throws(HTTPServerError) {
+                    return try connected(info.ai_family, UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen)))
+                } catch { last = error }
+            }
+            throw last
+        }
+    }
+
+    private static func connected(_ family: Int32, _ address: UnsafeRawBufferPointer) throws(HTTPServerError) -> Int32 {
+        let socket = Glibc.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0, let start = address.baseAddress else { throw HTTPServerError("cannot make a socket", errno: errno) }
+        var time = timeval(tv_sec: 5, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {  // the second bounds connecting, too
+            setsockopt(socket, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
+        }
+        guard connect(socket, start.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count)) == 0 else {
+            let code = errno
+            close(socket)
+            throw HTTPServerError("cannot connect", errno: code)
+        }
+        return socket
+    }
+}

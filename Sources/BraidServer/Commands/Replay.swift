@@ -1,0 +1,32 @@
+import ArgumentParser
+import Foundation
+
+/// Does again what a journal says was done.
+struct Replay: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Replay a session's journal, and print the snapshot that it leads to.",
+        discussion: """
+            The journal is what GET /v1/sessions/{id}/journal gives with Accept: application/x-ndjson. Exit status 1 when it \
+            cannot be replayed.
+            """)
+
+    @Argument(help: "The journal, a file of JSON lines.", completion: .file(extensions: ["ndjson"]))
+    var journal: String
+
+    func run() throws {
+        guard let bytes = FileManager.default.contents(atPath: journal) else { throw Failure("\(journal) cannot be read.") }
+        let progress = Progress("replaying \(journal)")
+        defer { progress.end() }
+        var read = 0
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).lazy.map { line in
+            progress.show(part: read, of: bytes.count)
+            read += line.count + 1
+            return [UInt8](line)
+        }
+        do {
+            FileHandle.standardOutput.write(Data(try JournalFile.replay(lines) + [UInt8(ascii: "\n")]))
+        } catch {
+            throw Failure("\(journal): \(error)")
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import BraidEngine
+import Foundation
+
+/// A file of JSON, with its faults told as `file:line:column: pointer: message`.
+struct JSONFile {
+    let path: String
+
+    init(_ path: String) { self.path = path }
+
+    /// Makes something of the file's JSON. What `make` refuses is told with its place in the file.
+    func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(FaultyFile) -> Value {
+        guard let data = FileManager.default.contents(atPath: path) else { throw FaultyFile(["\(path): cannot be read"]) }
+        do {
+            return try make(try JSONText(parsing: [UInt8](data), depthLimit: depthLimit))
+        } catch {
+            throw FaultyFile(faults(of: error))
+        }
+    }
+
+    /// An error that something made of the file's JSON led to, with its places in the file.
+    func faults(of error: any Error) -> [String] {
+        switch error {
+        case let error as JSONError: return ["\(path):\(error.line):\(error.column): \(error.message)"]
+        case let refusal as Refusal: return place(refusal.faults, of: refusal.detail)
+        case let problem as ProblemError: return place(problem.faults, of: problem.detail)
+        default: return ["\(path): \(error)"]
+        }
+    }
+
+    private func place(_ faults: [Refusal.Fault], of detail: String) -> [String] {
+        guard !faults.isEmpty, let data = FileManager.default.contents(atPath: path) else { return ["\(path): \(detail)"] }
+        let locations = JSONLocations(of: [UInt8](data))
+        return faults.map { fault in
+            let place = locations.position(nearest: fault.pointer)
+            let pointer = fault.pointer.tokens.isEmpty ? "" : "\(fault.pointer): "
+            return "\(path):\(place.map { "\($0.line):\($0.column): " } ?? " ")\(pointer)\(fault.detail)"
+        }
+    }
+}
+
+/// What is wrong with a file, a line each.
+struct FaultyFile: Error, CustomStringConvertible {
+    let faults: [String]
+    init(_ faults: [String]) { self.faults = faults }
+    var description: String { faults.joined(separator: "\n") }
+}

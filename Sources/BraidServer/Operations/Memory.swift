@@ -1,0 +1,22 @@
+import CEpoll
+import Synchronization
+
+/// What the allocator is told: it keeps what was freed in the middle of its heaps until it is asked to let go of it.
+enum Memory {
+    /// Bytes from which on a request's work leaves something worth giving back.
+    static let largeWork = 1 << 20
+    private static let isTrimPlanned = Atomic(false)
+
+    /// Once, at the start.
+    static func prepare() { cepoll_map_blocks(1 << 20) }
+
+    /// Gives memory back to the system, a moment after large work was done: once for all that ends by then.
+    static func trimSoon() {
+        guard !isTrimPlanned.exchange(true, ordering: .relaxed) else { return }
+        Task {
+            try? await Task.sleep(for: .seconds(1))
+            isTrimPlanned.store(false, ordering: .relaxed)
+            cepoll_trim_memory()
+        }
+    }
+}

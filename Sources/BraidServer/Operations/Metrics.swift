@@ -1,0 +1,142 @@
+import BraidEngine
+import BraidStore
+import Synchronization
+
+/// Counts that requests leave behind: any thread adds to them, without a lock, and `GET /metrics` reads them.
+///
+/// No count is kept by anything that a client chose: not by session, path, token or method, but by route and status.
+final class Metrics: Sendable {
+    let commands = CommandCounters()
+    /// Readers of streams that did not keep up, and were sent a snapshot in place of what they missed.
+    let streamsBehind = Counter()
+    /// Requests that met no route: unknown paths and methods, and what was not HTTP.
+    let unrouted = RouteCounters(method: "", template: "")
+    private let routed = Mutex<[RouteCounters]>([])
+    let start = Double(Source.clock()) / 1000
+    /// What the server under the application knows; nil while there is none.
+    let connections = Mutex<(@Sendable () -> HTTPConnections?)?>(nil)
+
+    /// To be called once, with those of all routes.
+    func follow(_ routes: [RouteCounters]) { routed.withLock { $0 = routes } }
+
+    var routes: [RouteCounters] { routed.withLock { $0 } + [unrouted] }
+}
+
+/// A number that only grows.
+final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    func add(_ amount: Int = 1) { count.wrappingAdd(amount, ordering: .relaxed) }
+    var value: Int { count.load(ordering: .relaxed) }
+}
+
+/// One route's answers: by status, and how long they took.
+final class RouteCounters: Sendable {
+    let method: String
+    /// The path as documented: `/v1/sessions/{id}`.
+    let template: String
+
+    /// Seconds from the request's arrival to the first byte of its answer.
+    private static let bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+    private static let nanoseconds = bounds.map { Int($0 * 1e9) }
+
+    private let byStatus = Statuses.known.map { _ in Counter() }
+    private let buckets = (0...bounds.count).map { _ in Counter() }
+    private let sum = Counter()
+
+    init(method: String, template: String) {
+        self.method = method
+        self.template = template
+    }
+
+    func count(status: Int, time: Duration) {
+        byStatus[Statuses.index(status)].add()
+        let (seconds, attoseconds) = time.components
+        let nanoseconds = Int(clamping: seconds) &* 1_000_000_000 &+ Int(attoseconds / 1_000_000_000)
+        buckets[Self.nanoseconds.firstIndex { nanoseconds <= $0 } ?? Self.bounds.count].add()
+        sum.add(nanoseconds)
+    }
+
+    /// How many there were of each status that there was.
+    var answers: [(status: Int, count: Int)] {
+        zip(Statuses.known, byStatus).compactMap { $1.value > 0 ? ($0, $1.value) : nil }
+    }
+
+    var seconds: Histogram { Histogram(bounds: Self.bounds, counts: buckets.map(\.value), sum: Double(sum.value) / 1e9) }
+
+    private enum Statuses {
+        /// Those that the server answers with; 0 stands for any other.
+        static let known = [0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 417, 422, 429, 431, 500, 503, 505, 507]
+
+        private static let indices: [UInt8] = {
+            var indices = [UInt8](repeating: 0, count: 600)
+            for (index, status) in known.enumerated() { indices[status] = UInt8(index) }
+            return indices
+        }()
+
+        static func index(_ status: Int) -> Int { indices.indices.contains(status) ? Int(indices[status]) : 0 }
+    }
+}
+
+/// Commands, by what they were and what became of them.
+final class CommandCounters: Sendable {
+    enum Outcome: String, CaseIterable {
+        case applied, unchanged, ignored
+        /// Computed and not carried out, as it was asked.
+        case dryRun = "dry-run"
+        /// The client's doing.
+        case refused
+        /// The server's or its disk's.
+        case failed
+    }
+
+    private static let kinds = Command.resources + ["reset"]
+    private let counters = kinds.map { _ in Outcome.allCases.map { _ in Counter() } }
+
+    func count(_ command: Command, _ outcome: Outcome) {
+        guard let kind = Self.kinds.firstIndex(of: command.resource), let outcome = Outcome.allCases.firstIndex(of: outcome) else { return }
+        counters[kind][outcome].add()
+    }
+
+    /// Counts what a command was refused by, or failed with.
+    func count(_ command: Command, thrown error: any Error) {
+        if error is StaleSession { return }  // to be tried again
+        let status = ProblemError(error)?.problem.status ?? 500
+        count(command, status < 500 ? .refused : .failed)
+    }
+
+    var all: [(kind: String, outcome: Outcome, count: Int)] {
+        zip(Self.kinds, counters).flatMap { kind, row in zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil } }
+    }
+}
+
+extension Session.Answer {
+    var outcome: CommandCounters.Outcome {
+        switch kind {
+        case .applied: .applied
+        case .unchanged: .unchanged
+        case .ignored: .ignored
+        }
+    }
+}
+
+extension Command {
+    /// The resource that takes it.
+    fileprivate var resource: String {
+        switch self {
+        case .delete, .insert: "edits"
+        case .move: "moves"
+        case .setModels: "models"
+        case .setHeaders: "headers"
+        case .setFooters: "footers"
+        case .setDisplayedSections: "displayed-sections"
+        case .patchState: "state"
+        case .tap: "taps"
+        case .event: "events"
+        case .displayedRows: "displayed-rows"
+        case .dataSource: "data-source"
+        case .reset: "reset"
+        case .transaction: "transactions"
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import Synchronization
+
+/// How far a long work is, on stderr, for a person: nothing where stderr is no terminal, or where it is done at once.
+final class Progress: Sendable {
+    private let title: String
+    private let state: Mutex<(next: ContinuousClock.Instant, shown: Bool)>
+    private let isShown = isatty(STDERR_FILENO) == 1
+
+    init(_ title: String) {
+        self.title = title
+        state = Mutex((.now + .seconds(1), false))
+    }
+
+    /// May be called often: it writes twice a second at most.
+    func show(part: Int, of whole: Int) {
+        guard isShown else { return }
+        let isDue = state.withLock { state in
+            guard ContinuousClock.now >= state.next else { return false }
+            state = (.now + .milliseconds(500), true)
+            return true
+        }
+        if isDue { write("\r\(title): \(min(100, 100 * part / max(1, whole))) %") }
+    }
+
+    func end() {
+        if state.withLock({ $0.shown }) { write("\r\u{1B}[K") }
+    }
+
+    private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+}

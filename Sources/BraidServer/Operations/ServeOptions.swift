@@ -1,0 +1,51 @@
+import ArgumentParser
+import BraidStore
+import Logging
+
+/// What `serve` can be told. Each option is also an environment variable (`EnvironmentOptions`); those of a group put in
+/// here are, too.
+struct ServeOptions: ParsableArguments {
+    enum Synchronous: String, ExpressibleByArgument, CaseIterable { case full, normal }
+    enum LogFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+    @Option(help: "The address to bind. Other than loopback needs a token, or --allow-anonymous.")
+    var hostname = "127.0.0.1"
+    @Option(help: "The port; 0 takes a free one.")
+    var port = 8080
+    @Option(help: "Listen on this Unix socket instead.", completion: .file())
+    var socket: String?
+    @Option(help: "The SQLite database, or :memory:.", completion: .file())
+    var database = "braid.sqlite"
+    @Option(
+        help: "A directory of *.table.json and *.session.json to load at start. Can be given several times.", completion: .directory)
+    var fixtures: [String] = []
+    @OptionGroup(title: "Access") var access: AccessOptions
+    @Option(help: "How many revisions of a session's journal are kept.")
+    var journalLimit = 1000
+    @Option(help: "How many bytes of a session's journal are kept.")
+    var journalBytes = 67_108_864
+    @Option(help: "Seconds after which a session that nobody asks for leaves memory; the next request reads it again. 0: never.")
+    var sessionIdleTime = 300
+    @OptionGroup(title: "Limits") var limits: LimitOptions
+    @Option(help: "SQLite's durability: full survives a power loss, normal a crash of the process.")
+    var synchronous = Synchronous.full
+    @Flag(help: "For tests: ids, epochs and the clock count up instead of being random or real, so that answers stay equal.")
+    var deterministic = false
+    @Option(help: "What is logged, to stderr. A line for each request is info.")
+    var logLevel = Logger.Level.info
+    @Option(help: "Log lines as text, or as JSON objects.")
+    var logFormat = LogFormat.text
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
+        guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
+        guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }
+        guard sessionIdleTime >= 0 else { throw ValidationError("--session-idle-time must not be negative") }
+    }
+
+    var store: SQLiteStoreOptions {
+        SQLiteStoreOptions(synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes)
+    }
+}
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}

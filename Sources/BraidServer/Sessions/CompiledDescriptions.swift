@@ -1,0 +1,21 @@
+import BraidEngine
+import Synchronization
+
+/// Table descriptions, compiled: sessions with the same text share what binds them.
+final class CompiledDescriptions: Sendable {
+    private let compiled = Mutex<[JSONText: TableDescription]>([:])
+    private static let most = 256
+    private static let largestText = 64 * 1024
+
+    func compiled(_ text: JSONText) throws -> TableDescription {
+        guard text.count <= Self.largestText else { return try TableDescription(text) }
+        if let description = compiled.withLock({ $0[text] }) { return description }
+        let text = text.detached
+        let description = try TableDescription(text)
+        compiled.withLock { compiled in
+            if compiled.count >= Self.most { compiled.removeAll() }
+            compiled[text] = description
+        }
+        return description
+    }
+}

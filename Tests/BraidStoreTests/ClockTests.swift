@@ -1,0 +1,30 @@
+import BraidEngine
+import Testing
+
+@testable import BraidStore
+
+/// A clock that jumps, back and ahead: revisions say the order, times only say when somebody believed it was.
+@Suite struct ClockTests {
+    private static let hour = 60 * 60 * 1000
+
+    @Test(arguments: StoreKind.forTests)
+    func revisionsAndAnswersDoNotGoByTheClock(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make())
+        let start = 1_000_000 * Self.hour
+        for (index, time) in [start, start - 500 * Self.hour, 0, -Self.hour, start + Self.hour, start].enumerated() {
+            var commit = SessionCommit.make(number, to: index + 1, at: time) { $0.writtenRows = [(1, .make(index + 1))] }
+            commit.answer = KeptAnswer(session: number, key: "k\(index)", at: time, request: index, answer: "{}")
+            try await store.commit(commit)
+        }
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == Array(1...6))
+        #expect(try await store.sessionFacts("s")?.updated == start)
+        // Set back by years, everything that was answered is still known, and goes on being known.
+        for index in 0..<6 where index != 2 && index != 3 {
+            #expect(try await store.answer(to: "k\(index)", of: number, now: -100 * Self.hour)?.request == index)
+        }
+        // An answer of the last day is known, though answers of a clock that ran ahead stand beside it.
+        #expect(try await store.answer(to: "k5", of: number, now: start + 23 * Self.hour)?.request == 5)
+        await store.close()
+    }
+}

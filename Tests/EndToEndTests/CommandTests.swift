@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+/// The commands beside `serve`, `check` and `replay`.
+@Suite(.serialized) struct CommandTests {
+    private let directory = try! TemporaryDirectory()
+
+    private func file(_ name: String, _ text: String) throws -> String {
+        try text.write(toFile: directory.path(name), atomically: true, encoding: .utf8)
+        return directory.path(name)
+    }
+
+    @Test func diffPrintsTheUpdateBetweenTwoSnapshots() throws {
+        let client = try ServerProcess(["--fixtures", "\(ServerProcess.package.path)/Examples/attendees"]).keptClient()
+        let before = try file("before.json", try client.get("/v1/sessions/party/snapshot?pretty").text)
+        let answer = try client.request("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#).text
+        let after = try file("after.json", try client.get("/v1/sessions/party/snapshot").text)
+        let run = try CommandRun(["diff", before, after])
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(answer == #"{"revision":1,"outcome":"applied","update":\#(run.output.dropLast())}"#)
+        #expect(try CommandRun(["diff", before, after, "--form", "sequential"]).output.contains(#""operations":[{"moveRow""#))
+        // The faults of both, with their places.
+        let faulty = try file("faulty.json", "{\n  \"sections\": [ { \"id\": \"a\",\n      \"rows\": 5 } ] }"), broken = try file("broken.json", "{]")
+        let failed = try CommandRun(["diff", faulty, broken])
+        #expect(failed.status == 1 && failed.output.isEmpty)
+        #expect(failed.errors.contains("\(faulty):3:15: /sections/0/rows: ") && failed.errors.contains("\(broken):1:2: "), "\(failed.errors)")
+    }
+
+    @Test func renderPrintsWhatATemplateGives() throws {
+        let template = try file("template.json", #"{"title": "${name}", "n": {"$eval": "n + 1"}, "none": {"$if": "false", "then": 1}}"#)
+        let context = try file("context.json", #"{"name": "Omar", "n": 1}"#)
+        #expect(try CommandRun(["render", template, "--context", context]).output == #"{"title":"Omar","n":2}"# + "\n")
+        #expect(try CommandRun(["render", try file("absent.json", #"{"$if": "false", "then": 1}"#)]) == CommandRun(["render", directory.path("absent.json")]))
+        let failed = try CommandRun(["render", template])
+        #expect(failed.status == 1 && failed.output.isEmpty && failed.errors.contains("\(template):1:"), "\(failed.errors)")
+        #expect(failed.errors.contains("/title: ") || failed.errors.contains("/n/$eval: "), "\(failed.errors)")
+        #expect(try CommandRun(["render", template, "--context", try file("list.json", "[]")]).errors.contains("the context must be an object"))
+        #expect(try CommandRun(["render", template, "--context", directory.path("missing")]).errors.contains("cannot be read"))
+    }
+
+    @Test func aBackupIsTakenWhileCommandsAreCarriedOut() throws {
+        let database = directory.path("braid.sqlite"), copy = directory.path("copy.sqlite")
+        let server = try ServerProcess(database: database)
+        let client = try server.client(), port = server.port
+        try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"0"}]}"#)
+        let stop = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        let writer = Thread {
+            guard let client = try? HTTPClient(port: port) else { return }
+            var row = 1
+            while !FileManager.default.fileExists(atPath: stop) {
+                _ = try? client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,\#(row)],"model":{"id":"\#(row)"}}"#)
+                row += 1
+            }
+        }
+        writer.start()
+        let low = try client.get("/v1/sessions/s").object["revision"] as? Int ?? -1
+        let run = try CommandRun(["backup", database, copy])
+        let high = try client.get("/v1/sessions/s").object["revision"] as? Int ?? -1
+        #expect(FileManager.default.createFile(atPath: stop, contents: nil))
+        defer { try? FileManager.default.removeItem(atPath: stop) }
+        #expect(run == (try CommandRun(["render", try file("nothing.json", #"{"$if": "false", "then": 1}"#)])), "no word, status 0: \(run)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).contains("copy.sqlite-partial") == false)
+        while !writer.isFinished { usleep(1_000) }
+        #expect(server.stop() == 0)
+        // The copy is a database: one revision of those meanwhile, with as many rows as that revision had.
+        let restored = try ServerProcess(database: copy).keptClient()
+        let revision = try #require(try restored.get("/v1/sessions/s").object["revision"] as? Int)
+        #expect((low...high).contains(revision))
+        #expect(try restored.get("/v1/sessions/s/snapshot").object["totalRowCount"] as? Int == revision + 1)
+    }
+
+    @Test func aBackupThatCannotBeMadeSaysWhy() throws {
+        let database = directory.path("other.sqlite")
+        try ServerProcess(database: database).stop()
+        let there = try file("there.sqlite", "mine")
+        for (from, to, said) in [
+            (database, there, "there is a file \(there) already"), (directory.path("none.sqlite"), directory.path("x"), "there is no file"),
+            (there, directory.path("y"), "is not an SQLite database"), (database, "/no/such/directory/copy", "/no/such/directory"),
+        ] {
+            let run = try CommandRun(["backup", from, to])
+            #expect(run.status == 1 && run.errors.contains(said), "\(run)")
+        }
+        #expect(try String(contentsOfFile: there, encoding: .utf8) == "mine")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).filter { $0.hasSuffix("-partial") || $0 == "x" || $0 == "y" } == [])
+    }
+
+    @Test func healthIsTheExitStatus() throws {
+        let server = try ServerProcess()
+        let well = try CommandRun(["health", "http://127.0.0.1:\(server.port)"])
+        #expect(well == (try CommandRun(["health"], environment: ["BRAID_PORT": "\(server.port)"])))
+        #expect(well.status == 0 && well.output == "http://127.0.0.1:\(server.port)/readyz: 200\n")
+        #expect(try CommandRun(["health", "http://localhost:\(server.port)/healthz"]).status == 0)
+        #expect(try CommandRun(["health", "http://127.0.0.1:\(server.port)/v1/nothing"]).status == 1)
+        server.stop()
+        let gone = try CommandRun(["health", "--port", "\(server.port)"])
+        #expect(gone.status == 1 && gone.errors.contains("Connection refused"))
+        for url in ["https://127.0.0.1", "127.0.0.1:8080", "http://"] { #expect(try CommandRun(["health", url]).status == 64) }
+    }
+
+    @Test func healthOverAUnixSocket() throws {
+        let socket = directory.path("socket")
+        let server = Process(), output = Pipe()
+        server.executableURL = ServerProcess.binary
+        server.arguments = ["serve", "--socket", socket, "--database", ":memory:", "--log-level", "error"]
+        server.standardOutput = output
+        try server.run()
+        defer {
+            server.terminate()
+            server.waitUntilExit()
+        }
+        #expect(try output.fileHandleForReading.read(upToCount: 9) == Data("listening".utf8))
+        #expect(try CommandRun(["health", "--socket", socket]).status == 0)
+        #expect(try CommandRun(["health"], environment: ["BRAID_SOCKET": socket]).status == 0)
+        #expect(try CommandRun(["health", "--socket", socket + "-none"]).status == 1)
+    }
+}

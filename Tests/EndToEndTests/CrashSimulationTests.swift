@@ -1,0 +1,62 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// Clients command, the server is killed at a moment of chance, also while it starts again; then everything is compared
+/// with what the clients were told. `BRAID_CRASHES` is how often.
+@Suite(.serialized) struct CrashSimulationTests {
+    static let crashes = ProcessInfo.processInfo.environment["BRAID_CRASHES"].flatMap { Int($0) } ?? 8
+    static let seed = ProcessInfo.processInfo.environment["BRAID_CRASH_SEED"].flatMap { UInt64($0) } ?? 7
+
+    @Test func everyAcknowledgedCommandIsThereOnceAfterEveryCrash() async throws {
+        let directory = try TemporaryDirectory()
+        let database = directory.path("braid.sqlite")
+        var random = SeededNumbers(seed: Self.seed)
+        let clients = (0..<4).map { SimulatedClient("s\($0)", seed: Self.seed &* 100 &+ UInt64($0)) }
+        let wrong = Mutex<[String]>([])
+        for crash in 1...Self.crashes {
+            let server = try ServerProcess(database: database, ["--journal-limit", "1000000"])
+            let port = server.port, group = DispatchGroup()
+            for client in clients {
+                DispatchQueue.global().async(group: group) {
+                    do { try client.run(port: port) } catch { wrong.withLock { $0.append("\(error)") } }
+                }
+            }
+            let goal = acknowledged(by: clients) + Int.random(in: 1...150, using: &random)
+            while acknowledged(by: clients) < goal, wrong.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+            try await Task.sleep(for: .microseconds(Int.random(in: 0...3000, using: &random)))
+            server.kill()
+            group.wait()
+            for _ in 0..<Int.random(in: 0...2, using: &random) { try await killWhileStarting(database, &random) }
+
+            let again = try ServerProcess(database: database, ["--journal-limit", "1000000"])
+            for client in clients {
+                do {
+                    try client.check(port: again.port)
+                    if crash % 4 == 0 { try client.checkReplay(port: again.port, path: directory.path("journal.ndjson")) }
+                } catch { wrong.withLock { $0.append("crash \(crash): \(error)") } }
+            }
+            again.kill()
+            let found = wrong.withLock { $0 }
+            try #require(found.isEmpty, "seed \(Self.seed): \(found.joined(separator: "\n"))")
+        }
+        let found = clients.reduce(0) { $0 + $1.found }, repeated = clients.reduce(0) { $0 + $1.repeated }
+        print("\(Self.crashes) crashes, \(acknowledged(by: clients)) revisions acknowledged; of the requests under way \(found) were stored, \(repeated) were not")
+        #expect(found + repeated > 0, "requests were under way")
+    }
+
+    private func acknowledged(by clients: [SimulatedClient]) -> Int { clients.reduce(0) { $0 + $1.acknowledged.withLock { $0 } } }
+
+    /// The recovery itself is broken off.
+    private func killWhileStarting(_ database: String, _ random: inout SeededNumbers) async throws {
+        let process = Process()
+        process.executableURL = ServerProcess.binary
+        process.arguments = ["serve", "--port", "0", "--database", database, "--log-level", "critical"]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try await Task.sleep(for: .microseconds(Int.random(in: 0...60_000, using: &random)))
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What the machine does to a server: a disk that is full, a file that is damaged, descriptors that run out, clients that
+/// vanish. Nothing is lost, it says what is the matter, and goes on by itself when the fault is gone.
+@Suite(.serialized) struct FaultTests {
+    private static let insert = #"{"insert":{"section":"a","row":0},"model":{"id":"%ID%"%MORE%}}"#
+    private static let table = #"{"table":"list","sections":["a"],"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":{"a":[{"id":"first"}]},"editing":"insert"}]}"#
+
+    private func open(_ client: HTTPClient, _ id: String = "x") throws {
+        try #require(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(Self.table)}"#).status == 201)
+    }
+
+    private func insert(_ client: HTTPClient, _ id: Int, padding: Int = 0, headers: [String: String] = [:]) throws -> HTTPClient.Response {
+        let more = padding == 0 ? "" : #","text":"\#(String(repeating: "x", count: padding))""#
+        let body = Self.insert.replacingOccurrences(of: "%ID%", with: "\(id)").replacingOccurrences(of: "%MORE%", with: more)
+        return try client.request("POST", "/v1/sessions/x/edits", body, headers: headers)
+    }
+
+    private func revision(_ client: HTTPClient, _ session: String = "x") throws -> Int? {
+        try client.get("/v1/sessions/\(session)").object["revision"] as? Int
+    }
+
+    // MARK: A full disk
+
+    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func onAFullDiskReadsGoOnAndWritesComeBack() throws {
+        let disk = try SmallDisk(megabytes: 10)
+        let server = try ServerProcess(database: disk.path + "/braid.sqlite"), client = try server.client()
+        try open(client)
+        let stream = try EventStreamClient(port: server.port, "/v1/sessions/x/updates")
+        _ = try stream.events(through: "caught-up")
+        disk.fill()
+        var done = 0, refused: HTTPClient.Response?
+        while refused == nil, done < 1000 {
+            let answer = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
+            if answer.status == 200 { done += 1 } else { refused = answer }
+        }
+        #expect(refused?.status == 507 && refused?.text.contains("/problems/storage-full") == true, "\(refused?.text ?? "never full")")
+        #expect(try revision(client) == done)
+        #expect(try client.get("/v1/sessions/x/snapshot").object["totalRowCount"] as? Int == done + 1)
+        #expect(try client.get("/v1/sessions/x/updates?since=0").status == 200)
+        #expect(try client.get("/healthz").status == 200)
+        #expect(try client.get("/readyz").status != 200, "not ready for writes")
+        // Somebody makes room: the refused request, sent again with its key, is done.
+        disk.clear()
+        var again = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
+        for _ in 0..<100 where again.status == 507 {
+            usleep(50_000)
+            again = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
+        }
+        #expect(again.status == 200 && again.header("idempotent-replayed") == nil, "\(again.text)")
+        #expect(try revision(client) == done + 1)
+        #expect(try client.get("/readyz").status == 200)
+        // The stream saw each revision once, and none that was refused.
+        var told: [Int] = []
+        while told.last != done + 1 { told.append(try stream.next().revision) }
+        #expect(told == (0...done).map { $0 + 1 })
+        #expect(server.stop() == 0)
+        let client2 = try ServerProcess(database: disk.path + "/braid.sqlite").keptClient()
+        #expect(try client2.get("/v1/sessions/x").object["revision"] as? Int == done + 1)
+    }
+
+    // MARK: A damaged file
+
+    @Test func aDamagedFileIsRefusedAndTheWayBackIsNamed() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("braid.sqlite")
+        do {
+            let server = try ServerProcess(database: path), client = try server.client()
+            try open(client)
+            for number in 0..<60 { #expect(try insert(client, number, padding: 1000).status == 200) }
+            #expect(server.stop() == 0)
+        }
+        #expect(truncate(path, 20_000) == 0)
+        let damaged = FileManager.default.contents(atPath: path)
+        do {
+            _ = try ServerProcess(database: path)
+            Issue.record("a damaged database was opened")
+        } catch let failure as ServerProcess.StartFailure {
+            #expect(failure.status != 0 && failure.output.isEmpty)
+            #expect(failure.errors.contains(path) && failure.errors.contains("damaged") && failure.errors.contains("backup"), "\(failure.errors)")
+        }
+        #expect(FileManager.default.contents(atPath: path) == damaged, "what is left of it stays as it is")
+    }
+
+    /// A page that went bad while nobody looked: it is an error of the session that stands on it, and says nothing of the inside.
+    @Test func aDamagedPageIsAnErrorOfItsSessionAlone() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("braid.sqlite")
+        do {
+            let server = try ServerProcess(database: path), client = try server.client()
+            try open(client)
+            try open(client, "y")
+            for number in 0..<60 { #expect(try insert(client, number, padding: 1000).status == 200) }
+            #expect(server.stop() == 0)
+        }
+        var bytes = try #require(FileManager.default.contents(atPath: path))
+        // The leaf of the models: the journal has the same texts, further behind or before; both are of this session.
+        var search = bytes.startIndex
+        while let place = bytes.range(of: Data(#"{"id":"30""#.utf8), in: search..<bytes.endIndex) {
+            let page = place.lowerBound / 4096 * 4096
+            bytes.replaceSubrange(page..<page + 4096, with: Data(repeating: 0xEE, count: 4096))
+            search = page + 4096
+        }
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let server = try ServerProcess(database: path), client = try server.client()
+        let broken = try client.get("/v1/sessions/x/snapshot")
+        #expect(broken.status == 500 && !broken.text.contains("SQLite") && !broken.text.contains(path), "\(broken.text)")
+        #expect(server.log.contains("damaged"), "\(server.log)")
+        #expect(try client.get("/v1/sessions/y/snapshot").status == 200)
+        #expect(try client.request("PUT", "/v1/sessions/y/models", #"{"a":[]}"#).status == 200)
+    }
+
+    // MARK: Descriptors that run out
+
+    /// Everyone who is connected is served; who comes waits, and is served when others have left.
+    @Test func outOfDescriptorsThoseWhoAreThereAreServed() throws {
+        let directory = try TemporaryDirectory()
+        let server = try ServerProcess(database: directory.path("braid.sqlite"), launcher: ["/bin/sh", "-c", "ulimit -n 60; exec \"$0\" \"$@\""])
+        let client = try server.client()
+        try open(client)
+        // More than there are descriptors: the kernel accepts them all, the server some.
+        var crowd = try (0..<150).map { _ in try server.client() }
+        for (number, member) in crowd.enumerated() { try member.send("GET /v1/sessions/x/snapshot?n HTTP/1.1\r\nHost: \(number)\r\n\r\n") }
+        for number in 0..<50 { #expect(try insert(client, number).status == 200) }
+        #expect(try revision(client) == 50)
+        crowd.removeFirst(130)
+        // Those who waited are answered now (an unknown query parameter, 400).
+        for member in crowd { #expect(try member.receive().status == 400) }
+        crowd = []
+        #expect(try server.client().get("/v1/sessions/x/snapshot").object["totalRowCount"] as? Int == 51)
+        #expect(server.stop() == 0)
+    }
+
+    // MARK: Clients that vanish
+
+    /// A client that goes in the middle of its request changed nothing; one that goes before its answer has done what it asked.
+    @Test func aClientThatVanishesLeavesWholeRevisions() throws {
+        let server = try ServerProcess(), client = try server.client()
+        try open(client)
+        let body = #"{"insert":{"section":"a","row":0},"model":{"id":"half"}}"#
+        let request = "POST /v1/sessions/x/edits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        for count in stride(from: 1, to: request.utf8.count, by: 5) {
+            let visitor = try server.client()
+            try visitor.send(Array(request.utf8.prefix(count)))
+            visitor.vanish()
+        }
+        #expect(try revision(client) == 0)
+        for number in 0..<20 {
+            let visitor = try server.client()
+            try visitor.send(request.replacingOccurrences(of: "half", with: "h\(number + 10)").replacingOccurrences(of: "Length: \(body.utf8.count)", with: "Length: \(body.utf8.count - 1)"))
+            // Its request is read whole before the farewell is.
+            visitor.finishSending()
+            if number % 2 == 0 { _ = try visitor.receive() }
+        }
+        var found = try revision(client)
+        for _ in 0..<100 where found != 20 {
+            usleep(20_000)
+            found = try revision(client)
+        }
+        #expect(found == 20)
+        // In the middle of a stream, and of a body that streams in.
+        for number in 0..<20 {
+            let visitor = try server.client()
+            if number % 2 == 0 {
+                try visitor.send("GET /v1/sessions/x/updates HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
+            } else {
+                try visitor.send("POST /v1/sessions/x/observe HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":[{\"\r\n")
+            }
+            visitor.vanish()
+        }
+        #expect(try insert(client, 99).status == 200)
+        #expect(try revision(client) == 21, "half a line is none")
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+
+/// One run of the binary to its end.
+struct CommandRun: Equatable {
+    var status: Int32
+    var output: String
+    var errors: String
+
+    /// `directory`: where it runs. Of the environment it has what the tests have, and `environment`.
+    /// A command that does not end by itself is ended after 30 seconds, with status 124.
+    init(_ arguments: [String], environment: [String: String] = [:], directory: String? = nil) throws {
+        let process = Process(), output = Pipe(), errors = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
+        process.arguments = ["30", ServerProcess.binary.path] + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        self.output = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        self.errors = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        status = process.terminationStatus
+    }
+}

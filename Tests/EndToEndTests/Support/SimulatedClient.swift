@@ -1,0 +1,148 @@
+import Foundation
+import Synchronization
+
+/// A client that commands a session of its own, sends again what was not answered, and knows what must be stored: what it
+/// was told, and perhaps the one request that was under way.
+///
+/// Used by one thread at a time.
+final class SimulatedClient: @unchecked Sendable {
+    struct Wrong: Error, CustomStringConvertible { let description: String }
+
+    /// What was sent and not answered yet.
+    private enum Pending {
+        case command(method: String, resource: String, body: String, key: String)
+        case end
+        case open(key: String)
+    }
+
+    let id: String
+    private var random: SeededNumbers
+    private var commands: RandomCommands
+    private var table: TableReplica?
+    private var epoch = ""
+    private var epochs: Set<String> = []
+    private var pending: Pending?
+    private var keys = 0
+    /// Requests sent again: done before the crash, and not.
+    private(set) var found = 0
+    private(set) var repeated = 0
+    /// Revisions that were acknowledged; anyone may read it.
+    let acknowledged: Mutex<Int> = Mutex(0)
+
+    init(_ id: String, seed: UInt64) {
+        self.id = id
+        random = SeededNumbers(seed: seed)
+        commands = RandomCommands(seed: seed ^ 0xC0FFEE)
+    }
+
+    /// Commands until the connection breaks.
+    func run(port: Int) throws {
+        guard let client = try? HTTPClient(port: port) else { return }
+        do {
+            while true {
+                if pending == nil { pending = next() }
+                try settle(client)
+            }
+        } catch is HTTPClient.Closed {}
+    }
+
+    private func next() -> Pending {
+        keys += 1
+        let key = "\(id)-\(keys)"
+        guard table != nil else { return .open(key: key) }
+        switch Int.random(in: 0..<60, using: &random) {
+        case 0: return .end
+        case 1: return .command(method: "POST", resource: "reset", body: "{}", key: key)
+        case 2...8:
+            let row = #"{"at":[\#(Int.random(in: 0..<3, using: &random)),0],"model":{"id":"u\#(Int.random(in: 0..<9, using: &random))"}}"#
+            return .command(method: "POST", resource: "rows?notify=false", body: row, key: key)
+        default:
+            let command = commands.next()
+            return .command(method: command.method, resource: command.resource, body: command.body, key: key)
+        }
+    }
+
+    /// Sends what is pending and takes the answer. Returns whether it was one that had been given before.
+    @discardableResult
+    private func settle(_ client: HTTPClient) throws -> Bool {
+        guard let pending else { return false }
+        let answer: HTTPClient.Response
+        switch pending {
+        case .command(let method, let resource, let body, let key):
+            answer = try client.request(method, "/v1/sessions/\(id)/\(resource)", body, headers: ["Idempotency-Key": key])
+            guard answer.status < 500 else { throw Wrong(description: "\(id): \(resource): \(answer.status) \(answer.text)") }
+            if answer.status == 200, answer.object["outcome"] as? String == "applied" {
+                guard let update = answer.object["update"] as? [String: Any] else { throw Wrong(description: answer.text) }
+                try table?.apply(update)
+                acknowledged.withLock { $0 += 1 }
+            }
+        case .end:
+            answer = try client.request("DELETE", "/v1/sessions/\(id)")
+            guard answer.status == 204 || answer.status == 404 else { throw Wrong(description: "\(id): ending: \(answer.status) \(answer.text)") }
+            table = nil
+        case .open(let key):
+            answer = try client.request(
+                "POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(StreamTests.table)}"#, headers: ["Idempotency-Key": key])
+            guard answer.status == 201, let epoch = answer.object["epoch"] as? String else { throw Wrong(description: "\(id): opening: \(answer.status) \(answer.text)") }
+            guard epochs.insert(epoch).inserted else { throw Wrong(description: "\(id): the epoch \(epoch) came twice") }
+            self.epoch = epoch
+            table = TableReplica(snapshot: answer.object)
+        }
+        self.pending = nil
+        return answer.header("idempotent-replayed") == "true"
+    }
+
+    /// After a restart: what is stored is what was acknowledged, and perhaps the request that was under way, wholly; sent
+    /// again, that one is done once.
+    func check(port: Int) throws {
+        let client = try HTTPClient(port: port)
+        let stored = try client.get("/v1/sessions/\(id)/snapshot")
+        var wasDone = false
+        switch (stored.status, pending) {
+        case (404, .end), (404, .open): break
+        case (404, nil) where table == nil: return
+        case (200, .open): wasDone = true
+        case (200, _):
+            guard let table else { throw Wrong(description: "\(id): a session that was ended is back") }
+            guard stored.object["epoch"] as? String == epoch, let revision = stored.object["revision"] as? Int else {
+                throw Wrong(description: "\(id): the epoch was \(epoch): \(stored.text)")
+            }
+            if case .command = pending { wasDone = revision == table.revision + 1 }
+            guard wasDone || revision == table.revision else { throw Wrong(description: "\(id): \(table.revision) was acknowledged, \(revision) is stored") }
+            guard wasDone || TableReplica(snapshot: stored.object).text == table.text else { throw Wrong(description: "\(id): stored is \(stored.text), not \(table.text)") }
+        default: throw Wrong(description: "\(id): \(stored.status) \(stored.text)")
+        }
+        let wasPending = pending != nil
+        let isReplayed = try settle(client)
+        if wasDone, !isReplayed { throw Wrong(description: "\(id): what was stored is done again") }
+        if wasPending { if wasDone { found += 1 } else { repeated += 1 } }
+        try checkHistory(client)
+    }
+
+    /// The table is the one that the answers led to, and the journal has every revision.
+    private func checkHistory(_ client: HTTPClient) throws {
+        guard let table else { return }
+        let snapshot = try client.get("/v1/sessions/\(id)/snapshot")
+        guard TableReplica(snapshot: snapshot.object).text == table.text else { throw Wrong(description: "\(id): \(snapshot.text) is not \(table.text)") }
+        let updates = try client.get("/v1/sessions/\(id)/updates?since=\(epoch).0").object
+        let revisions = (updates["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int }
+        guard revisions == (0..<table.revision).map({ $0 + 1 }) else { throw Wrong(description: "\(id): the journal has \(revisions ?? [])") }
+    }
+
+    /// Replays the journal with the binary: it must lead to the snapshot, byte for byte. `path`: a file that may be written.
+    func checkReplay(port: Int, path: String) throws {
+        let client = try HTTPClient(port: port)
+        let snapshot = try client.get("/v1/sessions/\(id)/snapshot")
+        guard snapshot.status == 200 else { return }
+        let journal = try client.get("/v1/sessions/\(id)/journal", headers: ["Accept": "application/x-ndjson"])
+        try journal.text.write(toFile: path, atomically: false, encoding: .utf8)
+        let process = Process(), output = Pipe()
+        process.executableURL = ServerProcess.binary
+        process.arguments = ["replay", path]
+        process.standardOutput = output
+        try process.run()
+        let replayed = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard replayed == snapshot.text + "\n" else { throw Wrong(description: "\(id): the journal leads to \(replayed), and \(snapshot.text) is stored") }
+    }
+}
