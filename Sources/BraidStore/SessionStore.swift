@@ -29,8 +29,6 @@ public protocol SessionStore: Sendable {
     func sessionFacts(_ id: String) async throws -> SessionFacts?
     /// By id ascending, in the order of its UTF-8 bytes: `limit` sessions at most, all of them after `after`.
     func sessions(after: String?, limit: Int) async throws -> [SessionFacts]
-    /// How many there are. O(sessions).
-    func sessionCount() async throws -> Int
     /// Removes a session and everything that belongs to it; gives its number. Nil: there is none.
     func deleteSession(_ id: String) async throws -> Int?
 

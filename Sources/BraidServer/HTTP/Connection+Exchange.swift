@@ -11,7 +11,6 @@ extension Connection {
             if case .length(let length) = head.framing {
                 if length > limit { return refuseBody() }
                 guard loop.load.buffers.has(length) else { return refuseForMemory() }
-                body.reserveCapacity(length)  // grown piece by piece, it would for moments be there twice
             }
         case .stream:
             let (loop, id, handler) = (loop, id, loop.handler)
@@ -115,7 +114,7 @@ extension Connection {
 
     /// Encodes the answer into the loop's buffer and decides how the connection goes on.
     private func answer(_ given: HTTPResponse) {
-        let response = affordable(given)
+        guard let response = affordable(given) else { return }
         head = nil
         body = []
         bodyShare = nil
@@ -145,10 +144,18 @@ extension Connection {
 
     /// A large body of its own waits in memory until the client has read it: there may be only so many. (Smaller ones are kept and
     /// shared, and streams have queues of a fixed size.)
-    private func affordable(_ response: HTTPResponse) -> HTTPResponse {
+    ///
+    /// One that cannot be had is 503. But a command may be carried out already, and "try again" would have it done twice: its client
+    /// loses the connection, as it must expect to, and asks again with its idempotency key, or for the revision. Nil then.
+    private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         guard case .bytes(let bytes) = response.body, bytes.count > 1 << 20 else { return response }
         answerShare = loop.load.buffers.share(bytes.count)
         if answerShare != nil { return response }
+        guard let method = head?.method, ["GET", "HEAD"].contains(method) else {
+            flush()
+            close()
+            return nil
+        }
         return loop.handler.response(to: HTTPFailure(status: 503, detail: "Too many large answers are under way; try again."), head: head)
     }
 

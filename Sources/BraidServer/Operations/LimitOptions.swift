@@ -5,7 +5,7 @@ import BraidEngine
 struct LimitOptions: ParsableArguments {
     @Option(help: "The longest body of a request.")
     var maxBodyBytes = 16_777_216
-    @Option(help: "Memory for the bodies of all requests under way, and for large answers that wait to be read.")
+    @Option(help: "Memory for the bodies of all requests under way, and for large answers that wait to be read. A body or an answer larger than that gets through alone.")
     var maxBufferedBytes = 268_435_456
     @Option(help: "The longest head of a request: its first line and its fields.")
     var maxHeaderBytes = 32_768
@@ -36,6 +36,7 @@ struct LimitOptions: ParsableArguments {
 
     func validate() throws {
         try check("max-body-bytes", maxBodyBytes, 1_024...1 << 40)
+        try check("max-buffered-bytes", maxBufferedBytes, 1 << 20...1 << 40)
         try check("max-header-bytes", maxHeaderBytes, 1_024...1 << 24)
         try check("max-json-depth", maxJsonDepth, 8...128)
         for (name, value) in [
@@ -47,7 +48,6 @@ struct LimitOptions: ParsableArguments {
         try check("header-timeout", headerTimeout, 1...3_600)
         try check("min-body-rate", minBodyRate, 1...1 << 30)
         try check("idle-timeout", idleTimeout, 1...86_400)
-        guard maxBufferedBytes >= maxBodyBytes else { throw ValidationError("--max-buffered-bytes must not be less than --max-body-bytes") }
     }
 
     private func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {

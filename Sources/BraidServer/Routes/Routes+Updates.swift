@@ -35,7 +35,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
             if wait == 0 { return .later(work) }
             let share = try sessions.subscribers.required("subscribers", retryAfter: 5)
             return .waiting {
-                defer { withExtendedLifetime(share) {} }
+                defer { share.giveBack() }
                 return try await work()
             }
         }

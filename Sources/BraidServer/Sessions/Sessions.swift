@@ -182,7 +182,7 @@ final class Sessions: Sendable {
     /// Before anything comes or goes that a count under way might miss.
     private func countStored() async throws {
         guard count.withLock({ $0 }) == nil else { return }
-        let stored = try await store.sessionCount()
+        let stored = try await store.size().sessions
         count.withLock { $0 = $0 ?? stored }
     }
 

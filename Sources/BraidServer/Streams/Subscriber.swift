@@ -35,7 +35,10 @@ final class Subscriber: Sendable {
     /// False when the session is gone.
     func start() -> Bool {
         guard session.feed.add(self) else { return false }
-        stream.onClose { [self] in session.feed.remove(self) }
+        stream.onClose { [self] in
+            session.feed.remove(self)
+            share?.giveBack()
+        }
         Task { await catchUp(readsHistory: true) }
         return true
     }

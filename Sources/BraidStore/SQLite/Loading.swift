@@ -93,8 +93,6 @@ extension Database {
         return sessions
     }
 
-    func sessionCount() throws -> Int { try first("SELECT count(*) FROM session") { $0.int(0) } ?? 0 }
-
     func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
         guard revision < Key.largest else { return [] }
         var records: [JournalRecord] = [], size = 0

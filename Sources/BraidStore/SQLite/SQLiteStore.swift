@@ -81,8 +81,6 @@ extension SQLiteStore {
         try await read { try $0.sessions(after: after, limit: limit) }
     }
 
-    public func sessionCount() async throws -> Int { try await read { try $0.sessionCount() } }
-
     public func deleteSession(_ id: String) async throws -> Int? {
         try await writer.write(makesRoom: true) { try $0.deleteSession(id) }
     }

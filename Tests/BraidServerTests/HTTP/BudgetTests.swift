@@ -16,6 +16,19 @@ import Testing
         #expect(budget.taken == 0)
     }
 
+    @Test("A share can be given back while it is held, and once only")
+    func giveBack() {
+        let budget = Budget(10)
+        do {
+            let share = budget.share(6), other = budget.share(4)
+            share?.giveBack()
+            share?.giveBack()
+            #expect(budget.taken == 4 && other != nil)
+            #expect(share?.grow(to: 6) == true && budget.taken == 10)
+        }
+        #expect(budget.taken == 0)
+    }
+
     @Test("What is larger than all there is gets through alone")
     func alone() {
         let budget = Budget(10)
