@@ -12,8 +12,7 @@ final class Sessions: Sendable {
     private let streams: StreamLimits
     /// Of streams and long polls.
     let subscribers: Budget
-    /// How many sessions there are, once it is known.
-    private let count = Mutex<Int?>(nil)
+    private let count: SessionCount
     private let metrics: Metrics
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
@@ -30,6 +29,7 @@ final class Sessions: Sendable {
         tokens = SessionTokens(store: store, source: source)
         self.limits = limits
         self.streams = streams
+        count = SessionCount(limit: limits.sessions, store: store)
         subscribers = Budget(limits.subscribers)
         self.metrics = metrics
         self.logger = logger
@@ -146,7 +146,7 @@ final class Sessions: Sendable {
         func session() -> Session {
             Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams, metrics: metrics)
         }
-        try await countOneMore()
+        try await count.addOne()
         do {
             facts.number = try await store.createSession(NewSession(
                 id: id, table: table?.description.name, tableVersion: table?.version,
@@ -159,7 +159,7 @@ final class Sessions: Sendable {
                 // The number is the store's to give; the answer does not have it.
                 answer: keep?(session())))
         } catch {
-            countOneLess()
+            count.removeOne()
             throw error
         }
         let session = session()
@@ -167,26 +167,6 @@ final class Sessions: Sendable {
         // One that is ended at once was there all the same.
         return try await adopt(session) ?? session
     }
-
-    /// Throws `tooMany`.
-    private func countOneMore() async throws {
-        try await countStored()
-        let isFull = count.withLock { count in
-            guard let known = count, known < limits.sessions else { return true }
-            count = known + 1
-            return false
-        }
-        if isFull { throw ProblemError(.tooMany, "There are \(limits.sessions) sessions, and no more are allowed here; end one first.", headers: [("Retry-After", "60")]) }
-    }
-
-    /// Before anything comes or goes that a count under way might miss.
-    private func countStored() async throws {
-        guard count.withLock({ $0 }) == nil else { return }
-        let stored = try await store.size().sessions
-        count.withLock { $0 = $0 ?? stored }
-    }
-
-    private func countOneLess() { count.withLock { $0 = $0.map { $0 - 1 } } }
 
     private func limited(_ binder: Binder) -> Binder {
         var binder = binder
@@ -225,9 +205,9 @@ final class Sessions: Sendable {
     }
 
     func end(_ id: String) async throws {
-        try await countStored()
+        try await count.prepare()
         guard let number = try await store.deleteSession(id) else { throw ProblemError(noSession: id) }
-        countOneLess()
+        count.removeOne()
         forget(number, id: id)
         tokens.revokeAll(of: number)
     }
