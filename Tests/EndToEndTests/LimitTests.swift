@@ -44,6 +44,10 @@ import Testing
         for binding in [#""numberOfCells":6"#, #""numberOfCells":100000"#, #""modelsFrom":{"$eval":"state.list"}"#] {
             expect(try client.request("POST", "/v1/sessions", #"{"table":\#(Self.table(binding)),"state":{"list":\#(Self.models(6))}}"#), 422, "too-many-rows", "\(binding)")
         }
+        let derived = #"{"table":\#(Self.table(#""modelsFrom":{"$eval":"state.list"}"#)),"id":"derived","state":{"list":\#(Self.models(5))}}"#
+        #expect(try client.request("POST", "/v1/sessions", derived).status == 201)
+        let commands = (0..<3).map { #"{"state":{"list":\#(Self.models(5, from: $0))}}"# }.joined(separator: ",")
+        #expect(try client.request("POST", "/v1/sessions/derived/transactions", #"{"commands":[\#(commands)]}"#).status == 200, "each time there are five")
         try client.request("POST", "/v1/sessions", #"{"sections":[{"rows":[]},{"rows":[]},{"rows":[]}],"id":"d"}"#)
         expect(try client.request("POST", "/v1/sessions/d/sections", #"{"section":{"rows":[]}}"#), 422, "too-many-sections")
         expect(try client.request("POST", "/v1/sessions", #"{"sections":[{"rows":[]},{"rows":[]},{"rows":[]},{"rows":[]}]}"#), 422, "too-many-sections")

@@ -41,12 +41,16 @@ private struct SnapshotMaking {
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: ChunkedList<Row>] = [:]
+    /// How many rows may still be made that are not stored.
+    private var room: Int
 
     init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
         self.binder = binder
         self.table = table
         self.previous = previous
         self.evaluation = evaluation
+        // Over a limit that was lowered they may become fewer.
+        room = max(binder.limits.rows, previous?.snapshot.totalRowCount ?? 0)
         var changed: Reads = .now
         if let previous {
             if previous.stateChanged { changed.insert(.state) }
@@ -128,7 +132,7 @@ private struct SnapshotMaking {
             oldPlace.map { previous.snapshot.sections[$0].rows } ?? previous.snapshot.offstage[stored.id]
         }
         let isUpToDate = binding.rowReads.isDisjoint(with: changed.union(isTouched ? [.row, .count] : []))
-        let maker = RowMaker(binding: binding, section: stored.id, count: stored.rows.count, cells: binder.cells, evaluation: evaluation)
+        let maker = RowMaker(binding: binding, section: stored.id, count: stored.rows.count, room: room, binder: binder, evaluation: evaluation)
         switch binding.cells.source {
         case .stored:
             if let previous, let old, isUpToDate, let oldStored = previous.table[stored.id] {
@@ -138,7 +142,9 @@ private struct SnapshotMaking {
             if let old, isUpToDate, !isTouched || !binding.cells.source.isStored { return old }
         }
         remade.append(stored.id)
-        return try maker.rows(of: stored)
+        let made = try maker.rows(of: stored)
+        if !binding.cells.source.isStored { room -= made.count }
+        return made
     }
 
     /// A title as the snapshot has it: `{"title": …}` or the view, with its heights.

@@ -6,17 +6,13 @@ final class CommandMeter: Sendable {
     private struct Left {
         var steps: Int
         var output: Int
-        var rows: Int
     }
 
     private let left: Mutex<Left>
-    private let limits: TableLimits
 
     /// Large tables may take more.
     init(rows: Int, _ limits: TableLimits) {
-        self.limits = limits
-        left = Mutex(Left(
-            steps: limits.templateSteps + 200 * rows, output: limits.renderedBytes.saturatingAdd(1_000 * rows), rows: limits.rows))
+        left = Mutex(Left(steps: limits.templateSteps + 200 * rows, output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
     }
 
     /// One rendering's budget: no more than what is left.
@@ -33,15 +29,6 @@ final class CommandMeter: Sendable {
             left.steps -= whole.remainingSteps - budget.remainingSteps
             left.output -= whole.remainingOutput - budget.remainingOutput
         }
-    }
-
-    /// Before rows are made that are not stored: a number is quickly written, and its rows are not. Throws `tooManyRows`.
-    func makeRows(_ count: Int) throws(Refusal) {
-        let left = left.withLock { left in
-            left.rows -= count
-            return left.rows
-        }
-        if left < 0 { throw .tooManyRows(limits) }
     }
 }
 
