@@ -123,7 +123,7 @@ import Testing
         try open(client)
         // More than there are descriptors: the kernel accepts them all, the server some.
         var crowd = try (0..<150).map { _ in try server.client() }
-        for (number, member) in crowd.enumerated() { try member.send("GET /v1/sessions/x/snapshot?n HTTP/1.1\r\nHost: \(number)\r\n\r\n") }
+        for member in crowd { try member.send("GET /v1/sessions/x/snapshot?n HTTP/1.1\r\nHost: localhost\r\n\r\n") }
         for number in 0..<50 { #expect(try insert(client, number).status == 200) }
         #expect(try revision(client) == 50)
         crowd.removeFirst(130)
@@ -141,7 +141,7 @@ import Testing
         let server = try ServerProcess(), client = try server.client()
         try open(client)
         let body = #"{"insert":{"section":"a","row":0},"model":{"id":"half"}}"#
-        let request = "POST /v1/sessions/x/edits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        let request = "POST /v1/sessions/x/edits HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
         for count in stride(from: 1, to: request.utf8.count, by: 5) {
             let visitor = try server.client()
             try visitor.send(Array(request.utf8.prefix(count)))
@@ -165,9 +165,9 @@ import Testing
         for number in 0..<20 {
             let visitor = try server.client()
             if number % 2 == 0 {
-                try visitor.send("GET /v1/sessions/x/updates HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
+                try visitor.send("GET /v1/sessions/x/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
             } else {
-                try visitor.send("POST /v1/sessions/x/observe HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":[{\"\r\n")
+                try visitor.send("POST /v1/sessions/x/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":[{\"\r\n")
             }
             visitor.vanish()
         }

@@ -14,7 +14,10 @@ import Testing
                 }
             }
         }
-        try await Task.sleep(for: .milliseconds(300))
+        // The server counts who polls; where it does not come to that, the poll itself says why.
+        for _ in 0..<600 where try !client.get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) {
+            try await Task.sleep(for: .milliseconds(50))
+        }
         try body()
         let result = try await answer.value.get()
         return (result.0, result.1)

@@ -12,9 +12,9 @@ import Testing
         let body = #"{"at":[0,0],"model":{"id":"1"}}"#, half = body.utf8.count / 2
         let slow = try server.client(), poll = try server.client(), idle = try server.client()
         for client in [slow, poll, idle] { _ = try client.get("/healthz") }
-        try slow.send("POST /v1/sessions/s/rows HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
+        try slow.send("POST /v1/sessions/s/rows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
         try slow.send(Array(body.utf8.prefix(half)))
-        try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: x\r\n\r\n")
+        try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
         _ = try stream.events(through: "caught-up")
         kill(server.processIdentifier, SIGTERM)

@@ -6,7 +6,7 @@ import DifferenceKit
 
 /// Diffs of two tables that share nothing, beside DifferenceKit where it is at hand, and beside hashing all ids.
 func diffBenchmark() throws {
-    print("\ndiff: median of interleaved runs; ratios with their goals in brackets")
+    print("\ndiff: median of runs that take turns; ratios with their goals in brackets")
     for workload in DiffWorkload.all {
         let old = try DiffWorkload.snapshot(workload.old), new = try DiffWorkload.snapshot(workload.new)
         let ids = (workload.old + workload.new).flatMap { $0.rows.map { DiffWorkload.id($0.id) } }
@@ -51,11 +51,13 @@ nonisolated(unsafe) var blackHole: UInt64 = 0
 
 func format(_ number: Double) -> String { String(format: number < 10 ? "%.3f" : "%.0f", number) }
 
-/// Nanoseconds, of each contender: they take turns, so that what else the machine does meets all of them.
+/// Nanoseconds, of each contender: they take turns, so that what else the machine does meets all of them, and run twice
+/// in each, the first time to have what they need in the caches.
 func medians(_ contenders: [() throws -> Void], rounds: Int) throws -> [Double] {
     var times = contenders.map { _ in [Double]() }
     for round in 0..<rounds + 1 {
         for (index, run) in contenders.enumerated() {
+            try run()
             let start = ContinuousClock.now
             try run()
             let time = (ContinuousClock.now - start) / .nanoseconds(1)

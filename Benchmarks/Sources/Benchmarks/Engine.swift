@@ -33,3 +33,33 @@ func engineBenchmark() throws {
         print("  \(count) rows: delete \(ratios[0]), move \(ratios[1]), delete by id \(ratios[2])")
     }
 }
+
+/// One edit in tables of 10,000 rows and a growing number of sections, engine only.
+func sectionBenchmark() throws {
+    print("\nengine: one edit by sections (10,000 rows in all), microseconds (median of 5 runs)")
+    let now = "2000-01-01T00:00:00.000Z"
+    for count in [1, 10, 100, 1_000, 10_000] {
+        let names = (0..<count).map { "s\($0)" }
+        let source = #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"viewModel":{"title":"${model.name}"},"editing":"delete","moving":{"to":"anySection"}}]}"#
+        let description = try TableDescription(JSONText(parsing: Array(source.utf8)))
+        let each = 10_000 / count
+        let table = try description.openingTable(models: try names.map { name in
+            (SectionID(name), try (0..<each).map { try JSONText(parsing: Array(#"{"id":"\#(name)-\#($0)","name":"Name of \#($0)"}"#.utf8)) })
+        })
+        let snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
+        let times = try (0..<5).map { _ in
+            var table = table, snapshot = snapshot
+            let start = ContinuousClock.now
+            for number in 0..<100 {
+                let command = Command.setHeaders([(SectionID(names[number % count]), .string("\(number)"))])
+                let outcome = try description.binder.applying(command, to: table, shown: snapshot, unpublished: nil, now: now)
+                (table, snapshot) = (outcome.table, outcome.snapshot)
+                let move = Command.move(.at(.displayed(number % count), row: 0), to: .displayed(number % count), row: each - 1)
+                let moved = try description.binder.applying(move, to: table, shown: snapshot, unpublished: nil, now: now)
+                (table, snapshot) = (moved.table, moved.snapshot)
+            }
+            return (ContinuousClock.now - start) / .microseconds(200)
+        }
+        print("  \(count) sections: \(format(times.sorted()[2]))")
+    }
+}

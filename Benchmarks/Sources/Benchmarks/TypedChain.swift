@@ -7,10 +7,9 @@ import DifferenceKit
 private enum Part: String, TableSection, CaseIterable { case people }
 
 private struct Person: Equatable, CollectionIdentifiable {
-    var id: Int
+    var collectionId: String
     var version = 0
     var name: String
-    var collectionId: String { DiffWorkload.id(id) }
 }
 
 private struct PersonCell: ViewModelBindable {
@@ -24,7 +23,7 @@ func typedChainBenchmark() throws {
     print("\ntyped chain: refresh() with 100,000 models, there and back")
     for workload in DiffWorkload.all where workload.old.count == 1 && workload.old[0].rows.count == 100_000 {
         func people(_ sections: [DiffWorkload.Section]) -> [Person] {
-            sections[0].rows.map { Person(id: $0.id, version: $0.version, name: DiffWorkload.content($0)) }
+            sections[0].rows.map { Person(collectionId: DiffWorkload.id($0.id), version: $0.version, name: DiffWorkload.content($0)) }
         }
         let old = people(workload.old), new = people(workload.new)
         var models = old

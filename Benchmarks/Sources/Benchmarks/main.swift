@@ -9,7 +9,10 @@ if isWanted("diff") {
     try diffBenchmark()
     try typedChainBenchmark()
 }
-if isWanted("engine") { try engineBenchmark() }
+if isWanted("engine") {
+    try engineBenchmark()
+    try sectionBenchmark()
+}
 if isWanted("descriptions") { try descriptionBenchmark() }
 if isWanted("http") { try httpBenchmark() }
 if isWanted("commands") { try commandBenchmark() }

@@ -13,6 +13,8 @@ extension Binder {
         var touchedSections: Set<SectionID>
         var stateChanged: Bool
         var cellsChanged: Bool
+        /// Sections came, went or changed places, or others are to be displayed.
+        var displayChanged: Bool
     }
 
     /// `remade` gets the sections whose rows were all made anew, because they read something that changed.
@@ -61,6 +63,10 @@ private struct SnapshotMaking {
     }
 
     mutating func snapshot(revision: Int) throws -> Snapshot {
+        if let previous, var snapshot = try patched(previous) {
+            snapshot.revision = revision
+            return snapshot
+        }
         let positions = try binder.display.displayedPositions(in: table, evaluation) { try input($0) }
         let bindings = try positions.map { try binder.requiredBinding(of: table.sections[$0].id) }
         var displayed: [SectionInput] = []
@@ -76,13 +82,7 @@ private struct SnapshotMaking {
                 sections.append(section)
                 continue
             }
-            let input = try input(position)
-            sections.append(Section(
-                id: input.id,
-                header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight),
-                footer: try titled(input.footer, input, binding.footerHeight, binding.estimatedFooterHeight),
-                movesTo: try targets.targets(of: binding), isDiffable: binding.isDiffable(table.sections[position]),
-                rows: try rows(at: position, binding)))
+            sections.append(try section(position, binding, &targets))
         }
         var snapshot = Snapshot(revision: revision, sections: sections, state: table.state)
         if snapshot.totalRowCount == 0 { snapshot.empty = binder.empty }
@@ -91,6 +91,44 @@ private struct SnapshotMaking {
             for (position, rows) in rows where !onStage.contains(position) { snapshot.offstage[table.sections[position].id] = rows }
         }
         return snapshot
+    }
+
+    /// The snapshot before, with the sections that the command touched made anew; nil where others may look different,
+    /// too. But for a copy of the list of sections, nothing is done for those that were not touched.
+    private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
+        guard !previous.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else { return nil }
+        var snapshot = previous.snapshot
+        var targets = MoveTargets(evaluation: evaluation, displayed: [])
+        for id in previous.touchedSections {
+            guard let position = table.position(of: id) else { return nil }
+            let place = snapshot.sections.indices.contains(position) && snapshot.sections[position].id == id
+                ? position : snapshot.sections.firstIndex { $0.id == id }
+            if binder.display.behavior != .manuallyManaged {
+                guard case .declared = binder.display.order else { return nil }
+                let isShown = binder.display.behavior.shows(try input(position))
+                guard isShown == (place != nil) else { return nil }
+            }
+            guard let place else {
+                if let rows = rows[position] { snapshot.offstage[id] = rows }
+                continue
+            }
+            let made = try section(position, try binder.requiredBinding(of: id), &targets)
+            snapshot.totalRowCount += made.rows.count - snapshot.sections[place].rows.count
+            snapshot.sections[place] = made
+        }
+        snapshot.state = table.state
+        snapshot.empty = snapshot.totalRowCount == 0 ? binder.empty : nil
+        return snapshot
+    }
+
+    private mutating func section(_ position: Int, _ binding: SectionBinding, _ targets: inout MoveTargets) throws -> Section {
+        let input = try input(position)
+        return Section(
+            id: input.id,
+            header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight),
+            footer: try titled(input.footer, input, binding.footerHeight, binding.estimatedFooterHeight),
+            movesTo: try targets.targets(of: binding), isDiffable: binding.isDiffable(table.sections[position]),
+            rows: try rows(at: position, binding))
     }
 
     /// The section as it was before, if nothing that it shows can have changed.
@@ -120,17 +158,23 @@ private struct SnapshotMaking {
 
     private mutating func rows(at position: Int, _ binding: SectionBinding) throws -> ChunkedList<Row> {
         if let rows = rows[position] { return rows }
-        let made = try makeRows(of: table.sections[position], binding)
+        let made = try makeRows(at: position, binding)
         rows[position] = made
         return made
     }
 
-    private mutating func makeRows(of stored: StoredSection, _ binding: SectionBinding) throws -> ChunkedList<Row> {
+    /// The rows that the section at a position of the table showed before.
+    private mutating func oldRows(at position: Int, _ id: SectionID) -> ChunkedList<Row>? {
+        guard let previous else { return nil }
+        let old = previous.snapshot.sections
+        if position < old.count, old[position].id == id { return old[position].rows }
+        return oldPlaces[id].map { old[$0].rows } ?? previous.snapshot.offstage[id]
+    }
+
+    private mutating func makeRows(at position: Int, _ binding: SectionBinding) throws -> ChunkedList<Row> {
+        let stored = table.sections[position]
         let isTouched = previous?.touchedSections.contains(stored.id) ?? true
-        let oldPlace = oldPlaces[stored.id]
-        let old = previous.flatMap { previous in
-            oldPlace.map { previous.snapshot.sections[$0].rows } ?? previous.snapshot.offstage[stored.id]
-        }
+        let old = oldRows(at: position, stored.id)
         let isUpToDate = binding.rowReads.isDisjoint(with: changed.union(isTouched ? [.row, .count] : []))
         let maker = RowMaker(binding: binding, section: stored.id, count: stored.rows.count, room: room, binder: binder, evaluation: evaluation)
         switch binding.cells.source {

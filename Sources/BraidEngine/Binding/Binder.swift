@@ -11,8 +11,10 @@ public struct Binder: Sendable {
     let cells: CellDeclarations
     /// Models that a program keeps.
     let providers: Confined<[any ModelProvider]>
-    /// Whether any row or title reads the time of the command.
-    let readsNow: Bool
+    /// What any row or title reads.
+    let reads: Reads
+    /// Whether what some section shows can follow from other sections' facts.
+    let asksMovePolicy: Bool
     private let named: [SectionID: SectionBinding]
     /// The binding of all sections that no binding names; nil when it depends on the section.
     private let other: SectionBinding?
@@ -35,8 +37,13 @@ public struct Binder: Sendable {
         for (id, bindings) in naming { named[id] = SectionBinding(section: id, named: bindings, unnamed: unnamed) }
         self.named = named
         other = SectionBinding(section: SectionID(""), named: [], unnamed: unnamed)
-        readsNow = ([other].compactMap { $0 } + named.values).contains { $0.rowReads.contains(.now) || $0.titleReads.contains(.now) }
+        let all = [other].compactMap { $0 } + named.values
+        reads = all.reduce(into: Reads()) { $0.formUnion($1.rowReads.union($1.titleReads)) }
+        asksMovePolicy = all.contains(where: \.asksMovePolicy)
     }
+
+    /// Whether any row or title reads the time of the command.
+    var readsNow: Bool { reads.contains(.now) }
 
     /// What is bound to a section; nil when nothing binds its cells.
     func binding(of section: SectionID) -> SectionBinding? {

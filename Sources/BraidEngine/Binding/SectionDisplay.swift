@@ -2,6 +2,11 @@
 public struct SectionDisplay: Sendable {
     public enum Behavior: String, Sendable, CaseIterable {
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
+
+        /// Whether automatic display shows a section.
+        func shows(_ section: SectionInput) -> Bool {
+            section.rowCount > 0 || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)
+        }
     }
 
     enum Order: Sendable {
@@ -31,14 +36,8 @@ public struct SectionDisplay: Sendable {
         case .manuallyManaged:
             guard let ids = table.displayedSections ?? displayed else { return all }
             return ids.compactMap { table.position(of: $0) }
-        case .hidesSectionsWithNoCellData:
-            return try ordered(all.filter { try input($0).rowCount > 0 }, in: table, evaluation, input)
-        case .hidesSectionsWithNoData:
-            let shown = try all.filter {
-                let input = try input($0)
-                return input.rowCount > 0 || !input.header.isNull || !input.footer.isNull
-            }
-            return try ordered(shown, in: table, evaluation, input)
+        case .hidesSectionsWithNoCellData, .hidesSectionsWithNoData:
+            return try ordered(all.filter { behavior.shows(try input($0)) }, in: table, evaluation, input)
         }
     }
 

@@ -14,11 +14,11 @@ extension BatchUpdate {
 
     /// `touched` nil: nothing is known about what changed.
     init(from old: Snapshot, to new: Snapshot, touched: TouchedRows?) throws(Refusal) {
-        var difference = try TableDifference(old, new)
+        var difference = try TableDifference(old, new, unique: touched != nil)
         difference.compareFacts(old, new)
         var runs: ContiguousArray<MatchedRun> = [], changes: ContiguousArray<ChangedRow> = []
         var matching = RowMatching()
-        for position in difference.pairs.indices where difference.pairs[position].comparesRows {
+        for position in difference.pairs.indices where difference.pairs[position].comparesRows && !difference.pairs[position].rowsAreShared {
             let pair = difference.pairs[position]
             let after = new.sections[pair.new]
             if !after.isDiffable {

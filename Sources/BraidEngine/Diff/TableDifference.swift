@@ -7,6 +7,8 @@ struct TableDifference {
         var new: Int
         /// The section's rows are compared one by one; false when the section is reloaded, which brings all rows.
         var comparesRows: Bool
+        /// The very same rows stand in the section before and after: there is nothing to compare.
+        var rowsAreShared = false
         /// How many sections this one stands for: those that stay side by side, and to which nothing happens, can be
         /// taken for one.
         var sectionCount = 1
@@ -38,8 +40,9 @@ struct TableDifference {
         deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
     }
 
-    /// Matches the sections. Throws when two sections of a snapshot have the same id. Expected O(sections).
-    init(_ old: Snapshot, _ new: Snapshot) throws(Refusal) {
+    /// Matches the sections. Throws when two sections of a snapshot have the same id, if they are not known to be
+    /// `unique`. Expected O(sections).
+    init(_ old: Snapshot, _ new: Snapshot, unique: Bool) throws(Refusal) {
         var oldPlaces = Array(repeating: -1, count: new.sections.count)
         var newPlaces = Array(repeating: -1, count: old.sections.count)
         // Most updates leave the sections as they are.
@@ -49,7 +52,7 @@ struct TableDifference {
             rest += 1
         }
         var places: [SectionID: Int] = [:]
-        if rest < max(old.sections.count, new.sections.count) || rest > 1 {
+        if rest < max(old.sections.count, new.sections.count) || rest > 1 && !unique {
             for (place, section) in old.sections.enumerated() where places.updateValue(place, forKey: section.id) != nil {
                 throw .duplicateSection(section.id)
             }
@@ -70,23 +73,29 @@ struct TableDifference {
     /// Compares what sections have beside their rows. Afterwards `comparesRows` is settled, but for sections without
     /// identity, whose rows have to be looked at.
     mutating func compareFacts(_ old: Snapshot, _ new: Snapshot) {
+        pairs.reserveCapacity(oldPlaces.count)
         for (newPlace, oldPlace) in oldPlaces.enumerated() where oldPlace >= 0 {
-            let before = old.sections[oldPlace], after = new.sections[newPlace]
-            let comparesRows = before.isDiffable == after.isDiffable
-            pairs.append(Pair(old: oldPlace, new: newPlace, comparesRows: comparesRows))
-            if !comparesRows { reloadedSections.append((pairs[pairs.count - 1], after)) }
+            // By index: most sections did not change, and copying them would be most of the work.
+            let comparesRows = old.sections[oldPlace].isDiffable == new.sections[newPlace].isDiffable
+            pairs.append(Pair(
+                old: oldPlace, new: newPlace, comparesRows: comparesRows,
+                rowsAreShared: comparesRows && old.sections[oldPlace].rows.isShared(with: new.sections[newPlace].rows)))
+            if !comparesRows { reloadedSections.append((pairs[pairs.count - 1], new.sections[newPlace])) }
         }
     }
 
     /// Titles and move targets that changed, of sections that are not reloaded.
     mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
         for pair in pairs where pair.comparesRows {
+            if old.sections[pair.old].header == new.sections[pair.new].header, old.sections[pair.old].footer == new.sections[pair.new].footer,
+                old.sections[pair.old].movesTo == new.sections[pair.new].movesTo {
+                continue
+            }
             let before = old.sections[pair.old], after = new.sections[pair.new]
-            let update = BatchUpdate.SectionUpdate(
+            updatedSections.append((pair, BatchUpdate.SectionUpdate(
                 at: -1, header: before.header == after.header ? nil : after.header,
                 footer: before.footer == after.footer ? nil : after.footer,
-                movesTo: before.movesTo == after.movesTo ? nil : after.movesTo ?? .null)
-            if !update.isEmpty { updatedSections.append((pair, update)) }
+                movesTo: before.movesTo == after.movesTo ? nil : after.movesTo ?? .null)))
         }
     }
 
@@ -123,7 +132,7 @@ struct TableDifference {
         var runs = MatchedRun.joined(runs.ascending { $0.newPlace })
         let changes = changes.ascending { $0.new.place }
         var nextRun = 0, nextChange = 0
-        for pair in pairs where pair.comparesRows {
+        for pair in pairs where pair.comparesRows && !pair.rowsAreShared {
             let first = nextRun
             while nextRun < runs.count, runs[nextRun].newSection == pair.new { nextRun += 1 }
             Self.findMoves(&runs, first..<nextRun, of: pair)
@@ -143,7 +152,7 @@ struct TableDifference {
         let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         let byOld = runs.ascending { $0.oldPlace }
         nextRun = 0
-        for pair in pairs.ascending(by: { UInt64($0.old) }) where pair.comparesRows {
+        for pair in pairs.ascending(by: { UInt64($0.old) }) where pair.comparesRows && !pair.rowsAreShared {
             var end = 0
             while nextRun < byOld.count, byOld[nextRun].oldSection == pair.old {
                 let run = byOld[nextRun]

@@ -94,7 +94,7 @@ struct CommandInProgress {
             of: editor.table, revision: before.revision + 1,
             after: .init(
                 table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections,
-                stateChanged: step.stateChanged, cellsChanged: step.cellsChanged),
+                stateChanged: step.stateChanged, cellsChanged: step.cellsChanged, displayChanged: step.displayChanged),
             remade: &remade, evaluation)
         for section in remade { editor.noteWhole(section) }
         shownTable = editor.table

@@ -10,6 +10,7 @@ extension TableEditor {
         let position = next.flatMap { table.position(of: $0) } ?? table.sections.count
         changedFacts.formUnion(table.insertSection(id, at: position))
         step.sections.insert(id)
+        step.displayChanged = true
     }
 
     /// An id for a section that came without one: `s1`, `s2`, … by the section's number, so that none comes twice.
@@ -26,6 +27,7 @@ extension TableEditor {
         guard table.sections.map(\.id) != order else { return }
         changedFacts.formUnion(table.arrangeSections(order))
         step.sections.formUnion(order)
+        step.displayChanged = true
     }
 
     /// Removes sections with all that is in them.
@@ -38,6 +40,7 @@ extension TableEditor {
             step.sections.insert(id)
         }
         table.removeSections(ids)
+        if !ids.isEmpty { step.displayChanged = true }
     }
 
     mutating func setHeader(_ title: JSONText?, of id: SectionID) throws(Refusal) { try setTitle(\.header, title, of: id) }

@@ -17,6 +17,7 @@ struct TableEditor {
         /// Sections whose rows or facts changed, hidden ones included.
         var sections: Set<SectionID> = []
         var stateChanged = false
+        /// Sections came, went or changed places, or others are to be displayed.
         var displayChanged = false
         var cellsChanged = false
 

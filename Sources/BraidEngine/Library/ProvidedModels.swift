@@ -15,15 +15,23 @@ protocol ModelProvider: AnyObject {
 
 /// Models that left their places in this command, by id: those that turn up elsewhere keep their numbers.
 struct Departures {
-    private var numbers: [RowID: [JSONText]] = [:]
+    private var numbers: [RowID: JSONText] = [:]
+    /// Of ids that several sections hold, those that left later.
+    private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []
 
     mutating func add(_ row: StoredRow) {
-        if let id = row.id { numbers[id, default: []].append(row.model) }
+        guard let id = row.id else { return }
+        if numbers[id] == nil { numbers[id] = row.model } else { others[id, default: []].append(row.model) }
     }
 
     mutating func take(_ id: RowID, where isSame: (JSONText) -> Bool) -> JSONText? {
-        guard let index = numbers[id]?.firstIndex(where: isSame), let number = numbers[id]?.remove(at: index) else { return nil }
+        if let number = numbers[id], isSame(number) {
+            numbers[id] = others[id]?.popLast()
+            kept.insert(number)
+            return number
+        }
+        guard let index = others[id]?.firstIndex(where: isSame), let number = others[id]?.remove(at: index) else { return nil }
         kept.insert(number)
         return number
     }
@@ -72,10 +80,11 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     private struct Change {
         var section: SectionID
         var models: [Model]
-        /// Models at the section's start and end that did not change.
-        var prefix: Int
-        var suffix: Int
         var oldCount: Int
+        /// Where models differ, ascending: all between two stretches is the same before and after.
+        var stretches: [(old: Range<Int>, new: Range<Int>)]
+        /// Models that left their places, and that came to theirs.
+        var editCount: Int { stretches.reduce(0) { $0 + $1.old.count + $1.new.count } }
     }
 
     init(bindings: TableBindings<Section>, chain: Int, _ provided: @escaping () throws -> [Section: [Model]]) {
@@ -112,7 +121,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             let old = before[section] ?? []
             guard let change = change(from: old, to: models, in: section) else { continue }
             if let stored = table[section] {
-                for index in change.prefix..<old.count - change.suffix {
+                for index in change.stretches.lazy.flatMap(\.old) {
                     departures.add(stored.rows[index])
                     departed.append(stored.rows[index].model)
                 }
@@ -136,19 +145,45 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
 
     private func change(from old: [Model], to new: [Model], in section: SectionID) -> Change? {
         guard let areEqual = traits.areEqual else {
-            return old.isEmpty && new.isEmpty ? nil : Change(section: section, models: new, prefix: 0, suffix: 0, oldCount: old.count)
+            return old.isEmpty && new.isEmpty ? nil : Change(section: section, models: new, oldCount: old.count, stretches: [(old.indices, new.indices)])
         }
         if old.hasSameStorage(as: new) { return nil }
         let identity = traits.identity
+        // Equal models may still stand for different things.
         func isSame(_ old: Model, _ new: Model) -> Bool {
-            areEqual(old, new) && identity.map { $0(old) == $0(new) } ?? true
+            guard areEqual(old, new) else { return false }
+            return identity.map { RowID($0(old)) == RowID($0(new)) } ?? true
         }
         let shorter = min(old.count, new.count)
         var prefix = 0, suffix = 0
         while prefix < shorter, isSame(old[prefix], new[prefix]) { prefix += 1 }
         if prefix == old.count, prefix == new.count { return nil }
         while suffix < shorter - prefix, isSame(old[old.count - 1 - suffix], new[new.count - 1 - suffix]) { suffix += 1 }
-        return Change(section: section, models: new, prefix: prefix, suffix: suffix, oldCount: old.count)
+
+        var stretches: [(old: Range<Int>, new: Range<Int>)] = []
+        let end = (old: old.count - suffix, new: new.count - suffix)
+        var at = (old: prefix, new: prefix)
+        while at != end {
+            var next = end
+            // Models that come, go or change are mostly few, and far from one another.
+            for distance in 1...8 {
+                let further = (old: at.old + distance, new: at.new + distance)
+                if further.old < end.old, further.new < end.new, isSame(old[further.old], new[further.new]) {
+                    next = further
+                } else if further.old < end.old, at.new < end.new, isSame(old[further.old], new[at.new]) {
+                    next = (further.old, at.new)
+                } else if at.old < end.old, further.new < end.new, isSame(old[at.old], new[further.new]) {
+                    next = (at.old, further.new)
+                } else {
+                    continue
+                }
+                break
+            }
+            stretches.append((at.old..<next.old, at.new..<next.new))
+            at = next
+            while at.old < end.old, at.new < end.new, isSame(old[at.old], new[at.new]) { at = (at.old + 1, at.new + 1) }
+        }
+        return Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws {
@@ -167,30 +202,48 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         guard let stored = editor.table[section], stored.rows.count == change.oldCount else {
             throw Refusal(.handlerContract, "The section \"\(section)\" has other rows than its models: they were changed by something else.")
         }
-        let places = change.prefix..<change.oldCount - change.suffix
-        let old = places.map { stored.rows[$0] }
-        var rows: [(id: RowID?, model: JSONText)] = []
-        for (offset, model) in change.models[change.prefix..<change.models.count - change.suffix].enumerated() {
-            if let identity = traits.identity {
-                let id = RowID(identity(model))
-                rows.append((id, departures.take(id) { isSame($0, model) } ?? bindings.values.add(model)))
-            } else if offset < old.count, isSame(old[offset].model, model) {
-                rows.append((nil, departures.keep(old[offset].model)))
-            } else {
-                rows.append((nil, bindings.values.add(model)))
-            }
+        var arrivals: [[(id: RowID?, model: JSONText)]] = []
+        for stretch in change.stretches {
+            arrivals.append(change.models[stretch.new].enumerated().map { offset, model in
+                if let identity = traits.identity {
+                    let id = RowID(identity(model))
+                    return (id, departures.take(id) { isSame($0, model) } ?? bindings.values.add(model))
+                }
+                let index = stretch.old.lowerBound + offset
+                if index < stretch.old.upperBound, isSame(stored.rows[index].model, model) {
+                    return (nil, departures.keep(stored.rows[index].model))
+                }
+                return (nil, bindings.values.add(model))
+            })
         }
-        if old.count + rows.count <= Self.mostSingleEdits {
-            for index in places.reversed() { try editor.remove(at: index, in: section) }
-            for (offset, row) in rows.enumerated() { try editor.insert(row.model, id: row.id, in: section, at: change.prefix + offset) }
+        if change.editCount <= max(Self.fewEdits, change.models.count / 8) {
+            // All leave before any comes, as rows can change places, and no id may stand twice even for a moment.
+            for stretch in change.stretches.reversed() {
+                for index in stretch.old.reversed() { try editor.remove(at: index, in: section) }
+            }
+            for (stretch, rows) in zip(change.stretches, arrivals) {
+                for (offset, row) in rows.enumerated() {
+                    try editor.insert(row.model, id: row.id, in: section, at: stretch.new.lowerBound + offset)
+                }
+            }
         } else {
-            func kept(_ range: Range<Int>) -> [(id: RowID?, model: JSONText)] { range.map { (stored.rows[$0].id, stored.rows[$0].model) } }
-            try editor.setModels(kept(0..<change.prefix) + rows + kept(places.upperBound..<change.oldCount), in: section)
+            var rows: [(id: RowID?, model: JSONText)] = []
+            rows.reserveCapacity(change.models.count)
+            var end = 0
+            func keep(_ range: Range<Int>) { stored.rows.forEach(in: range) { rows.append(($1.id, $1.model)) } }
+            for (stretch, arrivals) in zip(change.stretches, arrivals) {
+                keep(end..<stretch.old.lowerBound)
+                rows += arrivals
+                end = stretch.old.upperBound
+            }
+            keep(end..<change.oldCount)
+            try editor.setModels(rows, in: section)
         }
     }
 
-    /// Beyond so many, to give the section all its models anew is cheaper.
-    private static var mostSingleEdits: Int { 64 }
+    /// So many edits are made one by one, in however few models; beyond, an eighth of them. To give the section all its
+    /// models anew costs as much as some eight edits for each.
+    private static var fewEdits: Int { 64 }
 
     /// Whether the model that stands behind a number is equal to this one.
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {

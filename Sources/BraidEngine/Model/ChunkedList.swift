@@ -87,6 +87,15 @@ public struct ChunkedList<Element: Sendable>: Sendable {
 
     public var count: Int { root?.count ?? 0 }
 
+    /// Whether both lists are one tree, or empty: their elements are the same. O(1); false says nothing.
+    func isShared(with other: ChunkedList) -> Bool {
+        switch (root, other.root) {
+        case (nil, nil): true
+        case (let mine?, let others?): mine.isShared(with: others)
+        default: false
+        }
+    }
+
     /// The chunks, in order. O(count / chunk).
     var chunks: ContiguousArray<Chunk> {
         var chunks: ContiguousArray<Chunk> = []

@@ -37,7 +37,8 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public init(_ text: String) { self.text = text }
     public init(stringLiteral text: String) { self.text = text }
 
-    public static func == (left: SectionID, right: SectionID) -> Bool { left.text.hasSameBytes(as: right.text) }
+    @inline(__always)
+    public static func == (left: SectionID, right: SectionID) -> Bool { left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text) }
 
     /// Order of the UTF-8 bytes, which is the order of code points.
     public static func < (left: SectionID, right: SectionID) -> Bool {

@@ -33,7 +33,10 @@ public struct TableModel: Sendable {
     }
 
     /// Stored rows of all sections.
-    var rowCount: Int { sections.reduce(0) { $0 + $1.rows.count } }
+    var rowCount: Int {
+        // By index: no section is copied.
+        sections.indices.reduce(0) { $0 + sections[$1].rows.count }
+    }
 
     /// The section's place in `sections`.
     public func position(of id: SectionID) -> Int? { positions[id] }

@@ -27,7 +27,7 @@ final class EventStreamClient {
     private var hasEnded = false
     private let timeout: Int
 
-    init(port: Int, _ target: String, lastEventID: String? = nil, headers: [String: String] = [:], receiveBuffer: Int32? = nil, timeout: Int = 20) throws {
+    init(port: Int, _ target: String, lastEventID: String? = nil, headers: [String: String] = [:], receiveBuffer: Int32? = nil, timeout: Int = 120) throws {
         self.timeout = timeout
         self.lastEventID = lastEventID ?? ""
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

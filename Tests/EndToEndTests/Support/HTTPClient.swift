@@ -20,7 +20,7 @@ final class HTTPClient {
         var object: [String: Any] { json as? [String: Any] ?? [:] }
     }
 
-    init(port: Int, timeout: Int = 20) throws {
+    init(port: Int, timeout: Int = 120) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
