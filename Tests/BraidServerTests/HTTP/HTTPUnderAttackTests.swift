@@ -219,7 +219,7 @@ struct HTTPStopTests {
         application.streams.withLock { _ = $0[0].write([UInt8]("last".utf8)) }
         async let stopped: Void = server.stop(grace: .seconds(120))
         let received = await onThread {
-            [clients[0].isClosedByServer(within: 1) ? "closed" : "open"] + clients.dropFirst().map { (try? $0.receiveAll()) ?? "error" }
+            [clients[0].isClosedByServer(within: 60) ? "closed" : "open"] + clients.dropFirst().map { (try? $0.receiveAll()) ?? "error" }
         }
         await stopped
         #expect(received[0] == "closed")
