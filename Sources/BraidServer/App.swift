@@ -13,29 +13,32 @@ final class App: HTTPHandler {
     private let requestLog: LogLines?
     let metrics = Metrics()
     let router: Router
-    private let maxBodyBytes: Int
+    private let limits: Limits
+    /// Of requests that are being worked on.
+    private let requests: Budget
     private let access: AccessControl
     private let pages: PagePolicy
     let source: Source
 
     /// `token`: the controller's; nil when everyone who can connect is a controller.
     init(
-        store: any SessionStore, source: Source, maxBodyBytes: Int, token: String?, pages: PagePolicy = PagePolicy(),
+        store: any SessionStore, source: Source, limits: Limits = Limits(), token: String?, pages: PagePolicy = PagePolicy(),
         streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil
     ) {
         self.store = store
         self.source = source
-        self.maxBodyBytes = maxBodyBytes
+        self.limits = limits
+        requests = Budget(limits.requests)
         self.pages = pages
         self.logger = logger
         self.requestLog = requestLog
-        let sessions = Sessions(store: store, source: source, streams: streams, metrics: metrics, logger: logger)
+        let sessions = Sessions(store: store, source: source, limits: limits, streams: streams, metrics: metrics, logger: logger)
         self.sessions = sessions
         access = AccessControl(controllerToken: token, tokens: sessions.tokens)
         router = Router(
             operationRoutes(store: store) + [metricsRoute(metrics, sessions: sessions)] + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions) + updateRoutes(sessions)
-                + observeRoutes(sessions, maxLineBytes: maxBodyBytes) + tokenRoutes(sessions.tokens) + statelessRoutes(source: source))
+                + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(source: source))
         metrics.follow(router.routes.map(\.counters))
     }
 
@@ -45,11 +48,11 @@ final class App: HTTPHandler {
 
     /// A stranger cannot make the server gather a large body. A small one is, so that the connection can go on.
     private func bodyLimit(of head: HTTPRequestHead) -> Int {
-        let small = min(64 * 1024, maxBodyBytes)
+        let small = min(64 * 1024, limits.bodyBytes)
         switch head.framing {
         case .none: return small
         case .length(let length) where length <= small: return small
-        case .length, .chunked: return access.refusal(of: head) == nil ? maxBodyBytes : small
+        case .length, .chunked: return access.refusal(of: head) == nil ? limits.bodyBytes : small
         }
     }
 
@@ -88,12 +91,30 @@ final class App: HTTPHandler {
         do {
             switch try reply(to: request, &exchange) {
             case .ready(let response): return .ready(finish(response, exchange))
-            case .soon(let work): return .soon { [self, exchange] in await answer(exchange, work) }
-            case .later(let work): return .later { [self, exchange] in await answer(exchange, work) }
+            case .soon(let work):
+                let work = try counted(work, request.head)
+                return .soon { [self, exchange] in await answer(exchange, work) }
+            case .later(let work):
+                let work = try counted(work, request.head)
+                return .later { [self, exchange] in await answer(exchange, work) }
             case .waiting(let work): return .waiting { [self, exchange] in await answer(exchange, work) }
             }
         } catch {
             return .ready(finish(response(to: error, exchange), exchange))
+        }
+    }
+
+    /// The work as one of the requests that may be under way. Throws `unavailable` when there are as many already. What operators
+    /// ask (metrics, readiness) is answered under any load: it is then that they need it.
+    private func counted(
+        _ work: @escaping @Sendable () async throws -> HTTPResponse, _ head: HTTPRequestHead
+    ) throws -> @Sendable () async throws -> HTTPResponse {
+        guard head.path.first == "v1" else { return work }
+        let share = try requests.required("requests under way")
+        return {
+            // Before the answer leaves: the client may send its next request as soon as it has it.
+            defer { share.giveBack() }
+            return try await work()
         }
     }
 
@@ -146,7 +167,7 @@ final class App: HTTPHandler {
                     switch try reply(to: request, route, parameters, try await access.find(bearer), id: id) {
                     case .ready(let response): return response
                     // As elsewhere, what has begun goes on when the client leaves.
-                    case .soon(let work), .later(let work): return try await Task { try await work() }.value
+                    case .soon(let work), .later(let work): return try await Task { try await counted(work, head)() }.value
                     case .waiting(let work): return try await work()
                     }
                 }
@@ -192,7 +213,7 @@ final class App: HTTPHandler {
         for (index, parameter) in head.query.enumerated() where head.query[..<index].contains(where: { $0.name == parameter.name }) {
             throw ProblemError(.badRequest, "The query parameter `\(parameter.name)` stands there twice.")
         }
-        let context = RequestContext(request: request, requestID: id, parameters: parameters, requester: requester)
+        let context = RequestContext(request: request, requestID: id, parameters: parameters, requester: requester, limits: limits)
         _ = try context.flag("pretty")
         if route.takesBody {
             try checkContentType(head, route)

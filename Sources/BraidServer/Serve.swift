@@ -34,12 +34,13 @@ struct Serve: AsyncParsableCommand {
         }
         let source = options.deterministic ? try await Source(countingBehind: store) : Source()
         let app = App(
-            store: store, source: source, maxBodyBytes: options.maxBodyBytes, token: token, pages: options.access.pages(for: address, token: token),
+            store: store, source: source, limits: options.limits.limits, token: token, pages: options.access.pages(for: address, token: token),
             logger: logger, requestLog: options.logLevel <= .info ? log : nil)
         try await Fixtures(directories: options.fixtures).load(into: app)
 
         var configuration = HTTPServer.Configuration()
         configuration.address = address
+        options.limits.configure(&configuration)
         let server = HTTPServer(configuration: configuration, handler: app)
         app.metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
         let stop = await StopSignal()

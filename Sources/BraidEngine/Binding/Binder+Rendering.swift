@@ -1,8 +1,8 @@
 extension Binder {
-    /// The snapshot of a table, made from nothing. O(rows).
+    /// The snapshot of a table, made from nothing. O(rows). Throws what a template does, and what is over the limits.
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [SectionID] = []
-        return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now))
+        return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits)))
     }
 
     /// What is known of the table before a command, so that only what the command touched is made anew.
@@ -21,8 +21,10 @@ extension Binder {
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [SectionID], _ evaluation: Evaluation
     ) throws -> Snapshot {
+        try limits.check(table, after: previous?.table)
         var making = SnapshotMaking(binder: self, table: table, previous: previous, evaluation: evaluation)
         let snapshot = try making.snapshot(revision: revision)
+        if snapshot.totalRowCount > limits.rows, snapshot.totalRowCount > previous?.snapshot.totalRowCount ?? 0 { throw Refusal.tooManyRows(limits) }
         remade += making.remade
         return snapshot
     }
@@ -41,12 +43,16 @@ private struct SnapshotMaking {
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: ChunkedList<Row>] = [:]
+    /// How many rows may still be made that are not stored.
+    private var room: Int
 
     init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
         self.binder = binder
         self.table = table
         self.previous = previous
         self.evaluation = evaluation
+        // Over a limit that was lowered they may become fewer.
+        room = max(binder.limits.rows, previous?.snapshot.totalRowCount ?? 0)
         var changed: Reads = .now
         if let previous {
             if previous.stateChanged { changed.insert(.state) }
@@ -170,7 +176,7 @@ private struct SnapshotMaking {
         let isTouched = previous?.touchedSections.contains(stored.id) ?? true
         let old = oldRows(at: position, stored.id)
         let isUpToDate = binding.rowReads.isDisjoint(with: changed.union(isTouched ? [.row, .count] : []))
-        let maker = RowMaker(binding: binding, section: stored.id, count: stored.rows.count, cells: binder.cells, evaluation: evaluation)
+        let maker = RowMaker(binding: binding, section: stored.id, count: stored.rows.count, room: room, binder: binder, evaluation: evaluation)
         switch binding.cells.source {
         case .stored:
             if let previous, let old, isUpToDate, let oldStored = previous.table[stored.id] {
@@ -180,7 +186,9 @@ private struct SnapshotMaking {
             if let old, isUpToDate, !isTouched || !binding.cells.source.isStored { return old }
         }
         remade.append(stored.id)
-        return try maker.rows(of: stored)
+        let made = try maker.rows(of: stored)
+        if !binding.cells.source.isStored { room -= made.count }
+        return made
     }
 
     /// A title as the snapshot has it: `{"title": …}` or the view, with its heights.

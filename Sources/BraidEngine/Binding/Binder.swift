@@ -6,6 +6,8 @@ public struct Binder: Sendable {
     public let display: SectionDisplay
     /// Stands in the snapshot as `empty` while there are no rows.
     let empty: JSONText?
+    /// None by default, but for the templates' steps.
+    public var limits = TableLimits()
     let cells: CellDeclarations
     /// Models that a program keeps.
     let providers: Confined<[any ModelProvider]>

@@ -135,7 +135,7 @@ public struct Handler: Sendable {
 struct HandlerContext: Sendable {
     let binder: Binder
     let now: String
-    let meter: StepMeter
+    let meter: CommandMeter
 }
 
 /// Where a section's rows come from.

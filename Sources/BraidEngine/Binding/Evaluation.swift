@@ -56,13 +56,13 @@ public final class Evaluation: Sendable {
     public let now: String
     let table: TableModel
     /// Shared by all evaluations of a command.
-    let meter: StepMeter
+    let meter: CommandMeter
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 
-    init(table: TableModel, now: String, meter: StepMeter? = nil) {
+    init(table: TableModel, now: String, meter: CommandMeter) {
         self.table = table
         self.now = now
-        self.meter = meter ?? StepMeter(rows: table.rowCount)
+        self.meter = meter
     }
 
     public var state: JSONValue {

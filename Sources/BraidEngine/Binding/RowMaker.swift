@@ -6,16 +6,21 @@ struct RowMaker {
     private let count: Int
     private let evaluation: Evaluation
     private let cells: CellDeclarations
+    /// How many rows may be made that are not stored: a number is quickly written, and its rows are not.
+    private let room: Int
+    private let limits: TableLimits
     /// The cell of every row, if it is the same for all, with what it declares.
     private let constant: (name: String, declaration: CellDeclaration)?
 
-    init(binding: SectionBinding, section: SectionID, count: Int, cells: CellDeclarations, evaluation: Evaluation) {
+    init(binding: SectionBinding, section: SectionID, count: Int, room: Int, binder: Binder, evaluation: Evaluation) {
         self.binding = binding
         self.section = section
         self.count = count
         self.evaluation = evaluation
-        self.cells = cells
-        constant = binding.cells.cell.constant?.stringValue.flatMap { name in cells[name].map { (name, $0) } }
+        self.room = room
+        cells = binder.cells
+        limits = binder.limits
+        constant = binding.cells.cell.constant?.stringValue.flatMap { name in binder.cells[name].map { (name, $0) } }
     }
 
     /// All rows, made anew.
@@ -34,6 +39,7 @@ struct RowMaker {
             }
         case .derived(let template):
             let models = try models(from: template)
+            guard models.count <= room else { throw Refusal.tooManyRows(limits) }
             var seen: Set<RowID> = []
             for (index, model) in models.enumerated() {
                 let id = try binding.modelType.identify(model)
@@ -47,12 +53,13 @@ struct RowMaker {
             guard let count = value?.intValue, (0...Self.mostCountedRows).contains(count) else {
                 throw Refusal(.templateFailed, "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows).")
             }
+            guard count <= room else { throw Refusal.tooManyRows(limits) }
             for index in 0..<count { rows.append(try row(id: nil, model: .null, at: index, of: count)) }
         }
         return ChunkedList(rows)
     }
 
-    /// A number is quickly written, and its rows are not.
+    /// Whatever the limits are.
     static let mostCountedRows = 100_000
 
     /// The rows of a section that shows every stored model; `shown` is how they were before the edits in `touched`.

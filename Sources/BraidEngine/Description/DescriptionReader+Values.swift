@@ -203,20 +203,12 @@ extension Computed {
     }
 }
 
-extension TemplateBudget {
-    /// One rendering's budget, and no more than what the command has left.
-    fileprivate init(meteredBy meter: StepMeter?) {
-        let whole = TemplateBudget()
-        self.init(steps: min(whole.remainingSteps, max(0, meter?.remaining ?? .max)))
-    }
-}
-
 // A template's failure at run time is the command's refusal: nothing has changed.
 extension Template {
     func rendered(_ context: TemplateContext) throws(Refusal) -> JSONValue? {
-        var budget = TemplateBudget(meteredBy: context.meter)
-        let steps = budget.remainingSteps
-        defer { context.meter?.charge(steps - budget.remainingSteps) }
+        let whole = context.meter?.budget ?? TemplateBudget()
+        var budget = whole
+        defer { context.meter?.charge(budget, of: whole) }
         do throws(TemplateError) {
             return try render(context, budget: &budget)
         } catch {
@@ -227,9 +219,9 @@ extension Template {
 
 extension Expression {
     func evaluated(_ context: TemplateContext) throws(Refusal) -> JSONValue {
-        var budget = TemplateBudget(meteredBy: context.meter)
-        let steps = budget.remainingSteps
-        defer { context.meter?.charge(steps - budget.remainingSteps) }
+        let whole = context.meter?.budget ?? TemplateBudget()
+        var budget = whole
+        defer { context.meter?.charge(budget, of: whole) }
         do throws(TemplateError) {
             return try evaluate(context, budget: &budget)
         } catch {

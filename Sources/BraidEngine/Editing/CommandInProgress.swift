@@ -2,7 +2,7 @@
 struct CommandInProgress {
     let binder: Binder
     let now: String
-    let meter: StepMeter
+    let meter: CommandMeter
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
@@ -32,7 +32,7 @@ struct CommandInProgress {
         before = shown
         beforeTable = table
         editor = TableEditor(table)
-        meter = StepMeter(rows: table.rowCount)
+        meter = CommandMeter(rows: table.rowCount, binder.limits)
         shownTable = table
         self.shown = unpublished?.snapshot ?? shown
     }

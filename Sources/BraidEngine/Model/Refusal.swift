@@ -22,6 +22,7 @@ public struct Refusal: Error, Sendable, Equatable {
         case sectionsAreDeclared = "sections-are-declared"
         case templateFailed = "template-failed"
         case tooManyRows = "too-many-rows"
+        case tooManySections = "too-many-sections"
     }
 
     /// One fault of a document.

@@ -16,7 +16,7 @@ public struct TemplateContext: Sendable {
     /// RFC 3339; what `now`, `$fromNow` and `fromNow()` go by, unless the context names another `now`.
     public let now: String
     /// What renderings with this context are charged to, beside their own budgets.
-    var meter: StepMeter?
+    var meter: CommandMeter?
 
     public init(now: String, _ names: [(String, JSONValue)] = []) {
         self.now = now

@@ -24,9 +24,12 @@ final class ServerLoad: Sendable {
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
+    /// Bytes of the bodies of all connections.
+    let buffers: Budget
 
-    init(maximum: Int) {
+    init(maximum: Int, bufferedBytes: Int) {
         self.maximum = maximum
+        buffers = Budget(bufferedBytes)
     }
 
     var connections: Int { open.load(ordering: .relaxed) }

@@ -17,9 +17,8 @@ extension Connection {
             }
         case .receiving:
             let isDue = waited > limits.bodyGrace.milliseconds
-            if isDue, bodyBytes < limits.leastBodyBytesPerSecond * waited / 1_000 {
-                timeOut("The body came at less than \(limits.leastBodyBytesPerSecond) bytes a second.")
-            }
+            let least = limits.leastBodyBytesPerSecond * (loop.load.buffers.isShort ? 64 : 1)
+            if isDue, bodyBytes < least * waited / 1_000 { timeOut("The body came at less than \(least) bytes a second.") }
         case .feeding(let reader):
             if reader.isPaused {
                 since = loop.now  // it is the handler that takes its time
@@ -27,7 +26,8 @@ extension Connection {
                 timeOut("Nothing of the body came for \(limits.streamedBodyPause).")
             }
         case .lingering:
-            if waited > limits.lingerTime.milliseconds { close() }
+            let time = loop.isStopping ? min(limits.lingerTime, limits.lingerTimeAtStop) : limits.lingerTime
+            if waited > time.milliseconds { close() }
         case .answering, .waiting, .streaming, .closing:
             break
         }

@@ -8,10 +8,13 @@ extension Connection {
         switch loop.handler.disposition(of: head) {
         case .gather(let limit):
             bodyLimit = limit
-            if case .length(let length) = head.framing, length > limit { return refuseBody() }
+            if case .length(let length) = head.framing {
+                if length > limit { return refuseBody() }
+                guard loop.load.buffers.has(length) else { return refuseForMemory() }
+            }
         case .stream:
             let (loop, id, handler) = (loop, id, loop.handler)
-            let reader = HTTPBodyReader { loop.post(.resume(connection: id)) }
+            let reader = HTTPBodyReader(share: Budget.Share(of: loop.load.buffers)) { loop.post(.resume(connection: id)) }
             phase = .feeding(reader)
             Task {
                 let response = await handler.handle(head, body: reader)
@@ -25,7 +28,12 @@ extension Connection {
     func received(_ piece: Span<UInt8>) {
         bodyBytes += piece.count
         let reader: HTTPBodyReader? = if case .feeding(let reader) = phase { reader } else { nil }
-        if reader == nil, bodyBytes > bodyLimit { return refuseBody() }
+        if reader == nil {
+            if bodyBytes > bodyLimit { return refuseBody() }
+            let share = bodyShare ?? Budget.Share(of: loop.load.buffers)
+            bodyShare = share
+            guard share.grow(to: bodyBytes) else { return refuseForMemory() }
+        }
         piece.withUnsafeBufferPointer { bytes in
             if let reader {
                 since = loop.now
@@ -38,6 +46,10 @@ extension Connection {
 
     private func refuseBody() {
         refuse(HTTPFailure(status: 413, detail: "The body is longer than the \(bodyLimit) bytes that are taken here."))
+    }
+
+    private func refuseForMemory() {
+        refuse(HTTPFailure(status: 503, detail: "Too many large bodies are under way; try again."))
     }
 
     func requestEnded() {
@@ -66,8 +78,14 @@ extension Connection {
 
     @discardableResult
     private func answerLater(_ work: @escaping @Sendable () async -> HTTPResponse, on executor: (any TaskExecutor)? = nil) -> Task<Void, Never> {
-        let (loop, id) = (loop, id)
-        return Task(executorPreference: executor) { loop.post(.answer(connection: id, await work())) }
+        let (loop, id, share) = (loop, id, bodyShare)
+        return Task(executorPreference: executor) {
+            // The work may hold the body, also when the client has left.
+            let response = await work()
+            // Before the answer: a client may send its next body as soon as it has this one's.
+            share?.giveBack()
+            loop.post(.answer(connection: id, response))
+        }
     }
 
     /// The answer of a handler that ran elsewhere.
@@ -95,15 +113,18 @@ extension Connection {
     }
 
     /// Encodes the answer into the loop's buffer and decides how the connection goes on.
-    private func answer(_ response: HTTPResponse) {
+    private func answer(_ given: HTTPResponse) {
+        guard let response = affordable(given) else { return }
         head = nil
         body = []
+        bodyShare = nil
         var isStream = false
         if case .stream = response.body { isStream = true }
         let sendsBody = response.sendsBody(in: exchange)
         if loop.isStopping || response.saysClose || isStream && sendsBody && exchange.minor == 0 { exchange.keepsAlive = false }
         response.encodeHead(for: exchange, keepsAlive: exchange.keepsAlive, date: loop.dateLine, to: &loop.output)
         guard sendsBody else {
+            answerShare = nil
             response.abandon()
             return exchangeEnded()
         }
@@ -119,6 +140,23 @@ extension Connection {
             return
         }
         exchangeEnded()
+    }
+
+    /// A large body of its own waits in memory until the client has read it: there may be only so many. (Smaller ones are kept and
+    /// shared, and streams have queues of a fixed size.)
+    ///
+    /// One that cannot be had is 503. But a command may be carried out already, and "try again" would have it done twice: its client
+    /// loses the connection, as it must expect to, and asks again with its idempotency key, or for the revision. Nil then.
+    private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
+        guard case .bytes(let bytes) = response.body, bytes.count > 1 << 20 else { return response }
+        answerShare = loop.load.buffers.share(bytes.count)
+        if answerShare != nil { return response }
+        guard let method = head?.method, ["GET", "HEAD"].contains(method) else {
+            flush()
+            close()
+            return nil
+        }
+        return loop.handler.response(to: HTTPFailure(status: 503, detail: "Too many large answers are under way; try again."), head: head)
     }
 
     /// Small bodies are copied behind their head, and answers to requests sent together leave in one call.

@@ -49,6 +49,10 @@ final class Connection {
     var head: HTTPRequestHead?
     var body: [UInt8] = []
     var bodyLimit = 0
+    /// What the request's body takes of the server's memory.
+    var bodyShare: Budget.Share?
+    /// What a large answer takes of it, until it is sent.
+    var answerShare: Budget.Share?
 
     private var output = OutputQueue()
 
@@ -268,6 +272,7 @@ extension Connection {
 
     /// Whether all that waited is sent.
     private func drain() -> Bool {
+        defer { if output.isEmpty { answerShare = nil } }
         while !output.isEmpty {
             guard turnBytes > 0 else {
                 yield()

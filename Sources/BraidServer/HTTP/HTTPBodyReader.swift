@@ -13,11 +13,14 @@ final class HTTPBodyReader: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
+    /// What the handler holds of the body beyond that; nil: it may hold what it wants.
+    private let share: Budget.Share?
     /// Tells the loop to read on; called on any thread.
     private let resume: @Sendable () -> Void
 
-    init(limit: Int = 64 * 1024, resume: @escaping @Sendable () -> Void = {}) {
+    init(limit: Int = 64 * 1024, share: Budget.Share? = nil, resume: @escaping @Sendable () -> Void = {}) {
         self.limit = limit
+        self.share = share
         self.resume = resume
     }
 
@@ -45,6 +48,11 @@ final class HTTPBodyReader: Sendable {
             if let now { continuation.resume(returning: now) }
         }
         return try result.get()
+    }
+
+    /// The handler is about to hold so many bytes at once. Throws when the server has not so much memory for bodies.
+    func hold(_ bytes: Int) throws {
+        guard bytes <= limit || share?.grow(to: bytes) != false else { throw HTTPFailure(status: 503, detail: "Too many large bodies are under way; try again.") }
     }
 
     // MARK: For the loop

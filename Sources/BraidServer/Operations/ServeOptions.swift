@@ -26,8 +26,7 @@ struct ServeOptions: ParsableArguments {
     var journalBytes = 67_108_864
     @Option(help: "Seconds after which a session that nobody asks for leaves memory; the next request reads it again. 0: never.")
     var sessionIdleTime = 300
-    @Option(help: "The longest body of a request.")
-    var maxBodyBytes = 16_777_216
+    @OptionGroup(title: "Limits") var limits: LimitOptions
     @Option(help: "SQLite's durability: full survives a power loss, normal a crash of the process.")
     var synchronous = Synchronous.full
     @Flag(help: "For tests: ids, epochs and the clock count up instead of being random or real, so that answers stay equal.")
@@ -42,7 +41,6 @@ struct ServeOptions: ParsableArguments {
         guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
         guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }
         guard sessionIdleTime >= 0 else { throw ValidationError("--session-idle-time must not be negative") }
-        guard maxBodyBytes >= 1024 else { throw ValidationError("--max-body-bytes must be 1024 at least") }
     }
 
     var store: SQLiteStoreOptions {

@@ -35,6 +35,7 @@ struct BodyLines {
                 defer { bytes = [] }
                 return try taking(bytes[...])
             }
+            try body.hold(bytes.count + piece.count)
             bytes += piece
         }
     }

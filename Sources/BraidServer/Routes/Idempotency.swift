@@ -78,9 +78,9 @@ extension Sessions {
             do {
                 return try await body(keep)
             } catch {
-                // A refusal is an answer as well. But what the server could not do may be tried again, and what was asked
-                // of another revision may be asked of the present one.
-                if let problem = ProblemError(error), problem.problem.status < 500, problem.problem != .etagMismatch {
+                // A refusal is an answer as well. But what the server could not do, or had no room for, may be tried again, and
+                // what was asked of another revision may be asked of the present one.
+                if let problem = ProblemError(error), problem.problem.status < 500, ![.etagMismatch, .tooMany].contains(problem.problem) {
                     try await store.keep(keep(problem.response(path: context.head.plainPath, requestID: context.requestID)))
                 }
                 throw error

@@ -43,8 +43,9 @@ enum Problem: String, CaseIterable, Sendable {
     case targetTooLong = "target-too-long"
     case templateFailed = "template-failed"
     case tooLarge = "content-too-large"
-    case tooMany = "too-many-requests"
+    case tooMany = "too-many-sessions"
     case tooManyRows = "too-many-rows"
+    case tooManySections = "too-many-sections"
     case unauthorized
     case unavailable
     case unsupportedMediaType = "unsupported-media-type"
@@ -96,8 +97,9 @@ enum Problem: String, CaseIterable, Sendable {
         case .targetTooLong: (414, "Target too long", "The request's target has too many bytes.")
         case .templateFailed: (422, "A template failed", "A template or expression of the description could not be evaluated for this data. Nothing was changed.")
         case .tooLarge: (413, "Content too large", "The request's body has too many bytes.")
-        case .tooMany: (429, "Too many", "A limit on requests or sessions was reached.")
-        case .tooManyRows: (422, "Too many rows", "The table would have more rows than the server allows.")
+        case .tooMany: (429, "Too many sessions", "There are as many sessions as the server allows (--max-sessions). End one first.")
+        case .tooManyRows: (422, "Too many rows", "The table would have more rows than the server allows (--max-rows).")
+        case .tooManySections: (422, "Too many sections", "The table would have more sections than the server allows (--max-sections).")
         case .unauthorized: (401, "Unauthorized", "A valid bearer token is needed: the controller's, or one for this session (RFC 6750).")
         case .unavailable: (503, "Unavailable", "The server is starting, stopping or overloaded. Try again after the time in `Retry-After`.")
         case .unsupportedMediaType: (415, "Unsupported media type", "The request's body must be `application/json`.")
@@ -143,6 +145,7 @@ struct ProblemError: Error, Sendable {
         case .sectionsAreDeclared: .sectionsAreDeclared
         case .templateFailed: .templateFailed
         case .tooManyRows: .tooManyRows
+        case .tooManySections: .tooManySections
         }
         self.init(problem, refusal.detail, faults: refusal.faults)
     }

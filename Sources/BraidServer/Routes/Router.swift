@@ -8,6 +8,7 @@ struct RequestContext: Sendable {
     var head: HTTPRequestHead { request.head }
 
     let requester: Requester
+    let limits: Limits
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 

@@ -2,17 +2,17 @@ import BraidEngine
 import BraidStore
 
 /// An observable on the way in (Braid's Rx binding): models, line by line for as long as the body goes on.
-func observeRoutes(_ sessions: Sessions, maxLineBytes: Int) -> [Route] {
+func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
     [
         Route("POST", "/v1/sessions/{id}/observe", query: ["partial"], streamedBody: "application/x-ndjson") { context, body in
             let id = context.parameter("id"), partial = try context.flag("partial")
             var revision = try await sessions.session(id).current.snapshot.revision
-            var lines = BodyLines(body, limit: maxLineBytes)
+            var lines = BodyLines(body, limit: limits.bodyBytes)
             var applied = 0, unchanged = 0
             do {
                 // A line is on disk before the next is taken: what the sender does not get rid of, it has to hold back.
                 while let line = try await lines.next() {
-                    let models = try JSONText(parsing: line)
+                    let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(resource: "models", body: models, partial: partial)
                     let text = command.journalText(resource: "models", body: models, partial: partial)
                     let answer = try await sessions.perform(command, text: text, on: id).answer

@@ -6,7 +6,7 @@ func statelessRoutes(source: Source) -> [Route] {
     [
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
             // A snapshot nests deeper than the models in it.
-            let body = try context.json(depthLimit: 140)
+            let body = try context.json(deeper: 12)
             let form = try CommandForm(context)
             return .later {
                 let object = try body.object(of: ["from", "to"])

@@ -93,9 +93,11 @@ func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
 
 extension RequestContext {
     /// The body, valid JSON.
-    func json(depthLimit: Int = 128) throws -> JSONText {
+    ///
+    /// `deeper`: levels that it has around what the limit is about.
+    func json(deeper: Int = 0) throws -> JSONText {
         guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty where JSON is due.") }
-        return try JSONText(parsing: request.body, depthLimit: depthLimit)
+        return try JSONText(parsing: request.body, depthLimit: limits.jsonDepth + deeper)
     }
 }
 

@@ -15,10 +15,11 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 // What a reader that lost its connection has last read, before what it once asked for (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
                 let form = StreamForm(isSequential: isSequential, hasCellEvents: context.requester.role == .controller)
+                let share = try sessions.subscribers.required("subscribers", retryAfter: 5)
                 return .later {
                     try await sessions.with(id) { session in
                         try context.require(session)
-                        return try session.eventStream(after: last ?? since, form)
+                        return try session.eventStream(after: last ?? since, form, share)
                     }
                 }
             }
@@ -31,7 +32,12 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                     return try await session.updates(since: since, waiting: .seconds(wait), form)
                 }
             }
-            return wait == 0 ? .later(work) : .waiting(work)
+            if wait == 0 { return .later(work) }
+            let share = try sessions.subscribers.required("subscribers", retryAfter: 5)
+            return .waiting {
+                defer { share.giveBack() }
+                return try await work()
+            }
         }
     ]
 }
@@ -67,8 +73,8 @@ extension Session {
 
     /// A stream of what comes after a position; nil, or one that history does not reach back to: of a snapshot and what comes
     /// after it.
-    func eventStream(after position: Position?, _ form: StreamForm) throws -> HTTPResponse {
-        let subscriber = Subscriber(self, after: position.flatMap { revision(at: $0) }, form: form)
+    func eventStream(after position: Position?, _ form: StreamForm, _ share: Budget.Share) throws -> HTTPResponse {
+        let subscriber = Subscriber(self, after: position.flatMap { revision(at: $0) }, form: form, share: share)
         guard subscriber.start() else { throw StaleSession() }
         let headers = [
             ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),

@@ -8,7 +8,11 @@ final class Sessions: Sendable {
     let store: any SessionStore
     let source: Source
     let tokens: SessionTokens
+    private let limits: Limits
     private let streams: StreamLimits
+    /// Of streams and long polls.
+    let subscribers: Budget
+    private let count: SessionCount
     private let metrics: Metrics
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
@@ -16,11 +20,17 @@ final class Sessions: Sendable {
     private let live = Mutex<[String: Session]>([:])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
-    init(store: any SessionStore, source: Source, streams: StreamLimits = StreamLimits(), metrics: Metrics = Metrics(), logger: Logger) {
+    init(
+        store: any SessionStore, source: Source, limits: Limits = Limits(), streams: StreamLimits = StreamLimits(), metrics: Metrics = Metrics(),
+        logger: Logger
+    ) {
         self.store = store
         self.source = source
         tokens = SessionTokens(store: store, source: source)
+        self.limits = limits
         self.streams = streams
+        count = SessionCount(limit: limits.sessions, store: store)
+        subscribers = Budget(limits.subscribers)
         self.metrics = metrics
         self.logger = logger
     }
@@ -78,6 +88,7 @@ final class Sessions: Sendable {
     private func load(_ id: String) async throws -> Session? {
         if let session = inMemory(id) { return session }
         guard let stored = try await store.session(id) else { return nil }
+        // Without limits: they may have been lowered since, and what is stored was within those of its time.
         let binder = try stored.binder(descriptions)
         let revision = stored.facts.revision, now = timestamp(stored.facts.updated)
         var model = try stored.table()
@@ -91,7 +102,7 @@ final class Sessions: Sendable {
             model = model.sharingModels(with: snapshot)
         }
         if snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
-        return try await adopt(Session(facts: stored.facts, binder: binder, model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams, metrics: metrics))
+        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams, metrics: metrics))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -118,7 +129,8 @@ final class Sessions: Sendable {
     func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
-        let (table, binder) = try await boundTable(opening)
+        let (table, unlimited) = try await boundTable(opening)
+        let binder = limited(unlimited)
         let id = if let id = opening.id { id } else { try await unusedID() }
         if inMemory(id) != nil { throw StoreError.sessionExists }
         let now = source.instant()
@@ -134,20 +146,32 @@ final class Sessions: Sendable {
         func session() -> Session {
             Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams, metrics: metrics)
         }
-        facts.number = try await store.createSession(NewSession(
-            id: id, table: table?.description.name, tableVersion: table?.version,
-            description: table?.version == nil ? table?.description.text : nil,
-            epoch: epoch, created: now, opening: text, state: model.state,
-            displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
-            nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
-            sections: model.sections.map(\.facts),
-            rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
-            // The number is the store's to give; the answer does not have it.
-            answer: keep?(session())))
+        try await count.addOne()
+        do {
+            facts.number = try await store.createSession(NewSession(
+                id: id, table: table?.description.name, tableVersion: table?.version,
+                description: table?.version == nil ? table?.description.text : nil,
+                epoch: epoch, created: now, opening: text, state: model.state,
+                displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
+                nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
+                sections: model.sections.map(\.facts),
+                rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
+                // The number is the store's to give; the answer does not have it.
+                answer: keep?(session())))
+        } catch {
+            count.removeOne()
+            throw error
+        }
         let session = session()
         logger.debug("session \(id) opened")
         // One that is ended at once was there all the same.
         return try await adopt(session) ?? session
+    }
+
+    private func limited(_ binder: Binder) -> Binder {
+        var binder = binder
+        binder.limits = limits.table
+        return binder
     }
 
     private func unusedID() async throws -> String {
@@ -181,7 +205,9 @@ final class Sessions: Sendable {
     }
 
     func end(_ id: String) async throws {
+        try await count.prepare()
         guard let number = try await store.deleteSession(id) else { throw ProblemError(noSession: id) }
+        count.removeOne()
         forget(number, id: id)
         tokens.revokeAll(of: number)
     }

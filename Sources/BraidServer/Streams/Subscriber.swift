@@ -11,6 +11,8 @@ final class Subscriber: Sendable {
     let stream: HTTPBodyStream
     private let session: Session
     private let form: StreamForm
+    /// One of the subscribers that there may be.
+    private let share: Budget.Share?
     private let progress: Mutex<Progress>
 
     private struct Progress {
@@ -21,9 +23,10 @@ final class Subscriber: Sendable {
     }
 
     /// `position`: what the reader has, if its session's history is to go on from there; nil to start with a snapshot.
-    init(_ session: Session, after position: Int?, form: StreamForm) {
+    init(_ session: Session, after position: Int?, form: StreamForm, share: Budget.Share? = nil) {
         self.session = session
         self.form = form
+        self.share = share
         stream = HTTPBodyStream(limit: session.feed.limits.queueBytes)
         progress = Mutex(Progress(position: position))
         stream.write(ServerSentEvent.retry(after: session.feed.limits.retryTime))
@@ -32,7 +35,10 @@ final class Subscriber: Sendable {
     /// False when the session is gone.
     func start() -> Bool {
         guard session.feed.add(self) else { return false }
-        stream.onClose { [self] in session.feed.remove(self) }
+        stream.onClose { [self] in
+            session.feed.remove(self)
+            share?.giveBack()
+        }
         Task { await catchUp(readsHistory: true) }
         return true
     }

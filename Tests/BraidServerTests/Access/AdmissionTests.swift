@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct AdmissionTests {
     private static func app() throws -> App {
-        App(store: try SQLiteStore(path: ":memory:"), source: Source(), maxBodyBytes: 1_000_000, token: "t", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        App(store: try SQLiteStore(path: ":memory:"), source: Source(), token: "t", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     @Test("Every route stands in the table of roles, and every line of the table is a route")

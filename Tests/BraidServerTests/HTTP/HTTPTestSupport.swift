@@ -163,7 +163,7 @@ final class Client: Sendable {
             }
             guard result == 0 else { throw ClientError(what: "connect") }
         }
-        var wait = timeval(tv_sec: 10, tv_usec: 0)
+        var wait = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
     }

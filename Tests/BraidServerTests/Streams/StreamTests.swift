@@ -168,7 +168,7 @@ struct StreamCommentTests {
     @Test func commentsKeepAQuietStreamAlive() async throws {
         let store = try SQLiteStore(path: ":memory:")
         let app = App(
-            store: store, source: Source(), maxBodyBytes: 1_000_000, token: nil, streams: StreamLimits(commentInterval: .milliseconds(30)),
+            store: store, source: Source(), token: nil, streams: StreamLimits(commentInterval: .milliseconds(30)),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let server = HTTPServer(configuration: .init(address: .tcp(host: "127.0.0.1", port: 0), loops: 1), handler: app)
         try server.start()

@@ -1,0 +1,69 @@
+import Synchronization
+
+/// What all templates of one command may cost together. Each rendering has a budget of its own; this one bounds a template that
+/// is cheap once, and rendered for a hundred thousand rows.
+final class CommandMeter: Sendable {
+    private struct Left {
+        var steps: Int
+        var output: Int
+    }
+
+    private let left: Mutex<Left>
+
+    /// Large tables may take more.
+    init(rows: Int, _ limits: TableLimits) {
+        left = Mutex(Left(steps: limits.templateSteps + 200 * rows, output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
+    }
+
+    /// One rendering's budget: no more than what is left.
+    var budget: TemplateBudget {
+        let whole = TemplateBudget()
+        return left.withLock { left in
+            TemplateBudget(steps: min(whole.remainingSteps, max(0, left.steps)), output: min(whole.remainingOutput, max(0, left.output)))
+        }
+    }
+
+    /// What a rendering took of its budget.
+    func charge(_ budget: TemplateBudget, of whole: TemplateBudget) {
+        left.withLock { left in
+            left.steps -= whole.remainingSteps - budget.remainingSteps
+            left.output -= whole.remainingOutput - budget.remainingOutput
+        }
+    }
+}
+
+/// What a table may grow to, and what one command on it may cost.
+public struct TableLimits: Sendable {
+    /// Rows that are stored, and rows that are displayed.
+    public var rows = Int.max
+    public var sections = Int.max
+    /// Steps that the templates and expressions of one command may take together; five million last for about a third of a
+    /// second. 200 more for each row of the table.
+    public var templateSteps = 5_000_000
+    /// Bytes that they may build together, counted as in `TemplateBudget`. 1,000 more for each row of the table.
+    public var renderedBytes = Int.max
+
+    public init() {}
+
+    /// A table that is over the limits already may shrink: they may have been lowered since.
+    func check(_ table: TableModel, after before: TableModel?) throws(Refusal) {
+        if table.sections.count > sections, table.sections.count > before?.sections.count ?? 0 {
+            throw Refusal(.tooManySections, "The table would have \(table.sections.count) sections; \(sections) are allowed here.")
+        }
+        let count = table.rowCount
+        if count > rows, count > before?.rowCount ?? 0 { throw .tooManyRows(self) }
+    }
+}
+
+extension Refusal {
+    static func tooManyRows(_ limits: TableLimits) -> Refusal {
+        Refusal(.tooManyRows, "The table would have more rows than the \(limits.rows) that are allowed here.")
+    }
+}
+
+extension Int {
+    func saturatingAdd(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

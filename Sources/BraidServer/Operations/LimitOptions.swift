@@ -1,0 +1,80 @@
+import ArgumentParser
+import BraidEngine
+
+/// How much of everything the server takes.
+struct LimitOptions: ParsableArguments {
+    @Option(help: "The longest body of a request.")
+    var maxBodyBytes = 16_777_216
+    @Option(help: "Memory for the bodies of all requests under way, and for large answers that wait to be read. A body or an answer larger than that gets through alone.")
+    var maxBufferedBytes = 268_435_456
+    @Option(help: "The longest head of a request: its first line and its fields.")
+    var maxHeaderBytes = 32_768
+    @Option(help: "The deepest JSON, at most 128.")
+    var maxJsonDepth = 128
+    @Option(help: "Rows of a session.")
+    var maxRows = 1_000_000
+    @Option(help: "Sections of a session.")
+    var maxSections = 10_000
+    @Option(help: "Bytes that the templates of one command may build, beside 1,000 for each row.")
+    var maxRenderedBytes = 268_435_456
+    @Option(help: "Steps that the templates of one command may take, beside 200 for each row.")
+    var maxTemplateSteps = 5_000_000
+    @Option(help: "Sessions.")
+    var maxSessions = 100_000
+    @Option(help: "Connections; fewer where the process may not open so many files.")
+    var maxConnections = 10_000
+    @Option(help: "Streams of events and long polls.")
+    var maxSubscribers = 9_000
+    @Option(help: "Requests that are worked on at the same time.")
+    var maxRequests = 2_048
+    @Option(help: "Seconds for the head of a request to arrive.")
+    var headerTimeout = 10
+    @Option(help: "Bytes a second at which a body has to arrive at least, after its first ten seconds.")
+    var minBodyRate = 1_024
+    @Option(help: "Seconds after which a connection without a request is closed.")
+    var idleTimeout = 75
+
+    func validate() throws {
+        try check("max-body-bytes", maxBodyBytes, 1_024...1 << 40)
+        try check("max-buffered-bytes", maxBufferedBytes, 1 << 20...1 << 40)
+        try check("max-header-bytes", maxHeaderBytes, 1_024...1 << 24)
+        try check("max-json-depth", maxJsonDepth, 8...128)
+        for (name, value) in [
+            ("max-rows", maxRows), ("max-sections", maxSections), ("max-rendered-bytes", maxRenderedBytes), ("max-template-steps", maxTemplateSteps),
+            ("max-sessions", maxSessions), ("max-connections", maxConnections), ("max-subscribers", maxSubscribers), ("max-requests", maxRequests),
+        ] {
+            try check(name, value, 1...1 << 40)
+        }
+        try check("header-timeout", headerTimeout, 1...3_600)
+        try check("min-body-rate", minBodyRate, 1...1 << 30)
+        try check("idle-timeout", idleTimeout, 1...86_400)
+    }
+
+    private func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
+        guard range.contains(value) else { throw ValidationError("--\(name) must be from \(range.lowerBound) to \(range.upperBound)") }
+    }
+
+    var limits: Limits {
+        var limits = Limits()
+        limits.bodyBytes = maxBodyBytes
+        limits.jsonDepth = maxJsonDepth
+        limits.sessions = maxSessions
+        limits.subscribers = maxSubscribers
+        limits.requests = maxRequests
+        limits.table.rows = maxRows
+        limits.table.sections = maxSections
+        limits.table.renderedBytes = maxRenderedBytes
+        limits.table.templateSteps = maxTemplateSteps
+        return limits
+    }
+
+    func configure(_ server: inout HTTPServer.Configuration) {
+        server.maxConnections = maxConnections
+        server.bufferedBytes = maxBufferedBytes
+        server.limits.parser.headBytes = maxHeaderBytes
+        server.limits.parser.targetBytes = min(server.limits.parser.targetBytes, maxHeaderBytes)
+        server.limits.headTime = .seconds(headerTimeout)
+        server.limits.leastBodyBytesPerSecond = minBodyRate
+        server.limits.idleTime = .seconds(idleTimeout)
+    }
+}

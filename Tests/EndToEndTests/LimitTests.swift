@@ -1,0 +1,224 @@
+import Foundation
+import Testing
+
+/// What is too much, of everything, on the real binary: each limit, its answer, and that the server goes on.
+@Suite(.serialized) struct LimitTests {
+    static func table(_ binding: String = #""models":[],"editing":"delete""#, sections: String = #""sections":["a"],"#) -> String {
+        #"{"table":"t",\#(sections)"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C",\#(binding)}]}"#
+    }
+
+    static func models(_ count: Int, from first: Int = 0) -> String { "[" + (first..<first + count).map { #"{"id":"\#($0)"}"# }.joined(separator: ",") + "]" }
+
+    static func render(_ body: String) -> String {
+        "POST /v1/render HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    private func expect(_ response: HTTPClient.Response, _ status: Int, _ problem: String, retries: Bool = false, _ comment: Comment = "", at place: SourceLocation = #_sourceLocation) {
+        #expect(response.status == status && response.object["type"] as? String == "/problems/\(problem)", "\(comment) \(response.status) \(response.text)", sourceLocation: place)
+        #expect((Int(response.header("retry-after") ?? "") ?? 0 > 0) == retries, sourceLocation: place)
+    }
+
+    @Test("Heads, bodies and JSON have the sizes and depths that the options say")
+    func sizes() throws {
+        let server = try ServerProcess(["--max-header-bytes", "2048", "--max-body-bytes", "4096", "--max-json-depth", "10"])
+        #expect(try server.client().get("/healthz", headers: ["X": String(repeating: "x", count: 1_800)]).status == 200)
+        expect(try server.client().get("/healthz", headers: ["X": String(repeating: "x", count: 2_100)]), 431, "headers-too-large")
+        expect(try server.client().request("POST", "/v1/render", String(repeating: " ", count: 4_097)), 413, "content-too-large")
+        func nested(_ depth: Int) -> String { #"{"template":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}" }
+        #expect(try server.client().request("POST", "/v1/render", nested(10)).status == 200)
+        expect(try server.client().request("POST", "/v1/render", nested(11)), 400, "invalid-json")
+    }
+
+    @Test("A table has as many rows and sections as are allowed, stored, derived and counted, and a refused command changes nothing")
+    func tables() throws {
+        let server = try ServerProcess(["--max-rows", "5", "--max-sections", "3"])
+        let client = try server.client()
+        try client.request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s"}"#)
+        #expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(5))}"#).status == 200)
+        let before = try client.get("/v1/sessions/s/snapshot").text
+        expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(6))}"#), 422, "too-many-rows")
+        expect(try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"x"}}"#), 422, "too-many-rows")
+        expect(try client.request("POST", "/v1/sessions/s/rows?notify=false", #"{"at":[0,0],"model":{"id":"x"}}"#), 422, "too-many-rows")
+        #expect(try client.get("/v1/sessions/s/snapshot").text == before)
+        expect(try client.request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"models":{"a":\#(Self.models(6))}}"#), 422, "too-many-rows")
+        for binding in [#""numberOfCells":6"#, #""numberOfCells":100000"#, #""modelsFrom":{"$eval":"state.list"}"#] {
+            expect(try client.request("POST", "/v1/sessions", #"{"table":\#(Self.table(binding)),"state":{"list":\#(Self.models(6))}}"#), 422, "too-many-rows", "\(binding)")
+        }
+        let derived = #"{"table":\#(Self.table(#""modelsFrom":{"$eval":"state.list"}"#)),"id":"derived","state":{"list":\#(Self.models(5))}}"#
+        #expect(try client.request("POST", "/v1/sessions", derived).status == 201)
+        let commands = (0..<3).map { #"{"state":{"list":\#(Self.models(5, from: $0))}}"# }.joined(separator: ",")
+        #expect(try client.request("POST", "/v1/sessions/derived/transactions", #"{"commands":[\#(commands)]}"#).status == 200, "each time there are five")
+        try client.request("POST", "/v1/sessions", #"{"sections":[{"rows":[]},{"rows":[]},{"rows":[]}],"id":"d"}"#)
+        expect(try client.request("POST", "/v1/sessions/d/sections", #"{"section":{"rows":[]}}"#), 422, "too-many-sections")
+        expect(try client.request("POST", "/v1/sessions", #"{"sections":[{"rows":[]},{"rows":[]},{"rows":[]},{"rows":[]}]}"#), 422, "too-many-sections")
+    }
+
+    @Test("A session that is over a lowered limit is read as it is, and may shrink")
+    func loweredLimits() throws {
+        let directory = try TemporaryDirectory()
+        let first = try ServerProcess(database: directory.path("db"))
+        try first.client().request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s","models":{"a":\#(Self.models(6))}}"#)
+        let before = try first.client().get("/v1/sessions/s/snapshot").text
+        first.stop()
+        let second = try ServerProcess(database: directory.path("db"), ["--max-rows", "3"])
+        #expect(try second.client().get("/v1/sessions/s/snapshot").text == before)
+        expect(try second.client().request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"x"}}"#), 422, "too-many-rows")
+        #expect(try second.client().request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"0"}}"#).status == 200)
+    }
+
+    @Test("What one command may render is bounded in bytes and in steps, whatever the table's size")
+    func rendering() throws {
+        let copies = Self.table(#""models":[],"viewModel":{"all":{"$eval":"state.big"},"id":{"$eval":"model.id"}}"#)
+        let server = try ServerProcess(["--max-rendered-bytes", "3000000", "--max-template-steps", "2000"])
+        let client = try server.client()
+        let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(copies),"id":"s","state":{"big":"\#(String(repeating: "x", count: 100_000))"}}"#)
+        #expect(opened.status == 201, "\(opened.text)")
+        #expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(5))}"#).status == 200)
+        let before = try client.get("/v1/sessions/s/snapshot").text
+        expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(100, from: 10))}"#), 422, "template-failed")
+        #expect(try client.get("/v1/sessions/s/snapshot").text == before)
+        let slow = Self.table(#""models":[],"viewModel":{"$map":{"$eval":"range(0,200)"},"each(i)":{"$eval":"i"}}"#)
+        try client.request("POST", "/v1/sessions", #"{"table":\#(slow),"id":"slow"}"#)
+        expect(try client.request("PUT", "/v1/sessions/slow/models", #"{"a":\#(Self.models(50))}"#), 422, "template-failed")
+        #expect(try client.request("PUT", "/v1/sessions/slow/models", #"{"a":\#(Self.models(1))}"#).status == 200)
+    }
+
+    @Test("There are as many sessions as are allowed, those from before a restart counted; one that ends makes room")
+    func sessions() throws {
+        let directory = try TemporaryDirectory()
+        func open(_ server: ServerProcess, _ id: String) throws -> HTTPClient.Response { try server.client().request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"\#(id)"}"#) }
+        let first = try ServerProcess(database: directory.path("db"), ["--max-sessions", "2"])
+        #expect(try open(first, "a").status == 201)
+        expect(try open(first, "a"), 409, "session-exists")
+        #expect(try open(first, "b").status == 201)
+        expect(try open(first, "c"), 429, "too-many-sessions", retries: true)
+        first.stop()
+        let second = try ServerProcess(database: directory.path("db"), ["--max-sessions", "2"])
+        expect(try open(second, "c"), 429, "too-many-sessions", retries: true)
+        #expect(try second.client().request("DELETE", "/v1/sessions/a").status == 204)
+        #expect(try open(second, "c").status == 201)
+    }
+
+    @Test("There are as many subscribers as are allowed; one that leaves makes room")
+    func subscribers() throws {
+        let server = try ServerProcess(["--max-subscribers", "2"])
+        try server.client().request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s"}"#)
+        var stream: EventStreamClient? = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
+        _ = try stream?.events(through: "caught-up")
+        let poll = try server.client()
+        try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        func next() throws -> HTTPClient.Response { try server.client().get("/v1/sessions/s/updates?since=0&wait=1") }
+        var refused = try next()
+        // The poll may not have arrived yet.
+        for _ in 0..<100 where refused.status == 200 { refused = try next() }
+        expect(refused, 503, "unavailable", retries: true)
+        #expect(try server.client().get("/v1/sessions/s/updates?since=0").status == 200, "who does not wait is no subscriber")
+        stream = nil
+        var again = try next()
+        for _ in 0..<500 where again.status != 200 {
+            usleep(10_000)
+            again = try next()
+        }
+        #expect(again.status == 200)
+    }
+
+    @Test("More requests than may be under way are answered at once with 503, and served again when it is over")
+    func requests() throws {
+        let server = try ServerProcess(["--max-requests", "1"])
+        let body = #"{"template":{"$map":{"$eval":"range(0,20000)"},"each(i)":{"$eval":"i*i"}}}"#
+        let clients = try (0..<30).map { _ in try server.client() }
+        let request = Self.render(body)
+        for client in clients { try client.send(request) }
+        let answers = try clients.map { try $0.receive() }
+        #expect(Set(answers.map(\.status)) == [200, 503], "\(answers.map(\.status))")
+        for answer in answers where answer.status == 503 { expect(answer, 503, "unavailable", retries: true) }
+        for client in clients { #expect(try client.request("POST", "/v1/render", body).status == 200, "the connection goes on") }
+        for client in clients { try client.send(request) }
+        for path in ["/healthz", "/readyz", "/metrics"] { #expect(try server.client().get(path).status == 200, "\(path) is not counted") }
+    }
+
+    @Test("Who sends a head too slowly is answered 408, who sends nothing is let go, and a full server lets the idle go first")
+    func times() throws {
+        let server = try ServerProcess(["--header-timeout", "1", "--idle-timeout", "2", "--max-connections", "4"])
+        let slow = try server.client(), idle = try server.client()
+        try slow.send("GET /healthz HTTP/1.1\r\nHost: lo")
+        expect(try slow.receive(), 408, "request-timeout")
+        #expect(idle.isClosed)
+        let first = try (0..<4).map { _ in try server.client() }
+        for client in first { #expect(try client.get("/healthz").status == 200) }
+        #expect(try server.client().get("/healthz").status == 200, "it waits until one of the others is closed")
+    }
+
+    @Test("The server's memory stays bounded under a flood of large bodies, and it serves again behind it")
+    func flood() throws {
+        let server = try ServerProcess(["--max-buffered-bytes", "33554432"])
+        #expect(try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200)
+        let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
+        do {
+            let clients = try (0..<40).map { _ in try server.client() }
+            for client in clients {
+                try client.send("POST /v1/render HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n")
+                // 15 of 16 MiB: none is ever complete.
+                for _ in 0..<15 { if (try? client.send(piece)) == nil { break } }
+            }
+            let chunked = try server.client()
+            try chunked.send("POST /v1/render HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for _ in 0..<15 { if (try? chunked.send(Array("100000\r\n".utf8) + piece + Array("\r\n".utf8))) == nil { break } }
+            expect(try chunked.receive(), 503, "unavailable", retries: true, "no length is told, and what comes is counted")
+            for client in clients[3...] { expect(try client.receive(), 503, "unavailable", retries: true) }
+            #expect(try server.client().get("/healthz").status == 200)
+            #expect(try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200, "small ones have room")
+        }
+        let peak = try Self.peakMemory(of: server)
+        #expect(peak < 300 << 20, "600 MiB were sent; \(peak >> 20) MiB is what the server had at most")
+        // All have left: a large body is taken again.
+        let body = #"{"template":""# + String(repeating: "x", count: 15 << 20) + #""}"#
+        var status = 503
+        for _ in 0..<100 where status == 503 {
+            usleep(20_000)
+            let client = try server.client()
+            status = (try? client.request("POST", "/v1/render", body))?.status ?? 503
+        }
+        #expect(status == 200 || status == 422, "\(status)")
+    }
+
+    @Test("Large answers that nobody reads have bounded memory: what only reads gets 503, and a command's connection is closed")
+    func unreadAnswers() throws {
+        let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
+        let description = Self.table().dropLast() + #","empty":"\#(String(repeating: "x", count: 12 << 20))"}"#
+        #expect(try server.client().request("PUT", "/v1/tables/t", String(description)).status == 201)
+        // More than the kernel's buffers take.
+        let template = #"{"template":{"$map":{"$eval":"range(0,15)"},"each(i)":{"$eval":"s"}},"context":{"s":"\#(String(repeating: "x", count: 500_000))"}}"#
+        func outcome() -> Int? { try? server.client().request("POST", "/v1/render", template).status }
+        #expect(outcome() == 200)
+        do {
+            let silent = try (0..<2).map { _ in try server.client() }
+            for client in silent { try client.send(Self.render(template)) }
+            var last = outcome()
+            for _ in 0..<100 where last != nil { last = outcome() }
+            #expect(last == nil)
+            expect(try server.client().get("/v1/tables/t"), 503, "unavailable", retries: true)
+            #expect(try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200)
+        }
+        var status = 503
+        for _ in 0..<100 where status != 200 {
+            usleep(20_000)
+            status = try server.client().get("/v1/tables/t").status
+        }
+        #expect(status == 200)
+    }
+
+    /// VmHWM: the largest resident set that there was.
+    static func peakMemory(of server: ServerProcess) throws -> Int {
+        let facts = try String(contentsOfFile: "/proc/\(server.processIdentifier)/status", encoding: .utf8)
+        let line = try #require(facts.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+        return 1024 * (try #require(Int(line.filter(\.isNumber))))
+    }
+
+    @Test("Limits that cannot be are refused")
+    func options() throws {
+        for options in [["--max-rows", "0"], ["--max-json-depth", "129"], ["--max-body-bytes", "1000"], ["--max-buffered-bytes", "2000"], ["--idle-timeout", "0"]] {
+            #expect(throws: ServerProcess.StartFailure.self) { try ServerProcess(options) }
+        }
+    }
+}
