@@ -36,7 +36,7 @@ final class App: HTTPHandler {
         self.sessions = sessions
         access = AccessControl(controllerToken: token, tokens: sessions.tokens)
         router = Router(
-            operationRoutes(store: store) + [metricsRoute(metrics, sessions: sessions)] + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
+            operationRoutes(store: store) + [metricsRoute(metrics, sessions: sessions)] + openAPIRoutes() + tableRoutes(store: store, source: source) + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions) + updateRoutes(sessions)
                 + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(source: source))
         metrics.follow(router.routes.map(\.counters))
@@ -260,6 +260,10 @@ final class App: HTTPHandler {
         let head = exchange.head
         var response = response
         response.headers += [("X-Request-Id", exchange.id)] + pages.headers(for: head)
+        // What is silent about it may be kept by caches, and given again for as long as they please (RFC 9111, 4.2.2).
+        if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" }) {
+            response.headers.append(("Cache-Control", "no-cache"))
+        }
         if head.query.contains(where: { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }), case .bytes(let bytes) = response.body,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])

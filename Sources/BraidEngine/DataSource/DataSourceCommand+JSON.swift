@@ -121,7 +121,7 @@ extension BodyReader {
 
     /// `[section, row]`.
     func indexPath(_ name: String) throws(Refusal) -> IndexPath {
-        let numbers = try required(name).elements()?.map { $0.kind == .number ? Int($0.text) ?? -1 : -1 } ?? []
+        let numbers = try required(name).elements()?.map { $0.intValue ?? -1 } ?? []
         guard numbers.count == 2, numbers.allSatisfy({ $0 >= 0 }) else {
             throw fault(name, "must be an index path, [section, row], of two integers from 0")
         }

@@ -202,9 +202,18 @@ extension SnapshotReader {
         return json.detached
     }
 
-    /// Null, or an object that says what the client shows.
+    /// Null, `{"title", "height"?, "estimatedHeight"?}`, or the same with a `view` and perhaps a `viewModel`.
     mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
-        if json.kind != .object, !json.isNull { fault(pointer, "it is null or an object, such as {\"title\": …}") }
+        if json.isNull { return json.detached }
+        let isView = json["view"] != nil
+        members(json, pointer, "a header or footer", (isView ? ["view", "viewModel"] : ["title"]) + ["height", "estimatedHeight"]) { reader, name, value, pointer in
+            switch name {
+            case "title", "view": _ = reader.string(value, pointer)
+            case "viewModel": break
+            default: _ = reader.dimension(value, pointer)
+            }
+        }
+        if json.kind == .object, !isView, json["title"] == nil { fault(pointer, "the member `title` or `view` is missing") }
         return json.detached
     }
 }

@@ -136,10 +136,14 @@ extension Command {
         } else if names.contains("from") {
             self = try Command(resource: "moves", body: json, partial: false, at: pointer)
         } else {
-            guard let resource = members.first, members.count == 1 || (members.count == 2 && names[1] == "partial") else {
-                throw Refusal.bad(pointer, "a command has one member, named as its resource: \(Self.resources.joined(separator: ", "))")
+            let isOfModels = names.contains("models")
+            let named = members.filter { !(isOfModels && $0.name == "partial") }
+            guard let resource = named.first, named.count == 1 else {
+                throw Refusal.bad(pointer, "a command has one member, named as its resource, and of models also `partial`: \(Self.resources.joined(separator: ", "))")
             }
-            let partial = members.count == 2 && members[1].value.boolValue == true
+            let given = members.first { $0.name == "partial" && isOfModels }
+            guard given == nil || given?.value.boolValue != nil else { throw Refusal.bad(pointer.appending("partial"), "must be true or false") }
+            let partial = given?.value.boolValue ?? false
             if resource.name == "transactions" {
                 throw Refusal.bad(pointer, "a transaction cannot stand inside a transaction")
             }
@@ -214,7 +218,7 @@ struct BodyReader {
 
     func index(_ name: String) throws(Refusal) -> Int {
         let value = try required(name)
-        guard value.kind == .number, let index = Int(value.text), index >= 0 else {
+        guard let index = value.intValue, index >= 0 else {
             throw fault(name, "must be an integer from 0")
         }
         return index
@@ -223,7 +227,7 @@ struct BodyReader {
     func sectionReference(_ name: String) throws(Refusal) -> SectionReference {
         let value = try required(name)
         if let id = value.stringValue { return .id(SectionID(id)) }
-        guard value.kind == .number, let index = Int(value.text), index >= 0 else {
+        guard let index = value.intValue, index >= 0 else {
             throw fault(name, "must be a section's id, or its index among the displayed sections, from 0")
         }
         return .displayed(index)

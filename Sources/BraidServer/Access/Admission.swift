@@ -35,6 +35,7 @@ enum Admission: Sendable, Equatable {
         "GET /healthz": .everyone,
         "GET /readyz": .everyone,
         "GET /metrics": .everyone,
+        "GET /openapi.json": .everyone,
         "GET /problems/{name}": .everyone,
 
         "GET /v1/tables": .role(.controller),

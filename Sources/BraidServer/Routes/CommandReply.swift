@@ -22,8 +22,9 @@ extension Sessions {
             try context.require(session)
             return try await command(session)
         }
+        let key = try IdempotencyKey(context)
         // Nothing is done by a dry run, and nothing can be done twice.
-        guard !form.dryRun, let key = try IdempotencyKey(context) else {
+        guard !form.dryRun, let key else {
             let work = { @Sendable [self] in
                 let (session, answer) = try await perform(command, on: id, dryRun: form.dryRun, ifMatch: ifMatch, base: base)
                 return form.response(answer, of: session, notifies: notifies)

@@ -1,0 +1,144 @@
+import BraidEngine
+import BraidStore
+import Foundation
+import Logging
+import Testing
+
+@testable import BraidServer
+
+/// `/openapi.json` and the router, compared both ways.
+@Suite struct OpenAPITests {
+    private let document: JSONText
+    private let routes: [Route]
+
+    init() throws {
+        document = try JSONText(parsing: OpenAPI.bytes)
+        routes = try App(store: SQLiteStore(path: ":memory:"), source: Source(), maxBodyBytes: 1_000_000, token: "t", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }).router.routes
+    }
+
+    /// An operation, with the parameters of its path.
+    private struct Operation {
+        var json: JSONText
+        var parameters: [JSONText]
+
+        func names(in place: String) -> Set<String> {
+            Set(parameters.filter { $0["in"]?.stringValue == place }.compactMap { $0["name"]?.stringValue })
+        }
+
+        func mediaTypes(_ member: String) -> Set<String> { Set(json[member]?["content"]?.members()?.map(\.name) ?? []) }
+    }
+
+    /// By method and path, as `Route.name` has them.
+    private func operations() throws -> [String: Operation] {
+        var operations: [String: Operation] = [:]
+        for (path, item) in try #require(document["paths"]?.members()) {
+            let shared = item["parameters"]?.elements() ?? []
+            for (method, operation) in item.members() ?? [] where method != "parameters" {
+                let parameters = try (shared + (operation["parameters"]?.elements() ?? [])).map { try resolved($0) }
+                operations["\(method.uppercased()) \(path)"] = Operation(json: operation, parameters: parameters)
+            }
+        }
+        return operations
+    }
+
+    private func resolved(_ value: JSONText) throws -> JSONText {
+        guard let reference = value["$ref"]?.stringValue else { return value }
+        let path = reference.dropFirst(2).split(separator: "/").map(String.init)
+        return try #require(document[path.reduce(JSONPointer.root) { $0.appending($1) }], "\(reference) leads nowhere")
+    }
+
+    @Test("Every route is an operation of the document, and every operation is a route")
+    func theOperationsAreTheRoutes() throws {
+        #expect(try operations().keys.sorted() == routes.map(\.name).sorted())
+    }
+
+    @Test("An operation has its route's parameters of path and query, body, media types and role")
+    func eachOperationIsItsRoute() throws {
+        let operations = try operations()
+        for route in routes {
+            let operation = try #require(operations[route.name], "\(route.name)")
+            #expect(operation.names(in: "path") == Set(route.pattern.filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) }), "\(route.name)")
+            #expect(operation.names(in: "query") == route.query.union(["pretty"]), "\(route.name)")
+            let taken = operation.mediaTypes("requestBody")
+            if let streamed = route.streamedBody {
+                #expect(taken == [streamed.contentType], "\(route.name)")
+            } else {
+                #expect(taken.contains("application/json") == route.takesBody, "\(route.name)")
+                #expect(taken.allSatisfy { $0.hasSuffix("json") }, "\(route.name)")
+            }
+            for (status, response) in try #require(operation.json["responses"]?.members()) {
+                let content = try resolved(response)["content"]?.members()?.map(\.name) ?? []
+                switch status.first {
+                case "2" where status != "204": #expect(Set(content) == Set([route.produces] + [route.alternative].compactMap { $0 }), "\(route.name) \(status)")
+                case "2", "3": #expect(content.isEmpty, "\(route.name) \(status)")
+                default: #expect(content == ["application/problem+json"], "\(route.name) \(status)")
+                }
+            }
+            let role = switch route.admission {
+            case .everyone: "everyone"
+            case .role(let role): role.rawValue
+            case .commands: "commands"
+            }
+            #expect(operation.json["x-role"]?.stringValue == role, "\(route.name)")
+            #expect((operation.json["security"] == .emptyArray) == (route.admission == .everyone), "\(route.name)")
+        }
+    }
+
+    @Test("What every request may meet stands in every operation: what the HTTP layer answers, and in /v1 what access does")
+    func everyOperationHasTheCommonAnswers() throws {
+        for (name, operation) in try operations() {
+            let statuses = Set(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? [])
+            #expect(statuses.isSuperset(of: [400, 406, 408, 413, 414, 417, 431, 500, 503, 505]), "\(name)")
+            #expect(statuses.isSuperset(of: [401, 403, 421]) == name.contains(" /v1/"), "\(name)")
+            #expect(statuses.contains(415) == (operation.json["requestBody"] != nil), "\(name)")
+            #expect(statuses.contains(404) || !name.contains("{") || name == "PUT /v1/tables/{table}", "\(name)")
+        }
+    }
+
+    @Test("The problems are the server's, each with a status that the document has")
+    func theProblemsAreTheServers() throws {
+        let schemas = try #require(document["components"]?["schemas"])
+        let names = schemas["ProblemName"]?["enum"]?.elements()?.compactMap(\.stringValue)
+        #expect(names == Problem.allCases.map(\.rawValue).sorted())
+        #expect(schemas["ProblemType"]?["enum"]?.elements()?.compactMap(\.stringValue) == names?.map { "/problems/\($0)" })
+        var statuses: Set<Int> = []
+        for operation in try operations().values { statuses.formUnion(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? []) }
+        // A method that a resource does not take is no operation.
+        #expect(Set(Problem.allCases.map(\.status)).subtracting(statuses) == [405])
+    }
+
+    @Test("Every reference leads somewhere, and every component is referred to")
+    func referencesLeadSomewhere() throws {
+        var references: Set<String> = []
+        func gather(_ value: JSONText) throws {
+            for (name, member) in value.members() ?? [] {
+                if name == "$ref", let reference = member.stringValue {
+                    references.insert(reference)
+                    _ = try resolved(value)
+                }
+                try gather(member)
+            }
+            for element in value.elements() ?? [] { try gather(element) }
+        }
+        try gather(document)
+        for (kind, components) in try #require(document["components"]?.members()) where kind != "securitySchemes" {
+            for (name, _) in components.members() ?? [] { #expect(references.contains("#/components/\(kind)/\(name)"), "\(kind)/\(name)") }
+        }
+    }
+
+    @Test("The calls to the data source, and the commands, are the engine's")
+    func theCommandsAreTheEngines() throws {
+        let schemas = try #require(document["components"]?["schemas"])
+        #expect(schemas["DataSourceCall"]?["properties"]?.members()?.map(\.name) == DataSourceCommand.Call.allCases.map(\.rawValue))
+        let forms = try #require(schemas["NamedCommand"]?["anyOf"]?.elements())
+        let named = forms.flatMap { $0["properties"]?.members()?.map(\.name) ?? [] }
+        #expect(Set(named) == Set(Command.resources).subtracting(["transactions"]).union(["partial"]))
+    }
+
+    @Test("The document is of this version of the server, and compact")
+    func theDocumentIsOfThisVersion() throws {
+        #expect(document["openapi"]?.stringValue == "3.1.0")
+        #expect(document["info"]?["version"]?.stringValue == BraidServerCommand.configuration.version)
+        #expect(JSONText(document.value()).bytes == OpenAPI.bytes)
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+/// `GET /openapi.json` on the real binary. What it says is tested beside the router, and by schemathesis.
+@Suite struct OpenAPITests {
+    @Test("The API's description is there for who has no token, has a strong ETag, and is not sent twice")
+    func theDescriptionIsForEveryone() throws {
+        let client = try AccessTests.server().keptClient()
+        let response = try client.get("/openapi.json")
+        #expect(response.status == 200 && response.header("content-type") == "application/json")
+        #expect(response.object["openapi"] as? String == "3.1.0")
+        let etag = try #require(response.header("etag"))
+        #expect(etag.wholeMatch(of: /"[0-9a-f]{16}"/) != nil)
+        let known = try client.get("/openapi.json", headers: ["If-None-Match": "\"x\", W/\(etag)"])
+        #expect(known.status == 304 && known.header("etag") == etag && known.text.isEmpty)
+        let other = try client.get("/openapi.json?pretty", headers: ["If-None-Match": "\"x\""])
+        #expect(other.status == 200 && other.text.hasPrefix("{\n"))
+        #expect(try client.request("POST", "/openapi.json", "{}").status == 405)
+    }
+
+    @Test("No answer to a GET may be given again by a cache that has not asked")
+    func cachesAsk() throws {
+        let client = try AccessTests.server().keptClient()
+        for path in ["/readyz", "/openapi.json", "/problems/role", "/v1/sessions/mine/snapshot", "/v1/sessions/mine/updates?since=0", "/v1/tables", "/v1/nothing"] {
+            let response = try client.get(path, headers: AccessTests.controller)
+            #expect(response.header("cache-control") == "no-cache", "\(path)")
+            if let etag = response.header("etag"), path.hasSuffix("snapshot") {
+                let known = try client.get(path, headers: AccessTests.controller.merging(["If-None-Match": etag]) { $1 })
+                #expect(known.status == 304 && known.header("cache-control") == "no-cache")
+            }
+        }
+    }
+
+    @Test("A malformed Idempotency-Key is refused in a dry run as well, and indexes may be written with a fraction of zero")
+    func requestsAreReadAsDescribed() throws {
+        let client = try AccessTests.server().keptClient()
+        let edits = "/v1/sessions/mine/edits?dryRun"
+        let place = #"{"delete":{"section":0.0,"row":1e0}}"#
+        #expect(try client.request("POST", edits, place, headers: AccessTests.controller).status == 200)
+        #expect(try client.request("POST", edits, place, headers: AccessTests.controller.merging(["Idempotency-Key": "a b"]) { $1 }).status == 400)
+        #expect(try client.request("POST", edits, #"{"delete":{"section":0,"row":1.5}}"#, headers: AccessTests.controller).status == 400)
+    }
+
+    @Test("A command of a transaction may say `partial` before or behind its models, and nowhere else")
+    func partialStandsAnywhere() throws {
+        let client = try AccessTests.server().keptClient()
+        func status(_ command: String) throws -> Int {
+            try client.request("POST", "/v1/sessions/mine/transactions?dryRun", #"{"commands":[\#(command)]}"#, headers: AccessTests.controller).status
+        }
+        #expect(try status(#"{"partial":true,"models":{}}"#) == 200)
+        #expect(try status(#"{"models":{},"partial":false}"#) == 200)
+        #expect(try status(#"{"models":{},"partial":1}"#) == 400)
+        #expect(try status(#"{"state":{},"partial":true}"#) == 400)
+    }
+
+    @Test("A snapshot to compare has headers as snapshots have them")
+    func headersAreThoseOfSnapshots() throws {
+        let client = try AccessTests.server().keptClient()
+        func response(_ header: String) throws -> (status: Int, text: String) {
+            let snapshot = #"{"sections":[{"id":"a","header":\#(header),"rows":[]}]}"#
+            let response = try client.request("POST", "/v1/diff", #"{"from":{"sections":[]},"to":\#(snapshot)}"#, headers: AccessTests.controller)
+            return (response.status, response.text)
+        }
+        for right in ["null", #"{"title":"A","height":3}"#, #"{"view":"V","viewModel":{"x":1},"estimatedHeight":"automatic"}"#] { #expect(try response(right).status == 200, "\(right)") }
+        for wrong in ["{}", "1", #"{"title":1}"#, #"{"title":"A","view":"V"}"#, #"{"title":"A","height":"x"}"#] {
+            let refused = try response(wrong)
+            #expect(refused.status == 400 && refused.text.contains("/to/sections/0/header"), "\(wrong)")
+        }
+    }
+}
