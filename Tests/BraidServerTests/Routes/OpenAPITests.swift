@@ -13,7 +13,7 @@ import Testing
 
     init() throws {
         document = try JSONText(parsing: OpenAPI.bytes)
-        routes = try App(store: SQLiteStore(path: ":memory:"), source: Source(), maxBodyBytes: 1_000_000, token: "t", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }).router.routes
+        routes = try App(store: SQLiteStore(path: ":memory:"), source: Source(), token: "t", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }).router.routes
     }
 
     /// An operation, with the parameters of its path.
