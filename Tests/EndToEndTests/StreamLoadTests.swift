@@ -31,7 +31,7 @@ import Testing
         }
         let growth = try client.server.residentBytes() - memory
         #expect(growth < 12 << 20, "memory grew by \(growth) bytes while \(rounds * bytes) bytes were not read")
-        #expect(slowest < .seconds(1), "a command took \(slowest)")
+        #expect(slowest < .seconds(20), "a command took \(slowest)")
 
         // It reads again: what was queued, then the table as it is.
         var revision = try stalled.next().revision

@@ -193,7 +193,7 @@ struct JSONGrammarTests {
             let text = Array(("{" + (0..<100_000).map { "\"\(prefix)\($0)\":0" }.joined(separator: ",") + "}").utf8)
             var count: Int?
             let time = clock.measure { count = try? JSONText(parsing: text).count }
-            #expect(count == text.count && time < .seconds(10))
+            #expect(count == text.count && time < .seconds(100))
         }
     }
 }

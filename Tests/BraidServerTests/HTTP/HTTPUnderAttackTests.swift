@@ -16,7 +16,7 @@ struct HTTPUnderAttackTests {
                 usleep(50_000)
             }
             for client in clients { #expect(status(try client.receive(until: "\r\n\r\n")) == 408) }
-            #expect(started.duration(to: .now) < .seconds(20))
+            #expect(started.duration(to: .now) < .seconds(100))
         }
     }
 
@@ -243,7 +243,7 @@ struct HTTPStopTests {
         }
         let start = ContinuousClock.now
         await server.stop(grace: .milliseconds(300))
-        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(start.duration(to: .now) < .seconds(100))
         #expect(application.closedStreams.load(ordering: .relaxed) == 1)
         #expect(await onThread { eventually { application.answeredSoon.load(ordering: .relaxed) == 1 } }, "a task outlives the loop that it ran on")
         let rest = await onThread { (try? client.receiveAll()) ?? "" }
@@ -255,7 +255,7 @@ struct HTTPStopTests {
         let start = ContinuousClock.now
         await server.stop(grace: .seconds(10))
         await server.stop(grace: .seconds(10))
-        #expect(start.duration(to: .now) < .seconds(30))
+        #expect(start.duration(to: .now) < .seconds(100))
         try server.start()
         #expect(server.address != nil)
         await server.stop(grace: .zero)
