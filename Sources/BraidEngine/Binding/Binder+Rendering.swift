@@ -101,8 +101,7 @@ private struct SnapshotMaking {
         var targets = MoveTargets(evaluation: evaluation, displayed: [])
         for id in previous.touchedSections {
             guard let position = table.position(of: id) else { return nil }
-            let place = snapshot.sections.indices.contains(position) && snapshot.sections[position].id == id
-                ? position : snapshot.sections.firstIndex { $0.id == id }
+            let place = oldPlace(of: id, near: position)
             if binder.display.behavior != .manuallyManaged {
                 guard case .declared = binder.display.order else { return nil }
                 let isShown = binder.display.behavior.shows(try input(position))
@@ -137,10 +136,14 @@ private struct SnapshotMaking {
         guard let previous, !previous.touchedSections.contains(id), !binding.asksMovePolicy,
             binding.rowReads.isDisjoint(with: changed), binding.titleReads.isDisjoint(with: changed)
         else { return nil }
-        // Most commands leave the sections where they are.
-        let old = previous.snapshot.sections
-        if place < old.count, old[place].id == id { return old[place] }
-        return oldPlaces[id].map { old[$0] }
+        return oldPlace(of: id, near: place).map { previous.snapshot.sections[$0] }
+    }
+
+    /// Where the section was displayed before; most commands leave the sections where they are.
+    private mutating func oldPlace(of id: SectionID, near place: Int) -> Int? {
+        guard let previous else { return nil }
+        if place < previous.snapshot.sections.count, previous.snapshot.sections[place].id == id { return place }
+        return oldPlaces[id]
     }
 
     /// A section's facts: its rows are made only where they cannot be counted otherwise.
@@ -166,9 +169,7 @@ private struct SnapshotMaking {
     /// The rows that the section at a position of the table showed before.
     private mutating func oldRows(at position: Int, _ id: SectionID) -> ChunkedList<Row>? {
         guard let previous else { return nil }
-        let old = previous.snapshot.sections
-        if position < old.count, old[position].id == id { return old[position].rows }
-        return oldPlaces[id].map { old[$0].rows } ?? previous.snapshot.offstage[id]
+        return oldPlace(of: id, near: position).map { previous.snapshot.sections[$0].rows } ?? previous.snapshot.offstage[id]
     }
 
     private mutating func makeRows(at position: Int, _ binding: SectionBinding) throws -> ChunkedList<Row> {

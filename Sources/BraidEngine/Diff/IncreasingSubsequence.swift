@@ -54,18 +54,14 @@ enum IncreasingSubsequence {
         var next = ContiguousArray(repeating: -1, count: values.count)
         for position in values.indices.reversed() {
             let value = values[position]
-            var low = 0, high = highest.count
-            while low < high {
-                let middle = (low + high) / 2
-                if highest[middle] > value { low = middle + 1 } else { high = middle }
-            }
-            if low > 0 { next[position] = starts[low - 1] }
-            if low == starts.count {
+            let length = highest.firstPosition { $0 <= value }
+            if length > 0 { next[position] = starts[length - 1] }
+            if length == starts.count {
                 starts.append(position)
                 highest.append(value)
             } else {
-                starts[low] = position
-                highest[low] = value
+                starts[length] = position
+                highest[length] = value
             }
         }
         var positions: [Int] = []

@@ -83,32 +83,23 @@ extension TableDifference {
     /// What `Staging` comes to for most updates, those in which no section comes, goes or moves: one stage, or two where
     /// rows move and something is reloaded.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
-        var rows = BatchUpdate.Stage(), content = BatchUpdate.Stage()
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
         func place(_ change: ChangedRow) -> IndexPath { isOne ? change.old : change.new }
-        rows.deleteRows = deletedRows
-        rows.insertRows = insertedRows
-        rows.moveRows = movedRows
-        content.reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
-        content.updateSections = updatedSections.map { update in
+        var stages = Array(repeating: BatchUpdate.Stage(), count: isOne ? 1 : 2)
+        stages[0].deleteRows = deletedRows
+        stages[0].insertRows = insertedRows
+        stages[0].moveRows = movedRows
+        let content = stages.count - 1
+        stages[content].reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
+        stages[content].updateSections = updatedSections.map { update in
             var facts = update.facts
             facts.at = update.pair.new
             return facts
         }
-        content.reloadRows = reloadedRows.map { (place($0), $0.row) }
-        content.updateRows = updatedRows.map { (place($0), $0.row) }
-        if isOne {
-            rows.reloadSections = content.reloadSections
-            rows.updateSections = content.updateSections
-            rows.reloadRows = content.reloadRows
-            rows.updateRows = content.updateRows
-        } else {
-            content.sortLists()
-        }
-        rows.sortLists()
-        var stages: [BatchUpdate.Stage] = []
-        if !rows.isEmpty { stages.append(rows) }
-        if !isOne { stages.append(content) }
+        stages[content].reloadRows = reloadedRows.map { (place($0), $0.row) }
+        stages[content].updateRows = updatedRows.map { (place($0), $0.row) }
+        for index in stages.indices { stages[index].sortLists() }
+        if stages[0].isEmpty { stages.removeFirst() }
         return stages
     }
 }

@@ -11,17 +11,17 @@ extension ChunkedList {
         let direction: Direction
 
         /// The place before the element at `index`, or, backward, behind the one before it. The list must have that
-        /// element. O(log count).
-        init(_ list: ChunkedList, at index: Int, _ direction: Direction) {
-            guard let root = list.root else { preconditionFailure("ChunkedList: an empty list has no places to walk from") }
-            var node = root, rest = direction == .forward ? index : index - 1
-            if case .inner = root { path.reserveCapacity(4) }
+        /// element; nil when it has none. O(log count).
+        init?(_ list: ChunkedList, at index: Int, _ direction: Direction) {
+            guard var node = list.root else { return nil }
+            var rest = direction == .forward ? index : index - 1
+            if case .inner = node { path.reserveCapacity(4) }
             while case .inner(let inner) = node {
                 let (child, offset) = ChunkedList.locate(rest, in: inner.ends)
                 path.append((inner, child))
                 (node, rest) = (inner.children[child], offset)
             }
-            guard case .leaf(let chunk) = node else { preconditionFailure("ChunkedList: a tree ends in leaves") }
+            guard case .leaf(let chunk) = node else { return nil }
             self.chunk = chunk
             offset = direction == .forward ? rest : rest + 1
             self.direction = direction
@@ -89,8 +89,8 @@ extension ChunkedList {
         _ left: ChunkedList, _ leftStart: Int, _ right: ChunkedList, _ rightStart: Int, limit: Int, _ direction: Direction,
         _ accept: (_ left: Cursor, _ right: Cursor, _ count: Int, _ passed: Int) -> Int
     ) -> Int {
-        guard limit > 0 else { return 0 }
-        var left = Cursor(left, at: leftStart, direction), right = Cursor(right, at: rightStart, direction)
+        guard limit > 0, var left = Cursor(left, at: leftStart, direction), var right = Cursor(right, at: rightStart, direction)
+        else { return 0 }
         var passed = 0
         while passed < limit {
             let count = Swift.min(left.ahead, right.ahead, limit - passed)

@@ -111,15 +111,16 @@ public struct ChunkedList<Element: Sendable>: Sendable {
 
     /// The chunk that holds the element at an index, and where it stands there. O(log count).
     func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
-        precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")
+        guard var node = root, index >= 0, index < node.count else { preconditionFailure("ChunkedList: index out of bounds") }
         var index = index
-        var node = root
-        while case .inner(let inner) = node {
-            let (child, offset) = Self.locate(index, in: inner.ends)
-            (node, index) = (inner.children[child], offset)
+        while true {
+            switch node {
+            case .leaf(let chunk): return (chunk, index)
+            case .inner(let inner):
+                let (child, offset) = Self.locate(index, in: inner.ends)
+                (node, index) = (inner.children[child], offset)
+            }
         }
-        guard case .leaf(let chunk) = node else { preconditionFailure("ChunkedList: an empty list has no elements") }
-        return (chunk, index)
     }
 
     public mutating func append(_ element: Element) { insert(element, at: count) }
