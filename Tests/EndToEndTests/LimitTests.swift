@@ -108,10 +108,9 @@ import Testing
         let poll = try server.client()
         try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         func next() throws -> HTTPClient.Response { try server.client().get("/v1/sessions/s/updates?since=0&wait=1") }
-        var refused = try next()
-        // The poll may not have arrived yet.
-        for _ in 0..<100 where refused.status == 200 { refused = try next() }
-        expect(refused, 503, "unavailable", retries: true)
+        // A request before the poll has arrived would take its place.
+        for _ in 0..<1000 where try !server.client().get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) { usleep(10_000) }
+        expect(try next(), 503, "unavailable", retries: true)
         #expect(try server.client().get("/v1/sessions/s/updates?since=0").status == 200, "who does not wait is no subscriber")
         stream = nil
         var again = try next()
