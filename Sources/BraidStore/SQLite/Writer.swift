@@ -110,7 +110,7 @@ final class Writer: @unchecked Sendable {
         perform(group)
         condition.withLock {
             isWriting = false
-            needsCheckpoint = log.pages >= options.checkpointPages
+            needsCheckpoint = isLogLong
             if needsCheckpoint || isStopping || !waiting.isEmpty { condition.signal() }
         }
     }
@@ -169,7 +169,7 @@ extension Writer {
     private func run() {
         while let group = next() {
             if !group.isEmpty { perform(group) }
-            if log.pages >= options.checkpointPages { checkpoint(.passive) }
+            if isLogLong { checkpoint(.passive) }
         }
         condition.withLock { while reads > 0 { condition.wait() } }
         checkpoint(.truncate)
@@ -195,7 +195,7 @@ extension Writer {
 
     private func perform(_ group: [Request]) {
         if let lostWrite { return fail(group, StoreError(lostWrite, path: path)) }
-        guard !disk.isShort() else {
+        guard !disk.isShort(unused: { unusedBytes }) else {
             fail(group.filter { !$0.makesRoom }, .full)
             let deletions = group.filter(\.makesRoom)
             if !deletions.isEmpty, commit(deletions) {
@@ -272,6 +272,15 @@ extension Writer {
             "writing the database \(path) to disk failed: \(error.detail). Whether the last changes are stored is not known; "
                 + "stopping, so that nobody is told either. Check the disk, then start again.")
         fail(group, StoreError(error, path: path))
+    }
+
+    private var isLogLong: Bool { disk.isLong(log: log.pages, limit: options.checkpointPages, at: path) }
+
+    /// Of the database's pages those that nothing is stored in: what was deleted leaves them, and the next writes use them.
+    private var unusedBytes: Int {
+        (try? database.writeWithoutTransaction { db in
+            try (db.first("PRAGMA freelist_count") { $0.int(0) } ?? 0) * (db.first("PRAGMA page_size") { $0.int(0) } ?? 0)
+        }) ?? 0
     }
 
     private func diskIsFull() {
