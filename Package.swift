@@ -30,7 +30,7 @@ let package = Package(
             ]),
         .executableTarget(name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
         .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
-        .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"], exclude: ["Schemas"]),
+        .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine", .product(name: "GRDBSQLite", package: "GRDB.swift")], exclude: ["Schemas"]),
         .testTarget(name: "EndToEndTests", dependencies: ["BraidServer", "BraidEngine"], exclude: ["Flows", "Golden"]),
         .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidStore", "BraidEngine", "CEpoll"]),
     ],

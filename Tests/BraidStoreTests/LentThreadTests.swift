@@ -1,5 +1,6 @@
 import BraidEngine
 import Foundation
+import GRDBSQLite
 import Synchronization
 import Testing
 
@@ -53,11 +54,11 @@ import Testing
     }
 
     /// Each a write of its own.
-    private func write(_ count: Int = 1, in store: SQLiteStore, on loop: Loop) {
+    private func write(_ count: Int = 1, isSmall: Bool = true, in store: SQLiteStore, on loop: Loop) {
         for _ in 0..<count {
             Task(executorPreference: loop) { [versions] in
-                let text = try JSONText(parsing: Array("[\(UUID().uuidString.hashValue)]".utf8))
-                versions.add(try await store.putTable("t", description: text, at: 1).version)
+                let text = JSONText(stringLiteral: "[\(Int.random(in: .min ... .max))]")
+                versions.add(try await store.writer.write(isSmall: isSmall) { try $0.putTable("t", description: text, at: 1).version })
             }
         }
     }
@@ -100,6 +101,26 @@ import Testing
         store.lendThread { loop.run() }
         wait(for: 5)
         #expect(!threads.values.contains(here))
+    }
+
+    @Test func aLargeWriteIsTheStoresThreads() throws {
+        let store = try store()
+        write(isSmall: false, in: store, on: loop)
+        store.lendThread { loop.run() }
+        wait(for: 1)
+        #expect(!threads.values.contains(here))
+    }
+
+    @Test func theLentThreadWaitsForNoOtherProgram() throws {
+        let store = try store()
+        var other: OpaquePointer?
+        #expect(sqlite3_open(path, &other) == SQLITE_OK && sqlite3_exec(other, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK)
+        write(in: store, on: loop)
+        store.lendThread { loop.run() }
+        #expect(threads.values.isEmpty)
+        sqlite3_close(other)
+        wait(for: 1)
+        #expect(threads.values.count == 1 && !threads.values.contains(here))
     }
 
     @Test func aWriteFromElsewhereIsTheStoresThreads() throws {

@@ -69,13 +69,15 @@ struct Opening {
         }
     }
 
+    static let busyMilliseconds: CInt = 5_000
+
     private var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "store"
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = options.readers
         // Another program may hold the write lock for a moment: the sqlite3 shell, a backup.
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(Double(Self.busyMilliseconds) / 1000)
         // Runs for every connection, before GRDB changes anything in the file: a database of others must stay as it is.
         configuration.prepareDatabase { [path] db in
             // A page that cannot be read must be an error of a statement, not a signal.

@@ -88,7 +88,8 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     public func commit(_ commit: SessionCommit) async throws {
-        try await writer.write { [options] in try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes) }
+        let isSmall = commit.change.writtenRows.count + commit.change.placedRows.count + commit.change.removedRows.count <= 100
+        try await writer.write(isSmall: isSmall) { [options] in try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes) }
     }
 
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
@@ -101,7 +102,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    public func keep(_ answer: KeptAnswer) async throws { try await writer.write { try $0.keep(answer) } }
+    public func keep(_ answer: KeptAnswer) async throws { try await writer.write(isSmall: true) { try $0.keep(answer) } }
 
     public func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer? {
         try await read { try $0.answer(to: key, of: session, now: now) }
@@ -143,7 +144,7 @@ extension SQLiteStore {
 
     public func close() async { await writer.stopped() }
 
-    /// Runs `body`, which must be short and may call the store. If it leads to a single write and flushes are quick, that is
+    /// Runs `body`, which must be short and may call the store. If it leads to a single small write and flushes are quick, that is
     /// done before this returns, on the calling thread: it need not wake the store's and be woken by it.
     public func lendThread(for body: () -> Void) { writer.lendThread(for: body) }
 }

@@ -12,6 +12,8 @@ final class Writer: @unchecked Sendable {
     struct Request: Sendable {
         /// Deletes more than it writes: let through to the last room on a full disk.
         let makesRoom: Bool
+        /// Takes hardly longer than the flush: a lent thread may do it.
+        let isSmall: Bool
         /// Writes, or throws a `StoreError` before it has written anything. Returns what tells the caller of the
         /// success, to be called after COMMIT. May be called a second time, if the first was rolled back.
         let perform: @Sendable (Database) throws -> @Sendable () -> Void
@@ -34,6 +36,7 @@ final class Writer: @unchecked Sendable {
     private var isStopping = false
     private var whenStopped: [CheckedContinuation<Void, Never>]? = []
 
+    private var isOnLentThread = false
     private let database: any DatabaseWriter
     private let path: String
     private let options: SQLiteStoreOptions
@@ -61,11 +64,11 @@ final class Writer: @unchecked Sendable {
 
     /// Writes with the next group. Returns when it is on disk, whether or not the task is cancelled meanwhile.
     func write<Value: Sendable>(
-        makesRoom: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value
+        makesRoom: Bool = false, isSmall: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
-                makesRoom: makesRoom,
+                makesRoom: makesRoom, isSmall: isSmall,
                 perform: { db in
                     let value = try body(db)
                     return { continuation.resume(returning: value) }
@@ -81,7 +84,7 @@ final class Writer: @unchecked Sendable {
             waiting.append(request)
             if isWriting { return true }
             let isAlone = waiting.count == 1
-            if isAlone, isQuick, let lender, pthread_equal(lender, pthread_self()) != 0 {
+            if isAlone, isQuick, request.isSmall, let lender, pthread_equal(lender, pthread_self()) != 0 {
                 isLeftToLender = true
             } else if isAlone || isLeftToLender {
                 isLeftToLender = false
@@ -91,7 +94,7 @@ final class Writer: @unchecked Sendable {
         }
     }
 
-    /// Runs `body`, which must be short. If it leads to a single write, that is done on this thread, which waits for the
+    /// Runs `body`, which must be short. If it leads to a single small write, that is done on this thread, which waits for the
     /// flush: where flushes are quick, waking another thread and being woken by it would take longer.
     func lendThread(for body: () -> Void) {
         let isLent = condition.withLock {
@@ -107,7 +110,9 @@ final class Writer: @unchecked Sendable {
             return take()
         }
         guard let group else { return }
+        isOnLentThread = true
         perform(group)
+        isOnLentThread = false
         condition.withLock {
             isWriting = false
             needsCheckpoint = isLogLong
@@ -221,6 +226,9 @@ extension Writer {
         } catch let error as DatabaseError where error.isOfOneRequest && group.count > 1 {
             // One of them is at fault, and its writes cannot be taken back alone: each for itself.
             return group.map { commit([$0]) }.contains(true)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && isOnLentThread {
+            // Another program is writing: our own thread can wait for it.
+            condition.withLock { waiting.insert(contentsOf: group, at: 0) }
         } catch let error as LostWrite {
             lose(error, group)
         } catch StoreError.full {
@@ -237,6 +245,7 @@ extension Writer {
         tell.reserveCapacity(group.count)
         var isCommitting = false
         do {
+            sqlite3_busy_timeout(db.sqliteConnection, isOnLentThread ? 0 : Opening.busyMilliseconds)
             try db.beginTransaction(.immediate)
             for request in group {
                 do {
