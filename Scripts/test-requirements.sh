@@ -3,6 +3,10 @@ missing=
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || missing="$missing python3-prometheus-client"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest' 2>/dev/null || missing="$missing python3-pytest"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
+# What the documents' commands need.
+command -v curl >/dev/null || missing="$missing curl"
+command -v sqlite3 >/dev/null || missing="$missing sqlite3"
+command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
 if [ -n "$missing" ]; then
   echo "installing$missing ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
