@@ -31,11 +31,12 @@ class Document:
         self.path = path
         self.name = str(path.relative_to(ROOT))
         self.text = path.read_text(encoding="utf-8")
-        self.blocks, self.prose, self.unknown = [], [], []
+        self.blocks, self.prose = [], []
+        self.unknown = []  # comments before a block that mean nothing
         self._read()
 
     def _read(self):
-        marks, last, fence = {}, None, None
+        marks, last, fence, unread = {}, None, None, []
         for number, line in enumerate(self.text.split("\n"), 1):
             if fence:
                 indent, language, start, lines = fence
@@ -49,13 +50,16 @@ class Document:
             self.prose.append((number, line))
             if opening := re.fullmatch(r"( *)```(\S*)", line.rstrip()):
                 fence = (opening[1], opening[2], number, [])
+                self.unknown += unread
+                unread = []
             elif comment := re.fullmatch(r"<!-- *(.*?) *-->", line.strip()):
                 name = next((name for name in MARKS if comment[1].startswith(name)), None)
                 if name:
                     marks[name] = comment[1][len(name):].lstrip(": ")
                 else:
-                    self.unknown.append(f"{self.name}:{number}: {line.strip()}")
+                    unread.append(f"{self.name}:{number}: {line.strip()}")
             elif line.strip():
+                unread = []
                 if marks:
                     self.unknown.append(f"{self.name}:{number}: a mark without a block")
                 marks, last = {}, None

@@ -36,12 +36,13 @@ class Terminal:
         shutil.copytree(ROOT / "Examples", self.home / "Examples", ignore=shutil.ignore_patterns("__pycache__"))
         for name in ["run", "test"]:
             shutil.copy(SHIMS / "checkout" / name, self.home / name)
-        (self.home / ".build/debug").mkdir(parents=True)
-        (self.home / ".build/debug/braid-server").symlink_to(BINARY)
+        for name, binary in [("debug", BINARY), ("release", SHIMS / "braid-server")]:
+            (self.home / ".build" / name).mkdir(parents=True)
+            (self.home / ".build" / name / "braid-server").symlink_to(binary)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         environment |= {
             "PATH": f"{SHIMS}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}", "BRAID_PORT": str(port), "PYTHONDONTWRITEBYTECODE": "1",
-            "DOCS_BINARY": str(BINARY), "DOCS_DIRECTORY": str(directory), "TZ": "UTC", "LC_ALL": "C.UTF-8",
+            "DOCS_BINARY": str(BINARY), "DOCS_DIRECTORY": str(directory), "DOCS_CURL": shutil.which("curl"), "TZ": "UTC", "LC_ALL": "C.UTF-8",
         }
         self.shell = subprocess.Popen(
             ["bash", "--norc"], cwd=self.home, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
