@@ -48,7 +48,7 @@ class Terminal:
             ["bash", "--norc"], cwd=self.home, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.lines, self.blocks = queue.Queue(), 0
         threading.Thread(target=self._listen, daemon=True).start()
-        self._send("set -e")
+        self._send("set -e; export DOCS_SHELL=$$")
 
     def _listen(self):
         for line in self.shell.stdout:

@@ -65,7 +65,7 @@ def test_every_command_does_what_the_document_says(document, terminal):
             assert [status for status in statuses if status >= 400] == told, f"{where}: {statuses}\n{output}\n{terminal.log()}"
             for name in re.findall(r"# [45]\d\d ([a-z][a-z-]+)", block.text):
                 assert f"/problems/{name}" in output, f"{where}: {output}"
-            if shown and re.search(r"curl .*-\w*N", block.text):
+            if shown and re.search(r"curl .*\s-\w*N\s", block.text):
                 told_within_seconds(terminal, shown, whole=True, where=where)
             elif shown:
                 assert OUTPUTS[shown.language](shown.text, output), f"{where}: it prints\n{output}\nand not\n{shown.text}"
