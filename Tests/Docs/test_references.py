@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 
-from documents import ROOT, Document
+from documents import ROOT, Document, documents
 from terminal import BINARY
 
 API, OPERATIONS, DESCRIPTION = (Document(ROOT / "docs" / name) for name in ["http-api.md", "operations.md", "table-description.md"])
@@ -97,11 +97,28 @@ def test_every_option_is_documented_with_its_default():
 def test_no_document_tells_of_an_option_that_is_none():
     known = {name for command in ["serve", "check", "diff", "render", "replay", "backup", "health"] for name in options(command)}
     others = {"filter", "format", "ulimit"}  # of other programs
-    for document in [Document(path) for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]]:
+    for document in documents():
         for number, line in document.prose:
             for code in re.findall(r"`([^`]+)`", line):
                 for name in re.findall(r"(?<![\w-])--([a-z][a-z-]+[a-z])(?!-?[\w…-])", code):
                     assert name in known | others, f"{document.name}:{number}: --{name}"
+
+
+def test_no_document_tells_of_a_variable_that_is_none():
+    known = {"BRAID_" + name.upper().replace("-", "_") for name in options("serve")} | {"BRAID_TOKEN", "BRAID_SERVER_BINARY"}
+    of_tests = {"BRAID_CRASHES", "BRAID_CRASH_SEED", "BRAID_POWER_LOSSES", "BRAID_FUZZ_CORPUS"}
+    for path in [ROOT / "README.md", ROOT / "Dockerfile", ROOT / "compose.yaml", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "Examples").glob("*/README.md"))]:
+        told = set(re.findall(r"\bBRAID_[A-Z_]+", path.read_text(encoding="utf-8")))
+        assert told <= known | of_tests, f"{path}: {told - known - of_tests}"
+
+
+def test_commands_that_no_test_types_have_options_that_are_there():
+    known = options("serve")
+    for document in documents():
+        for block in document.blocks:
+            if block.language != "sh" or "not run" in block.marks:
+                for command in re.findall(r"braid-server serve (.*)", block.text):
+                    assert set(re.findall(r"--([a-z-]+)", command)) <= set(known), f"{document.name}:{block.line}"
 
 
 def test_every_command_is_documented():
