@@ -42,7 +42,7 @@ class Terminal:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         environment |= {
             "PATH": f"{SHIMS}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}", "BRAID_PORT": str(port), "PYTHONDONTWRITEBYTECODE": "1",
-            "DOCS_BINARY": str(BINARY), "DOCS_DIRECTORY": str(directory), "DOCS_CURL": shutil.which("curl"), "TZ": "UTC", "LC_ALL": "C.UTF-8",
+            "DOCS_BINARY": str(BINARY), "DOCS_DIRECTORY": str(directory), "DOCS_CURL": shutil.which("curl"), "TZ": "UTC", "no_proxy": "*", "LC_ALL": "C.UTF-8",
         }
         self.shell = subprocess.Popen(
             ["bash", "--norc"], cwd=self.home, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)

@@ -1,4 +1,5 @@
 """Whether the documents are true: every block is run, compared or checked, or says why it is not."""
+import configparser
 import json
 import re
 import socket
@@ -117,7 +118,14 @@ def is_python(text):
     compile(text, "block", "exec")
 
 
-PARSERS = {"python": is_python, "yaml": yaml.safe_load, "sh": lambda text: subprocess.run(["bash", "-n"], input=text, text=True, check=True)}
+def is_ini(text):
+    configparser.ConfigParser(strict=True).read_string(text)
+
+
+PARSERS = {
+    "python": is_python, "ini": is_ini, "yaml": yaml.safe_load,
+    "sh": lambda text: subprocess.run(["bash", "-n"], input=text, text=True, check=True),
+}
 
 
 @EACH
