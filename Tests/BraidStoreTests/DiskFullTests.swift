@@ -59,6 +59,30 @@ import Testing
         await again.close()
     }
 
+    /// Nobody makes room but by deleting: several times over.
+    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func whatIsDeletedIsRoomToWriteIn() async throws {
+        let disk = try SmallDisk(megabytes: 12)
+        let store = try SQLiteStore(path: disk.path + "/braid.sqlite")
+        for round in 1...3 {
+            let number = try await store.createSession(.make("s\(round)"))
+            var revision = 0
+            await #expect(throws: StoreError.full) {
+                while revision < 1000 {
+                    try await store.commit(.make(number, to: revision + 1, rows: revision + 1) { [value = large(20_000), revision] in
+                        $0.writtenRows = [(1, .make(revision + 1, value))]
+                    })
+                    revision += 1
+                }
+            }
+            #expect(revision > 100, "in round \(round) there was room again")
+            #expect(try await store.session("s\(round)")?.sections[0].rows.count == revision)
+            #expect(try await store.deleteSession("s\(round)") != nil)
+            try await eventually { try await store.check() }
+        }
+        await store.close()
+    }
+
     @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
     func aFullDiskDoesNotKeepAStoreFromOpening() async throws {
         let disk = try SmallDisk(megabytes: 8)

@@ -142,15 +142,21 @@ extension Connection {
         exchangeEnded()
     }
 
-    /// A large body of its own waits in memory until the client has read it: there may be only so many. (Smaller ones are kept and
-    /// shared, and streams have queues of a fixed size.)
+    /// What a large body of its own takes of the memory waits there until the client has read it: there may be only so many.
+    /// (Smaller ones are kept and shared, and events have short queues.)
     ///
     /// One that cannot be had is 503. But a command may be carried out already, and "try again" would have it done twice: its client
     /// loses the connection, as it must expect to, and asks again with its idempotency key, or for the revision. Nil then.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
-        guard case .bytes(let bytes) = response.body, bytes.count > 1 << 20 else { return response }
-        answerShare = loop.load.buffers.share(bytes.count)
+        let bytes = switch response.body {
+        case .none, .pieces: 0
+        case .bytes(let bytes): bytes.count
+        case .stream(let stream): 2 * stream.limit  // what is queued, and what is on its way
+        }
+        guard bytes > 1 << 20 else { return response }
+        answerShare = loop.load.buffers.share(bytes)
         if answerShare != nil { return response }
+        response.abandon()
         guard let method = head?.method, ["GET", "HEAD"].contains(method) else {
             flush()
             close()
@@ -197,6 +203,7 @@ extension Connection {
             exchangeEnded()
         }
         flush()
+        giveRoomBackIfSent()
         return true
     }
 }

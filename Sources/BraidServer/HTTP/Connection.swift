@@ -270,9 +270,15 @@ extension Connection {
         _ = drain()
     }
 
+    /// Once an answer is sent, its memory is there for others.
+    func giveRoomBackIfSent() {
+        if case .streaming = phase { return }
+        if output.isEmpty { answerShare = nil }
+    }
+
     /// Whether all that waited is sent.
     private func drain() -> Bool {
-        defer { if output.isEmpty { answerShare = nil } }
+        defer { giveRoomBackIfSent() }
         while !output.isEmpty {
             guard turnBytes > 0 else {
                 yield()

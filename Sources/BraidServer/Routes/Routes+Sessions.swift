@@ -117,7 +117,7 @@ extension Session {
 
     private static let pieceBytes = 256 * 1024
     /// Encoded ahead of the sending: with few, the two threads wait for each other all the time.
-    private static let queuedPieces = 16
+    private static let queuedPieces = 8
 
     func snapshotResponse(window: SnapshotWindow) throws -> HTTPResponse {
         let snapshot = current.snapshot

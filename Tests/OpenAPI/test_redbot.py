@@ -1,0 +1,49 @@
+"""REDbot's opinion of every GET: how its answer reads to caches, proxies and browsers."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+BINARY = os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")
+REDBOT = pathlib.Path(sys.executable).parent / "redbot"
+VALUES = {"{id}": "party", "{table}": "attendees", "{name}": "row-not-found", "{section}": "0", "{row}": "0"}
+QUERIES = {"/v1/sessions/{id}/updates": "?since=0"}
+
+
+def paths():
+    document = json.loads((ROOT / "docs/openapi.json").read_text())
+    return [path for path, operations in document["paths"].items() if "get" in operations]
+
+
+@pytest.fixture(scope="module")
+def opinions():
+    command = [BINARY, "serve", "--port", "0", "--database", ":memory:", "--log-level", "warning", "--fixtures", ROOT / "Examples"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # It resolves names by DNS alone, which knows no localhost.
+    url = server.stdout.readline().removeprefix("listening on ").strip().replace("localhost", "127.0.0.1")
+
+    def ask(path):
+        target = path
+        for name, value in VALUES.items():
+            target = target.replace(name, value)
+        run = subprocess.run([REDBOT, "-o", "har", url + target + QUERIES.get(path, "")], stdout=subprocess.PIPE, text=True, timeout=120)
+        return json.loads(run.stdout)["log"]["entries"]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        yield dict(zip(paths(), pool.map(ask, paths())))
+    server.terminate()
+    assert server.wait(timeout=15) == 0
+
+
+@pytest.mark.parametrize("path", paths())
+def test_redbot_finds_no_error(opinions, path):
+    entries = opinions[path]
+    assert entries and entries[0]["response"]["status"] == 200
+    notes = [note for entry in entries for note in entry["_red_messages"]]
+    assert notes
+    assert [note for note in notes if note["level"] == "BAD"] == []
