@@ -65,6 +65,12 @@ def test_every_resource_is_documented_and_every_documented_one_is_there(url):
     assert resources_told() - {"GET /"} == there - {"GET /"}  # not in this version yet
 
 
+def test_every_call_to_the_data_source_is_documented(url):
+    calls = json.loads(get(url + "/openapi.json"))["components"]["schemas"]["DataSourceCall"]["properties"]
+    told = {name for cells in rows(API.text.split("## The data source")[1].split("\n#")[0])[1:] for name in re.findall(r"`([a-z][A-Za-z]+)`", cells[3])}
+    assert told - {"modelType"} == set(calls)
+
+
 # MARK: Options
 
 
