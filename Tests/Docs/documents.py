@@ -96,3 +96,14 @@ def linking_documents():
     """Those whose links are checked."""
     others = [path for path in sorted(ROOT.glob("*.md")) if path.name != "README.md"]
     return documents() + [Document(path) for path in others + sorted((ROOT / "Sources").rglob("*.md"))]
+
+
+def section(document, heading):
+    """The text under a heading, down to the next one of its kind."""
+    return re.split(r"^#+ ", document.text.split(f"\n## {heading}\n")[1], maxsplit=1, flags=re.M)[0]
+
+
+def rows(text):
+    """The cells of the tables in a text, without their first two lines."""
+    lines = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.split("\n") if line.startswith("|")]
+    return [cells for cells in lines if not set("".join(cells)) <= set("-: ")]

@@ -23,7 +23,7 @@ from documents import ROOT
 BINARY = pathlib.Path(os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")).resolve()
 SHIMS = pathlib.Path(__file__).parent / "bin"
 DONE = "done-5f1e"
-SECONDS = 30
+SECONDS = 60  # for a block; they take one
 
 
 class Terminal:

@@ -4,32 +4,13 @@ import re
 import subprocess
 import urllib.request
 
-import pytest
-
-from documents import ROOT, Document, documents
+from documents import ROOT, Document, documents, rows, section
+from matching import parsed
 from terminal import BINARY
 
-API, OPERATIONS, DESCRIPTION = (Document(ROOT / "docs" / name) for name in ["http-api.md", "operations.md", "table-description.md"])
-
-
-def section(document, heading):
-    """The text under a heading, down to the next one of its kind."""
-    return re.split(r"^#+ ", document.text.split(f"\n## {heading}\n")[1], maxsplit=1, flags=re.M)[0]
-
-
-def rows(text):
-    """The cells of the tables in a text, without their first two lines."""
-    lines = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.split("\n") if line.startswith("|")]
-    return [cells for cells in lines if not set("".join(cells)) <= set("-: ")]
-
-
-@pytest.fixture(scope="module")
-def url():
-    command = [BINARY, "serve", "--port", "0", "--database", ":memory:", "--log-level", "error"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    yield process.stdout.readline().removeprefix("listening on ").strip()
-    process.terminate()
-    process.wait(timeout=15)
+API, OPERATIONS = (Document(ROOT / "docs" / name) for name in ["http-api.md", "operations.md"])
+# The blocks of JSON, by the heading over them.
+API_BLOCKS = {re.findall(r"^## (.*)", API.text.split(block.text)[0], re.M)[-1]: block.text for block in API.of("json")}
 
 
 def get(url):
@@ -71,6 +52,41 @@ def test_every_call_to_the_data_source_is_documented(url):
     assert told - {"modelType"} == set(calls)
 
 
+# MARK: Snapshots, updates, events
+
+
+def test_the_shapes_shown_are_those_of_the_answers(url):
+    schemas = json.loads(get(url + "/openapi.json"))["components"]["schemas"]
+    [snapshot], [update] = (parsed(API_BLOCKS[name]) for name in ["Snapshot", "Update"])
+    assert set(update) == set(schemas["Update"]["properties"])
+    assert set(update["stages"][0]) == set(schemas["Stage"]["properties"])
+    for operation, schema in [("updateSections", "SectionUpdate"), ("moveRows", "RowMove"), ("moveSections", "SectionMove"), ("insertRows", "PlacedRow"), ("insertSections", "PlacedSection")]:
+        assert set(update["stages"][0][operation][0]) == set(schemas[schema]["properties"]), operation
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", section(API, "Snapshot"))))) | {"height", "estimatedHeight"}
+    for shown, schema in [(snapshot, "Snapshot"), (snapshot["sections"][0], "Section"), (snapshot["sections"][0]["rows"][0], "Row")]:
+        known = set(schemas[schema]["properties"])
+        assert set(shown) <= known and known - set(shown) <= words, schema
+
+
+def test_the_events_of_a_stream_are_documented(url):
+    def send(method, path, body=None):
+        data = json.dumps(body).encode() if body is not None else None
+        urllib.request.urlopen(urllib.request.Request(url + path, data, {"Content-Type": "application/json"}, method=method)).close()
+
+    table = {"table": "t", "cells": {"C": {"events": {"e": {}}}}, "bindings": [
+        {"on": "table", "cell": "C", "models": [{"id": "1", "n": 0}], "onEvent": {"C": {"e": [{"update": {"merge": {"n": 1}}}]}}}]}
+    send("POST", "/v1/sessions", {"id": "followed", "table": table})
+    stream = urllib.request.urlopen(urllib.request.Request(url + "/v1/sessions/followed/updates", headers={"Accept": "text/event-stream"}), timeout=30)
+    names = []
+    while "caught-up" not in names:
+        names += re.findall("^event: (.*)", stream.readline().decode())
+    send("POST", "/v1/sessions/followed/events", {"at": {"id": "1"}, "event": {"e": {}}})
+    send("DELETE", "/v1/sessions/followed")
+    names += re.findall("^event: (.*)", stream.read().decode(), re.M)
+    told = [cells[0].strip("`") for cells in rows(section(API, "Following a session"))[1:]]
+    assert sorted(told) == sorted(names)
+
+
 # MARK: Options
 
 
@@ -102,7 +118,7 @@ def test_every_option_is_documented_with_its_default():
 
 def test_no_document_tells_of_an_option_that_is_none():
     known = {name for command in ["serve", "check", "diff", "render", "replay", "backup", "health"] for name in options(command)}
-    others = {"filter", "format", "ulimit"}  # of other programs
+    others = {"filter", "format", "product", "ulimit"}  # of other programs
     for document in documents():
         for number, line in document.prose:
             for code in re.findall(r"`([^`]+)`", line):
@@ -168,81 +184,3 @@ def test_no_document_tells_of_a_problem_that_is_none(url):
         text = path.read_text(encoding="utf-8")
         told = re.findall(r"/problems/([a-z-]+)", text) + re.findall(r"\b4\d\d `([a-z-]+)`", text) + re.findall(r"# 4\d\d ([a-z-]+)", text)
         assert set(told) <= problems, path
-
-
-# MARK: The description
-
-# Each object of the format, with a member that it does not know.
-UNKNOWN = {
-    "table": "t", "zz": 1, "sections": ["a", "b"], "cells": {"C": {"zz": 1}}, "modelTypes": {"M": {"zz": 1}},
-    "sectionDisplay": {"behavior": "hidesSectionsWithNoData", "order": {"by": "section.id", "zz": 1}, "zz": 1},
-    "bindings": [{
-        "zz": 1, "on": {"sections": ["a", "b"], "zz": 1}, "cell": "C", "models": {}, "header": {"view": "V", "zz": 1}, "dimensions": {"zz": 1},
-        "editing": "insert", "insert": {"template": {}, "zz": 1}, "moving": {"to": {"passing": "true", "zz": 1}, "zz": 1}, "prefetch": {"cellsFromEnd": 1, "zz": 1},
-        "onTap": [
-            {"zz": 1, "if": "true", "do": []}, {"insert": {"section": "a", "model": {}, "zz": 1}}, {"remove": {"id": "1", "zz": 1}}, {"update": {"merge": {}, "zz": 1}},
-            {"replace": {"id": "1", "model": {}, "zz": 1}}, {"move": {"id": "1", "to": {"section": "a", "row": 0, "zz": 1}, "zz": 1}},
-        ],
-    }, {"on": {"section": "b"}, "cell": {"byModelType": True, "zz": 1}}],
-}
-
-
-@pytest.fixture(scope="module")
-def known(tmp_path_factory):
-    """What the binary knows: by the JSON Pointer of an object, its members."""
-    path = tmp_path_factory.mktemp("known") / "unknown.table.json"
-    path.write_text(json.dumps(UNKNOWN))
-    faults = subprocess.run([BINARY, "check", path], capture_output=True, text=True).stdout
-    return {pointer: set(re.findall(r"`(\w+)`", members)) for pointer, members in re.findall(r": (\S*)/zz: .* has no member `zz`; it may have (.*)", faults)}
-
-
-SCHEMA = json.loads((ROOT / "docs/table-description.schema.json").read_text())
-
-
-def parts(schema):
-    """A schema, and all that it is made of."""
-    if isinstance(schema, dict):
-        yield schema
-        if "$ref" in schema:
-            yield from parts(SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")])
-        for name in ["anyOf", "oneOf", "allOf", "if", "then", "else"]:
-            for part in schema.get(name, []) if name.endswith("Of") else [schema.get(name)]:
-                yield from parts(part)
-
-
-def inside(schema, token):
-    for part in parts(schema):
-        if token in part.get("properties", {}):
-            yield part["properties"][token]
-        elif token.isdigit():
-            yield part.get("items")
-        elif isinstance(part.get("additionalProperties"), dict):
-            yield part["additionalProperties"]
-
-
-def test_the_schema_for_editors_knows_the_members_that_the_binary_knows(known):
-    assert len(known) >= 20
-    for pointer, members in known.items():
-        schemas = [SCHEMA]
-        for token in pointer.split("/")[1:]:
-            schemas = [inner for schema in schemas for inner in inside(schema, token) if inner is not None]
-        told = {name for schema in schemas for part in parts(schema) for name, value in part.get("properties", {}).items() if value is not False}
-        assert told - {"$schema", "$comment"} == members, pointer
-
-
-def test_the_page_of_the_description_has_every_member(known):
-    code = " ".join([span for _, line in DESCRIPTION.prose for span in re.findall(r"`([^`]+)`", line)] + [block.text for block in DESCRIPTION.blocks])
-    words = set(re.findall(r"\w+", code))
-    for pointer, members in known.items():
-        assert members <= words, f"{pointer}: {members - words}"
-
-
-def test_the_page_of_the_description_has_no_other_members(known):
-    top = {name for cells in rows(section(DESCRIPTION, "Top level"))[1:] for name in re.findall(r"`(\w+)`", cells[0])}
-    assert top == known[""]
-    actions = {name for cells in rows(section(DESCRIPTION, "Handlers"))[1:] for name in re.findall(r"`\{\"(\w+)\"", cells[0])}
-    assert actions | {"if", "do", "else"} == known["/bindings/0/onTap/0"]
-    dimensions = set(re.findall(r"`(\w+)`", section(DESCRIPTION, "Dimensions: `dimensions`").split(":")[0]))
-    assert dimensions == known["/bindings/0/dimensions"]
-    for name in re.findall(r"`\"(\w+)\":", DESCRIPTION.text):
-        assert any(name in members for members in known.values()) or name in ["byModelType"], name
