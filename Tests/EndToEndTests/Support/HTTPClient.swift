@@ -20,8 +20,9 @@ final class HTTPClient {
         var object: [String: Any] { json as? [String: Any] ?? [:] }
     }
 
-    init(port: Int, timeout: Int = 120) throws {
+    init(port: Int, receiveBuffer: Int32? = nil, timeout: Int = 120) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
