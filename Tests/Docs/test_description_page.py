@@ -2,6 +2,7 @@
 import json
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -66,6 +67,11 @@ def test_the_schema_for_editors_knows_the_members_that_the_binary_knows(known):
             schemas = [inner for schema in schemas for inner in inside(schema, token) if inner is not None]
         told = {name for schema in schemas for part in parts(schema) for name, value in part.get("properties", {}).items() if value is not False}
         assert told - {"$schema", "$comment"} == members, pointer
+
+
+def test_the_schema_for_editors_agrees_with_the_checker():
+    """On Tests/Descriptions, of which the checker's own tests say what it says."""
+    subprocess.run([sys.executable, ROOT / "Tests/Oracles/description_schema.py", ROOT], check=True)
 
 
 def test_the_page_of_the_description_has_every_member(known):
