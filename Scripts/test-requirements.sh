@@ -3,6 +3,10 @@ missing=
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || missing="$missing python3-prometheus-client"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest' 2>/dev/null || missing="$missing python3-pytest"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
+# What the documents' commands need.
+command -v curl >/dev/null || missing="$missing curl"
+command -v sqlite3 >/dev/null || missing="$missing sqlite3"
+command -v openssl >/dev/null || missing="$missing openssl"
 if [ -n "$missing" ]; then
   echo "installing$missing ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
@@ -15,4 +19,11 @@ if ! cmp -s Tests/OpenAPI/requirements.txt .build/python/requirements.txt; then
   echo "installing Tests/OpenAPI/requirements.txt in .build/python ..." >&2
   /usr/bin/python3 -m venv .build/python >&2 && .build/python/bin/pip install -q --disable-pip-version-check -r Tests/OpenAPI/requirements.txt >&2 \
     && cp Tests/OpenAPI/requirements.txt .build/python/requirements.txt
+fi
+# The proxies that the documents have recipes for: unpacked, as installed they would start to serve.
+if [ ! -e .build/proxies/usr/sbin/nginx ] || [ ! -e .build/proxies/usr/bin/caddy ]; then
+  echo "unpacking nginx and caddy in .build/proxies ..." >&2
+  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
+  mkdir -p .build/proxies
+  (cd .build/proxies && { apt-get download -qq nginx caddy 2>/dev/null || { $sudo apt-get update -qq && apt-get download -qq nginx caddy; }; } && for package in nginx_*.deb caddy_*.deb; do dpkg -x "$package" .; done && rm -f ./*.deb) >&2
 fi

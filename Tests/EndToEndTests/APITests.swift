@@ -170,6 +170,21 @@ import Testing
         #expect(try client.get("/healthz", headers: ["X-Request-Id": "abc"]).header("x-request-id") == "abc")
         #expect(try client.get("/healthz").header("x-request-id")?.isEmpty == false)
     }
+
+    @Test("A transaction that is refused says which of its commands was, and changes nothing")
+    func aRefusedTransactionNamesItsCommand() throws {
+        let client = try ServerProcess(["--fixtures", "\(ServerProcess.package.path)/Examples/accounts"]).keptClient()
+        for (command, status, pointer) in [
+            (#"{"delete": {"section": "savings", "row": 9}}"#, 404, "/commands/1"), (#"{"headers": {"none": "x"}}"#, 404, "/commands/1"),
+            (#"{"models": {"checking": [{"number": 1}]}}"#, 422, "/commands/1/models/checking/0"),
+            (#"{"events": {"at": {"id": "filter"}, "event": {"segmentChosen": {"segment": "x"}}}}"#, 422, "/commands/1/events/event/segmentChosen/segment"),
+        ] {
+            let refused = try client.request("POST", "/v1/sessions/bank/transactions", #"{"commands": [{"state": {"opened": "1"}}, \#(command)]}"#)
+            let errors = refused.object["errors"] as? [[String: Any]]
+            #expect(refused.status == status && (errors?.first?["pointer"] as? String)?.hasPrefix(pointer) == true, "\(refused.text)")
+            #expect(try client.get("/v1/sessions/bank/snapshot").text.contains(#""revision":0"#))
+        }
+    }
 }
 
 extension ServerProcess {

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func aStopFinishesWhatIsUnderWayAndExitsWithZero() throws {
-        let server = try ServerProcess(AttendeesTests.fixtures)
+        let server = try ServerProcess(ServerProcess.attendees)
         _ = try server.client().get("/healthz")
         #expect(server.stop() == 0)
     }

@@ -117,7 +117,7 @@ import Testing
     ]
 
     @Test func everyMalformedRequestGetsItsProblemAndTheServerGoesOn() throws {
-        let server = try ServerProcess(AttendeesTests.fixtures)
+        let server = try ServerProcess(ServerProcess.attendees)
         let before = try server.client().get("/v1/sessions/party/snapshot").text
         let cases = Self.framing + Self.json + Self.shapes
         #expect(cases.count >= 60)
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test func invalidUTF8IsNotJSON() throws {
-        let server = try ServerProcess(AttendeesTests.fixtures)
+        let server = try ServerProcess(ServerProcess.attendees)
         for bytes: [UInt8] in [[0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xF4, 0x90, 0x80, 0x80, 0x22], [0x22, 0xE2, 0x82, 0x22]] {
             let client = try server.client()
             try client.send(Array("POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(bytes.count)\r\n\r\n".utf8) + bytes)

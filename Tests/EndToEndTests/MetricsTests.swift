@@ -119,13 +119,3 @@ import Testing
         #expect(try client.get("/healthz", headers: ["Accept": "text/plain"]).status == 406)
     }
 }
-
-extension MetricsTests {
-    @Test func everyMetricIsInTheRunbook() throws {
-        let runbook = try String(contentsOf: ServerProcess.package.appendingPathComponent("docs/operations.md"), encoding: .utf8)
-        let metrics = try ServerProcess().keptClient().get("/metrics").text
-        let names = metrics.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ")[2] }
-        #expect(names.count > 20)
-        for name in names { #expect(runbook.contains("`\(name)`"), "\(name)") }
-    }
-}

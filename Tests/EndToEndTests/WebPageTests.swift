@@ -61,7 +61,7 @@ import Testing
 
     @Test("A page from elsewhere can neither change nor read a server on the user's machine that needs no token")
     func pagesFromElsewhere() throws {
-        let server = try ServerProcess(AttendeesTests.fixtures)
+        let server = try ServerProcess(ServerProcess.attendees)
         let before = try server.client().get("/v1/sessions/party/snapshot").text
         let edit = #"{"delete":{"section":"attending","row":1}}"#
         // What a page may send without being asked for a preflight: a form, an image, a fetch in the mode no-cors.
@@ -83,7 +83,7 @@ import Testing
         let client = try server.client()
         try client.send("POST /v1/sessions/party/edits HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nOrigin: \(own)\r\nContent-Type: application/json\r\nContent-Length: \(edit.utf8.count)\r\n\r\n\(edit)")
         #expect(try client.receive().object["outcome"] as? String == "applied")
-        let allowing = try ServerProcess(AttendeesTests.fixtures + ["--allow-origin", "http://localhost:3000"])
+        let allowing = try ServerProcess(ServerProcess.attendees + ["--allow-origin", "http://localhost:3000"])
         let allowed = try allowing.client().get("/v1/sessions/party", headers: ["Origin": "http://localhost:3000", "Sec-Fetch-Site": "same-site"])
         #expect(allowed.status == 200 && allowed.header("access-control-allow-origin") == "http://localhost:3000")
     }

@@ -47,7 +47,13 @@ extension Binder {
         switch command {
         case .transaction(let commands):
             work.isTransaction = true
-            for command in commands { ignored = try work.perform(command) ?? ignored }
+            for (index, command) in commands.enumerated() {
+                do {
+                    ignored = try work.perform(command) ?? ignored
+                } catch let refusal as Refusal {
+                    throw refusal.placed(in: command, at: index)
+                }
+            }
         default: ignored = try work.perform(command)
         }
         return try work.outcome(ignored: ignored)
@@ -80,6 +86,20 @@ extension Binder {
 }
 
 extension Refusal {
+    /// The same refusal, saying which command of a transaction was refused.
+    fileprivate func placed(in command: Command, at index: Int) -> Refusal {
+        let place = JSONPointer(tokens: ["commands", String(index)])
+        switch (code, command) {
+        case (.modelInvalid, .setModels): return placed(at: place.appending("models"))
+        case (.eventInvalid, .event): return placed(at: place.appending("events"))
+        default:
+            // Others point into what a template made, or into a body that may stand with its name or without.
+            var refusal = self
+            refusal.faults = faults.isEmpty ? [Fault(pointer: place, detail: detail)] : faults.map { Fault(pointer: place, detail: $0.detail) }
+            return refusal
+        }
+    }
+
     /// The same refusal, its faults inside a larger document.
     func placed(at place: JSONPointer) -> Refusal {
         var refusal = self

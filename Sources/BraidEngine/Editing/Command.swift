@@ -139,7 +139,7 @@ extension Command {
             let isOfModels = names.contains("models")
             let named = members.filter { !(isOfModels && $0.name == "partial") }
             guard let resource = named.first, named.count == 1 else {
-                throw Refusal.bad(pointer, "a command has one member, named as its resource, and of models also `partial`: \(Self.resources.joined(separator: ", "))")
+                throw Refusal.bad(pointer, "a command has one member, named as its resource (\(Self.resources.dropLast().joined(separator: ", "))), and of models also `partial`; or it is the body of an edit or a move")
             }
             let given = members.first { $0.name == "partial" && isOfModels }
             guard given == nil || given?.value.boolValue != nil else { throw Refusal.bad(pointer.appending("partial"), "must be true or false") }

@@ -7,7 +7,6 @@ enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
     case baseTooOld = "base-too-old"
-    case conflict
     case descriptionInvalid = "description-invalid"
     case duplicateRowID = "duplicate-row-id"
     case editingNotAllowed = "editing-not-allowed"
@@ -61,7 +60,6 @@ enum Problem: String, CaseIterable, Sendable {
         case .ambiguousRow: (409, "Ambiguous row", "Several displayed sections have a row with this id. Name the section in the row reference: {\"id\": …, \"section\": …}.")
         case .badRequest: (400, "Bad request", "The request is not of the right shape; `errors` points at what is wrong.")
         case .baseTooOld: (409, "Base too old", "The journal no longer reaches back to the revision given as `base`. Fetch the snapshot.")
-        case .conflict: (409, "Conflict", "The request does not fit the state in which the thing is.")
         case .descriptionInvalid: (422, "Invalid table description", "`errors` names every fault of the description with its JSON Pointer.")
         case .duplicateRowID: (422, "Duplicate row id", "The ids of a section's models must be unique.")
         case .editingNotAllowed: (403, "Editing not allowed", "The table's description does not allow this edit of this row; see the row's `editing` in the snapshot.")

@@ -4,7 +4,7 @@ import Testing
 @testable import BraidEngine
 
 /// Tests/Descriptions: valid descriptions, and invalid ones with the pointers of their faults. The same files hold the
-/// JSON Schema for editors to the checker.
+/// JSON Schema for editors to the checker (Tests/Docs).
 @Suite struct DescriptionCorpusTests {
     static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -43,26 +43,5 @@ import Testing
         let faults = Self.faults(of: text["description"] ?? .null) ?? []
         #expect(!expected.isEmpty)
         #expect(Set(faults.map(\.pointer.description)) == Set(expected), "\(faults.map { "\($0.pointer): \($0.detail)" })")
-    }
-
-    /// Needs python3 with the package jsonschema; `./test` installs neither.
-    @Test(.enabled(if: run(["-c", "import jsonschema"]) == 0, "needs python3 with the package jsonschema"))
-    func theJSONSchemaAgreesWithTheChecker() {
-        let script = Self.repository.appendingPathComponent("Tests/Oracles/description_schema.py").path
-        #expect(Self.run([script, Self.repository.path]) == 0)
-    }
-
-    static func run(_ arguments: [String]) -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3"] + arguments
-        process.standardError = FileHandle.nullDevice
-        do {
-            try process.run()
-        } catch {
-            return -1
-        }
-        process.waitUntilExit()
-        return process.terminationStatus
     }
 }

@@ -17,6 +17,9 @@ final class ServerProcess {
         return Self.package.appendingPathComponent(".build/debug/braid-server")
     }
 
+    /// Options that load the attendees' example alone.
+    static let attendees = ["--fixtures", package.appendingPathComponent("Examples/attendees").path]
+
     static var package: URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     }

@@ -1,7 +1,7 @@
 import BraidEngine
 import Testing
 
-@Suite struct READMETests {
+@Suite struct SwiftGuideTests {
     struct Person: Equatable, CollectionIdentifiable {
         var name: String
         var collectionId: String { name }

@@ -1,0 +1,109 @@
+"""Reads Markdown: the fenced blocks of a document, what is said of them, its links and headings.
+
+A comment right before a block says of it what cannot be seen:
+
+    <!-- file: NAME -->           the reader saves it under this name
+    <!-- copy of PATH -->         it is a part of that file, which is tested otherwise
+    <!-- run by PATH -->          that test takes it from the document
+    <!-- schema: NAME -->         it is what docs/openapi.json calls NAME (NAME/member/... for a part of one)
+    <!-- in the other terminal --> a stream that was started before has printed this by now
+    <!-- not run: REASON -->      nothing is checked
+"""
+import pathlib
+import re
+from dataclasses import dataclass, field
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MARKS = ("file", "copy of", "run by", "schema", "in the other terminal", "not run")
+
+
+@dataclass
+class Block:
+    language: str
+    text: str
+    line: int
+    marks: dict = field(default_factory=dict)
+    before: "Block | None" = None  # the block that it stands right behind
+
+
+class Document:
+    def __init__(self, path):
+        self.path = path
+        self.name = str(path.relative_to(ROOT))
+        self.text = path.read_text(encoding="utf-8")
+        self.blocks, self.prose = [], []
+        self.unknown = []  # comments before a block that mean nothing
+        self._read()
+
+    def _read(self):
+        marks, last, fence, unread = {}, None, None, []
+        for number, line in enumerate(self.text.split("\n"), 1):
+            if fence:
+                indent, language, start, lines = fence
+                if line.strip() == "```":
+                    block = Block(language, "\n".join(part.removeprefix(indent) for part in lines) + "\n", start, marks, last)
+                    self.blocks.append(block)
+                    marks, last, fence = {}, block, None
+                else:
+                    lines.append(line)
+                continue
+            self.prose.append((number, line))
+            if opening := re.fullmatch(r"( *)```(\S*)", line.rstrip()):
+                fence = (opening[1], opening[2], number, [])
+                self.unknown += unread
+                unread = []
+            elif comment := re.fullmatch(r"<!-- *(.*?) *-->", line.strip()):
+                name = next((name for name in MARKS if comment[1].startswith(name)), None)
+                if name:
+                    marks[name] = comment[1][len(name):].lstrip(": ")
+                else:
+                    unread.append(f"{self.name}:{number}: {line.strip()}")
+            elif line.strip():
+                unread = []
+                if marks:
+                    self.unknown.append(f"{self.name}:{number}: a mark without a block")
+                marks, last = {}, None
+        assert fence is None, f"{self.name}: a block is not closed"
+
+    def of(self, language):
+        return [block for block in self.blocks if block.language == language]
+
+    def anchors(self):
+        """As GitHub makes them of headings."""
+        anchors = []
+        for _, line in self.prose:
+            if heading := re.match(r"#{1,6} +(.*)", line):
+                text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1].strip())
+                anchor = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+                same = sum(1 for other in anchors if re.fullmatch(re.escape(anchor) + r"(-\d+)?", other))
+                anchors.append(f"{anchor}-{same}" if same else anchor)
+        return anchors
+
+    def links(self):
+        """Pairs of a line's number and a target; those in code are none."""
+        for number, line in self.prose:
+            for target in re.findall(r"\]\(([^()\s]+)\)", re.sub(r"`[^`]*`", "", re.sub(r"\[`([^`]*)`\]", r"[\1]", line))):
+                yield number, target
+
+
+def documents():
+    """Those whose blocks are checked."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "Examples").glob("*/README.md"))]
+    return [Document(path) for path in paths]
+
+
+def linking_documents():
+    """Those whose links are checked."""
+    others = [path for path in sorted(ROOT.glob("*.md")) if path.name != "README.md"]
+    return documents() + [Document(path) for path in others + sorted((ROOT / "Sources").rglob("*.md"))]
+
+
+def section(document, heading):
+    """The text under a heading, down to the next one of its kind."""
+    return re.split(r"^#+ ", document.text.split(f"\n## {heading}\n")[1], maxsplit=1, flags=re.M)[0]
+
+
+def rows(text):
+    """The cells of the tables in a text, without their first two lines."""
+    lines = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.split("\n") if line.startswith("|")]
+    return [cells for cells in lines if not set("".join(cells)) <= set("-: ")]

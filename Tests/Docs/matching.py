@@ -1,0 +1,45 @@
+"""Compares what a document shows with what there is. In what is shown, `…` stands for anything within a line or a JSON
+value, and a line of it alone for any lines."""
+import json
+import re
+
+ANY = "…"
+ANY_VALUE = '"……"'  # what a bare one is read as
+
+
+def documents(text):
+    """The JSON values in a text, one behind the other."""
+    decoder, values, place = json.JSONDecoder(), [], 0
+    while (place := re.compile(r"\s*").match(text, place).end()) < len(text):
+        value, place = decoder.raw_decode(text, place)
+        values.append(value)
+    return values
+
+
+def parsed(text):
+    """JSON as a document shows it: `…` for a value or for further members, `"name"?` for a member that may be absent."""
+    parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
+    for index in range(0, len(parts), 2):
+        part = re.sub(r"\?(?=\s*:)", "", parts[index])
+        part = re.sub(f"(:\\s*){ANY}", f"\\1{ANY_VALUE}", part)
+        part = re.sub(f"(?<![\"{ANY}]){ANY}(?=\\s*}})", f"{ANY_VALUE}:{ANY_VALUE}", part)
+        parts[index] = re.sub(f"(?<![\"{ANY}]){ANY}(?![\"{ANY}])", ANY_VALUE, part)
+    return documents("".join(parts))
+
+
+def compact(values):
+    return "\n".join(json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in values)
+
+
+def json_matches(shown, found):
+    """Whether the values are the same, member for member in their order, digit for digit where Python tells them apart."""
+    pattern = re.escape(compact(parsed(shown)))
+    for any_member in [f"{ANY_VALUE}:{ANY_VALUE}", ANY_VALUE]:
+        pattern = pattern.replace(re.escape(any_member), ".*?")
+    return re.fullmatch(pattern.replace(ANY, '[^"]*?'), compact(documents(found))) is not None
+
+
+def text_matches(shown, found, whole=True):
+    lines = [".*" if line.strip() == ANY else re.escape(line.rstrip()).replace(ANY, "[^\n]*?") for line in shown.rstrip().split("\n")]
+    pattern, found = "\n".join(lines), "\n".join(line.rstrip() for line in found.rstrip().split("\n"))
+    return (re.fullmatch if whole else re.search)(pattern, found, re.S) is not None

@@ -1,0 +1,92 @@
+"""Whether docs/table-description.md and the schema for editors have the members that the binary knows, and no others."""
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from documents import ROOT, Document, rows, section
+from terminal import BINARY
+
+DESCRIPTION = Document(ROOT / "docs/table-description.md")
+
+# Each object of the format, with a member that it does not know.
+UNKNOWN = {
+    "table": "t", "zz": 1, "sections": ["a", "b"], "cells": {"C": {"zz": 1}}, "modelTypes": {"M": {"zz": 1}},
+    "sectionDisplay": {"behavior": "hidesSectionsWithNoData", "order": {"by": "section.id", "zz": 1}, "zz": 1},
+    "bindings": [{
+        "zz": 1, "on": {"sections": ["a", "b"], "zz": 1}, "cell": "C", "models": {}, "header": {"view": "V", "zz": 1}, "dimensions": {"zz": 1},
+        "editing": "insert", "insert": {"template": {}, "zz": 1}, "moving": {"to": {"passing": "true", "zz": 1}, "zz": 1}, "prefetch": {"cellsFromEnd": 1, "zz": 1},
+        "onTap": [
+            {"zz": 1, "if": "true", "do": []}, {"insert": {"section": "a", "model": {}, "zz": 1}}, {"remove": {"id": "1", "zz": 1}}, {"update": {"merge": {}, "zz": 1}},
+            {"replace": {"id": "1", "model": {}, "zz": 1}}, {"move": {"id": "1", "to": {"section": "a", "row": 0, "zz": 1}, "zz": 1}},
+        ],
+    }, {"on": {"section": "b"}, "cell": {"byModelType": True, "zz": 1}}],
+}
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """What the binary knows: by the JSON Pointer of an object, its members."""
+    path = tmp_path_factory.mktemp("known") / "unknown.table.json"
+    path.write_text(json.dumps(UNKNOWN))
+    faults = subprocess.run([BINARY, "check", path], capture_output=True, text=True).stdout
+    return {pointer: set(re.findall(r"`(\w+)`", members)) for pointer, members in re.findall(r": (\S*)/zz: .* has no member `zz`; it may have (.*)", faults)}
+
+
+SCHEMA = json.loads((ROOT / "docs/table-description.schema.json").read_text())
+
+
+def parts(schema):
+    """A schema, and all that it is made of."""
+    if isinstance(schema, dict):
+        yield schema
+        if "$ref" in schema:
+            yield from parts(SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")])
+        for name in ["anyOf", "oneOf", "allOf", "if", "then", "else"]:
+            for part in schema.get(name, []) if name.endswith("Of") else [schema.get(name)]:
+                yield from parts(part)
+
+
+def inside(schema, token):
+    for part in parts(schema):
+        if token in part.get("properties", {}):
+            yield part["properties"][token]
+        elif token.isdigit():
+            yield part.get("items")
+        elif isinstance(part.get("additionalProperties"), dict):
+            yield part["additionalProperties"]
+
+
+def test_the_schema_for_editors_knows_the_members_that_the_binary_knows(known):
+    assert len(known) >= 20
+    for pointer, members in known.items():
+        schemas = [SCHEMA]
+        for token in pointer.split("/")[1:]:
+            schemas = [inner for schema in schemas for inner in inside(schema, token) if inner is not None]
+        told = {name for schema in schemas for part in parts(schema) for name, value in part.get("properties", {}).items() if value is not False}
+        assert told - {"$schema", "$comment"} == members, pointer
+
+
+def test_the_schema_for_editors_agrees_with_the_checker():
+    """On Tests/Descriptions, of which the checker's own tests say what it says."""
+    subprocess.run([sys.executable, ROOT / "Tests/Oracles/description_schema.py", ROOT], check=True)
+
+
+def test_the_page_of_the_description_has_every_member(known):
+    code = " ".join([span for _, line in DESCRIPTION.prose for span in re.findall(r"`([^`]+)`", line)] + [block.text for block in DESCRIPTION.blocks])
+    words = set(re.findall(r"\w+", code))
+    for pointer, members in known.items():
+        assert members <= words, f"{pointer}: {members - words}"
+
+
+def test_the_page_of_the_description_has_no_other_members(known):
+    top = {name for cells in rows(section(DESCRIPTION, "Top level"))[1:] for name in re.findall(r"`(\w+)`", cells[0])}
+    assert top == known[""]
+    actions = {name for cells in rows(section(DESCRIPTION, "Handlers"))[1:] for name in re.findall(r"`\{\"(\w+)\"", cells[0])}
+    assert actions | {"if", "do", "else"} == known["/bindings/0/onTap/0"]
+    dimensions = set(re.findall(r"`(\w+)`", section(DESCRIPTION, "Dimensions: `dimensions`").split(":")[0]))
+    assert dimensions == known["/bindings/0/dimensions"]
+    for name in re.findall(r"`\"(\w+)\":", DESCRIPTION.text):
+        assert any(name in members for members in known.values()) or name in ["byModelType"], name

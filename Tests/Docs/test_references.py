@@ -1,0 +1,186 @@
+"""Whether the reference pages say what the binary knows, and nothing else."""
+import json
+import re
+import subprocess
+import urllib.request
+
+from documents import ROOT, Document, documents, rows, section
+from matching import parsed
+from terminal import BINARY
+
+API, OPERATIONS = (Document(ROOT / "docs" / name) for name in ["http-api.md", "operations.md"])
+# The blocks of JSON, by the heading over them.
+API_BLOCKS = {re.findall(r"^## (.*)", API.text.split(block.text)[0], re.M)[-1]: block.text for block in API.of("json")}
+
+
+def get(url):
+    with urllib.request.urlopen(url) as answer:
+        return answer.read().decode()
+
+
+# MARK: Resources
+
+
+def resources_told():
+    """What the tables of resources list: a name without a method or a path has those of the one before it."""
+    told = set()
+    for cells in rows(section(API, "Resources")):
+        methods, path = [], ""
+        for part in cells[0].replace("`", "").split(" · "):
+            words = part.split()
+            if re.fullmatch("[A-Z/]+", words[0]):
+                methods = words[0].split("/")
+            if words[-1].startswith("/") or any(letter.islower() for letter in words[-1]):
+                name = words[-1].split("?")[0]
+                path = name if name.startswith("/") else path.rpartition("/")[0] + "/" + name
+            told |= {f"{method} {path}" for method in methods}
+    for cells in rows(API.text.split("## The data source")[1].split("\n#")[0]):
+        for method, path in re.findall(r"`([A-Z]+) …(/[^ `]+)", cells[1]):
+            told.add(f"{method} /v1/sessions/{{id}}{path.replace('{s}', '{section}').replace('{r}', '{row}')}")
+    return told
+
+
+def test_every_resource_is_documented_and_every_documented_one_is_there(url):
+    paths = json.loads(get(url + "/openapi.json"))["paths"]
+    there = {f"{method.upper()} {path}" for path, item in paths.items() for method in item if method != "parameters"}
+    assert resources_told() - {"GET /"} == there - {"GET /"}  # not in this version yet
+
+
+def test_every_call_to_the_data_source_is_documented(url):
+    calls = json.loads(get(url + "/openapi.json"))["components"]["schemas"]["DataSourceCall"]["properties"]
+    told = {name for cells in rows(API.text.split("## The data source")[1].split("\n#")[0])[1:] for name in re.findall(r"`([a-z][A-Za-z]+)`", cells[3])}
+    assert told - {"modelType"} == set(calls)
+
+
+# MARK: Snapshots, updates, events
+
+
+def test_the_shapes_shown_are_those_of_the_answers(url):
+    schemas = json.loads(get(url + "/openapi.json"))["components"]["schemas"]
+    [snapshot], [update] = (parsed(API_BLOCKS[name]) for name in ["Snapshot", "Update"])
+    assert set(update) == set(schemas["Update"]["properties"])
+    assert set(update["stages"][0]) == set(schemas["Stage"]["properties"])
+    for operation, schema in [("updateSections", "SectionUpdate"), ("moveRows", "RowMove"), ("moveSections", "SectionMove"), ("insertRows", "PlacedRow"), ("insertSections", "PlacedSection")]:
+        assert set(update["stages"][0][operation][0]) == set(schemas[schema]["properties"]), operation
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", section(API, "Snapshot"))))) | {"height", "estimatedHeight"}
+    for shown, schema in [(snapshot, "Snapshot"), (snapshot["sections"][0], "Section"), (snapshot["sections"][0]["rows"][0], "Row")]:
+        known = set(schemas[schema]["properties"])
+        assert set(shown) <= known and known - set(shown) <= words, schema
+
+
+def test_the_events_of_a_stream_are_documented(url):
+    def send(method, path, body=None):
+        data = json.dumps(body).encode() if body is not None else None
+        urllib.request.urlopen(urllib.request.Request(url + path, data, {"Content-Type": "application/json"}, method=method)).close()
+
+    table = {"table": "t", "cells": {"C": {"events": {"e": {}}}}, "bindings": [
+        {"on": "table", "cell": "C", "models": [{"id": "1", "n": 0}], "onEvent": {"C": {"e": [{"update": {"merge": {"n": 1}}}]}}}]}
+    send("POST", "/v1/sessions", {"id": "followed", "table": table})
+    stream = urllib.request.urlopen(urllib.request.Request(url + "/v1/sessions/followed/updates", headers={"Accept": "text/event-stream"}), timeout=30)
+    names = []
+    while "caught-up" not in names:
+        names += re.findall("^event: (.*)", stream.readline().decode())
+    send("POST", "/v1/sessions/followed/events", {"at": {"id": "1"}, "event": {"e": {}}})
+    send("DELETE", "/v1/sessions/followed")
+    names += re.findall("^event: (.*)", stream.read().decode(), re.M)
+    told = [cells[0].strip("`") for cells in rows(section(API, "Following a session"))[1:]]
+    assert sorted(told) == sorted(names)
+
+
+# MARK: Options
+
+
+def options(command):
+    dump = json.loads(subprocess.run([BINARY, command, "--experimental-dump-help"], capture_output=True, check=True).stdout)["command"]
+    return {argument["preferredName"]["name"]: argument for argument in dump["arguments"] if "preferredName" in argument}
+
+
+UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "s": 1, "bytes": 1}
+
+
+def value_told(text):
+    """`32 KiB`, `1,000,000`, `10 s`, `full`: what --help says as a plain value."""
+    first = text.strip("` ").split(", ")[0]
+    number = re.match(r"([\d,]+)(?: (\w+))?(?: a second)?$", first)
+    return str(int(number[1].replace(",", "")) * UNITS[number[2] or ""]) if number else first
+
+
+def test_every_option_is_documented_with_its_default():
+    told = {}
+    for cells in rows(section(OPERATIONS, "Options")) + rows(section(API, "Limits")):
+        for name, default in re.findall(r"`--([a-z-]+)`(?: \(([^()]*)\))?", cells[0]):
+            told[name] = told.get(name) or default
+    known = {name: argument for name, argument in options("serve").items() if name not in ["help", "version"]}
+    assert set(told) == set(known)
+    for name, argument in known.items():
+        assert value_told(told[name]) == (argument.get("defaultValue") or ""), name
+
+
+def test_no_document_tells_of_an_option_that_is_none():
+    known = {name for command in ["serve", "check", "diff", "render", "replay", "backup", "health"] for name in options(command)}
+    others = {"filter", "format", "product", "ulimit"}  # of other programs
+    for document in documents():
+        for number, line in document.prose:
+            for code in re.findall(r"`([^`]+)`", line):
+                for name in re.findall(r"(?<![\w-])--([a-z][a-z-]+[a-z])(?!-?[\w…-])", code):
+                    assert name in known | others, f"{document.name}:{number}: --{name}"
+
+
+def test_no_document_tells_of_a_variable_that_is_none():
+    known = {"BRAID_" + name.upper().replace("-", "_") for name in options("serve")} | {"BRAID_TOKEN", "BRAID_SERVER_BINARY"}
+    of_tests = {"BRAID_CRASHES", "BRAID_CRASH_SEED", "BRAID_POWER_LOSSES", "BRAID_FUZZ_CORPUS"}
+    for path in [ROOT / "README.md", ROOT / "Dockerfile", ROOT / "compose.yaml", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "Examples").glob("*/README.md"))]:
+        told = set(re.findall(r"\bBRAID_[A-Z_]+", path.read_text(encoding="utf-8")))
+        assert told <= known | of_tests, f"{path}: {told - known - of_tests}"
+
+
+def test_commands_that_no_test_types_have_options_that_are_there():
+    known = options("serve")
+    for document in documents():
+        for block in document.blocks:
+            if block.language != "sh" or "not run" in block.marks:
+                for command in re.findall(r"braid-server serve (.*)", block.text):
+                    assert set(re.findall(r"--([a-z-]+)", command)) <= set(known), f"{document.name}:{block.line}"
+
+
+def test_every_command_is_documented():
+    described = {line.split()[0] for line in subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout.split("SUBCOMMANDS:")[1].splitlines() if line.startswith("  ") and line[2] != " "}
+    told = set(re.findall(r"^\| `braid-server ([a-z]+)", section(OPERATIONS, "Commands"), re.M))
+    assert told == described - {"help", "See"}
+
+
+# MARK: Metrics
+
+
+def test_every_metric_is_documented_and_every_documented_one_is_there(url):
+    there = {line.split()[2] for line in get(url + "/metrics").splitlines() if line.startswith("# TYPE ")}
+    told = {name for cells in rows(section(OPERATIONS, "Metrics")) for name in re.findall(r"`([a-z_]+)`", cells[0])}
+    assert len(there) > 20 and told == there
+    used = set(re.findall(r"\b(?:braid|process)_[a-z_]+\b", OPERATIONS.text)) - {"process_"}
+    assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in used} <= there
+
+
+# MARK: Problems
+
+
+def test_every_problem_is_documented_with_its_status(url):
+    problems = json.loads(get(url + "/openapi.json"))["components"]["schemas"]["ProblemName"]["enum"]
+    told = {}
+    for cells in rows(API.text.split("## Errors")[1]):
+        statuses = [int(status) for status in re.findall(r"\d{3}", cells[0])]
+        parts = cells[1].split(" / ") if len(statuses) > 1 else [cells[1]]
+        if statuses:
+            assert len(parts) == len(statuses), cells
+            for status, part in zip(statuses, parts):
+                told |= {name: status for name in re.findall(r"`([a-z][a-z-]+)`", part) if name in problems}
+    assert sorted(told) == sorted(problems)
+    for name, status in told.items():
+        assert json.loads(get(f"{url}/problems/{name}"))["status"] == status, name
+
+
+def test_no_document_tells_of_a_problem_that_is_none(url):
+    problems = set(json.loads(get(url + "/openapi.json"))["components"]["schemas"]["ProblemName"]["enum"])
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "Examples").glob("*/README.md"))]:
+        text = path.read_text(encoding="utf-8")
+        told = re.findall(r"/problems/([a-z-]+)", text) + re.findall(r"\b4\d\d `([a-z-]+)`", text) + re.findall(r"# 4\d\d ([a-z-]+)", text)
+        assert set(told) <= problems, path
