@@ -122,7 +122,7 @@ func onThread<T: Sendable>(_ work: @escaping @Sendable () -> T) async -> T {
 
 /// Waits until the condition holds; false after five seconds.
 func eventually(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<500 {
+    for _ in 0..<3_000 {
         if condition() { return true }
         usleep(10_000)
     }
