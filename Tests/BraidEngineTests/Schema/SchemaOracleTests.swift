@@ -9,6 +9,8 @@ import Testing
 /// To see the fresh ones run: `pip install jtd`. `BRAID_ORACLE_SEED` and `BRAID_ORACLE_COUNT` choose others.
 /// To write the stored ones again: `Tests/Oracles/write-jtd-golden`.
 @Suite struct SchemaOracleTests {
+    private static let oracle = PythonOracle(script: "jtd_oracle.py", module: "jtd")
+
     @Test func storedCasesAgree() throws {
         let url = try #require(Bundle.module.url(forResource: "jtd-random", withExtension: "jsonl", subdirectory: "SchemaGolden"))
         let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
@@ -16,10 +18,10 @@ import Testing
         try report(lines)
     }
 
-    @Test(.enabled(if: JTDOracle.isInstalled, "needs python3 with the package jtd"))
+    @Test(.enabled(if: Self.oracle.isInstalled, "needs python3 with the package jtd"))
     func freshCasesAgree() throws {
         let environment = ProcessInfo.processInfo.environment
-        try report(JTDOracle.lines([environment["BRAID_ORACLE_SEED"] ?? "7", environment["BRAID_ORACLE_COUNT"] ?? "4000"]))
+        try report(Self.oracle.lines([environment["BRAID_ORACLE_SEED"] ?? "7", environment["BRAID_ORACLE_COUNT"] ?? "4000"]))
     }
 
     private func report(_ lines: [Substring]) throws {
@@ -38,31 +40,5 @@ import Testing
         let expected = errors.map { $0.arrayValue!.map { $0.stringValue! }.joined(separator: " ") }.inByteOrder
         let actual = try schema.mismatches(of: #require(example["instance"]), limit: .max).map(\.indicator).inByteOrder
         return actual.hasSameBytes(as: expected) ? nil : "\(line)\n  expected \(expected)\n  but was  \(actual)"
-    }
-}
-
-private enum JTDOracle {
-    private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Oracles/jtd_oracle.py")
-
-    static let isInstalled = (try? run(["-c", "import jtd"])) != nil
-
-    static func lines(_ arguments: [String]) throws -> [Substring] {
-        try run([script.path()] + arguments).split(separator: "\n")
-    }
-
-    private struct Failed: Error {}
-
-    private static func run(_ arguments: [String]) throws -> String {
-        let process = Process(), output = Pipe()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3"] + arguments
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failed() }
-        return String(decoding: data, as: UTF8.self)
     }
 }
