@@ -1,0 +1,9 @@
+// Made by Scripts/embed from Sources/BraidServer/Inspector/braid.d.ts.
+
+extension Embedded {
+    static let braidDTS = ##"""
+        /** Braid Server's client. */
+        export declare class BraidClient {}
+
+        """##
+}

@@ -1,0 +1,2 @@
+/** Braid Server's client. */
+export declare class BraidClient {}

@@ -1,0 +1,3 @@
+// @ts-self-types="./braid.d.ts"
+/** Braid Server's client. */
+export class BraidClient {}
