@@ -1,6 +1,8 @@
-// braid.d.ts declares what braid.js has: by name, as no compiler is at hand on every machine.
+// braid.d.ts declares what braid.js has.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import test from "node:test";
+import { fileURLToPath } from "node:url";
 import { BraidClient, declarations, module, Session, Subscription } from "./braid.mjs";
 
 /** The names of methods, properties and accessors in the body of a declaration. */
@@ -30,4 +32,13 @@ test("Sessions, their requests, clients and subscriptions have the members that 
   assert.deepEqual(members("Subscription"), [...methods(Subscription), ...Object.keys(subscription)].sort());
   subscription.close();
   for (const group of ["tables", "sessions"]) assert.ok(Object.keys(client[group]).every((name) => declarations.includes(`    ${name}(`)));
+});
+
+const compiler = spawnSync("tsc", ["--version"]).error === undefined;
+
+test("TypeScript takes the declarations, and refuses what they do not allow", { skip: !compiler && "there is no TypeScript compiler here" }, () => {
+  const file = fileURLToPath(new URL("declarations.ts", import.meta.url));
+  const { status, stdout } = spawnSync("tsc", ["--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--moduleResolution", "node", file], { encoding: "utf8" });
+  assert.equal(stdout, "");
+  assert.equal(status, 0);
 });
