@@ -50,6 +50,24 @@ import Testing
     }
     // end
 
+    @Test("The document's functions do what they say, on the real server")
+    func functions() async throws {
+        let server = try ServerProcess(AttendeesTests.fixtures), client = try SwiftClientTests.client(server)
+        try await party(client)
+        let (guests, _) = try await client.openSession(["table": "attendees"])
+        #expect(try await invite([Person(name: "Zoe"), Person(name: "Ann")], to: guests) == [Person(name: "Zoe"), Person(name: "Ann")])
+        let table = Table()
+        var isLive = false
+        try await follow(guests) { event in
+            table.show(event)
+            guard case .live = event else { return }
+            isLive = true
+            // It ends the loop of `follow`.
+            Task { try await guests.end() }
+        }
+        #expect(isLive && table.tableView.texts.last?.count == 2)
+    }
+
     @MainActor
     private final class Table: UITableViewDataSource {
         let tableView = UITableView()
