@@ -7,16 +7,16 @@ public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
 }
 
-/// One stage of an update, for a view to animate.
-public struct Step: Sendable {
-    public var stage: Stage
-    /// The sections before the stage.
-    public var before: [Section]
-    /// The sections after it.
-    public var after: [Section]
-}
-
 extension Update {
+    /// One stage of an update, for a view to animate.
+    public struct Step: Sendable {
+        public var stage: Stage
+        /// The sections before the stage.
+        public var before: [Snapshot.Section]
+        /// The sections after it.
+        public var after: [Snapshot.Section]
+    }
+
     /// The snapshot after this update. O(rows of changed sections): what did not change is shared.
     ///
     /// Throws where a table view would crash and where a rule is broken, as the engine does: docs/http-api.md, "Update".
@@ -55,17 +55,17 @@ extension Update {
 
 /// One stage, checked rule by rule and carried out.
 private struct StageApplication {
-    private let stage: Stage
-    private let before: [Section]
+    private let stage: Update.Stage
+    private let before: [Snapshot.Section]
     /// What happens to sections, by their index before the stage.
     private var fates: [Int: Fate] = [:]
     /// For each section after the stage, where it comes from.
     private var origins: [Origin] = []
 
     private enum Fate { case deleted, moved, reloaded, updated }
-    private enum Origin { case stayed(Int), moved(Int), inserted(Section) }
+    private enum Origin { case stayed(Int), moved(Int), inserted(Snapshot.Section) }
 
-    init(_ stage: Stage, _ sections: [Section]) throws(UpdateFault) {
+    init(_ stage: Update.Stage, _ sections: [Snapshot.Section]) throws(UpdateFault) {
         self.stage = stage
         before = sections
         if stage.isEmpty { throw UpdateFault(detail: "it has no operations") }
@@ -107,11 +107,11 @@ private struct StageApplication {
     }
 
     /// The sections after the stage.
-    func sections() throws(UpdateFault) -> [Section] {
+    func sections() throws(UpdateFault) -> [Snapshot.Section] {
         let staying = try rowsThatStay(), arriving = try rowsThatCome()
         let reloads = Dictionary(stage.reloadSections.map { ($0.at, $0.section) }) { $1 }
         let updates = Dictionary(stage.updateSections.map { ($0.at, $0) }) { $1 }
-        var after: [Section] = []
+        var after: [Snapshot.Section] = []
         for (index, origin) in origins.enumerated() {
             switch origin {
             case .inserted(let section): after.append(section)
@@ -141,9 +141,9 @@ private struct StageApplication {
     }
 
     /// Of sections that lose rows, or have some with new content: their rows, nil where one goes.
-    private func rowsThatStay() throws(UpdateFault) -> [Int: [Row?]] {
-        var rows: [Int: [Row?]] = [:], sources: Set<RowPath> = []
-        func take(_ path: RowPath, _ what: String, _ replacement: Row?, left: Row?) throws(UpdateFault) {
+    private func rowsThatStay() throws(UpdateFault) -> [Int: [Snapshot.Row?]] {
+        var rows: [Int: [Snapshot.Row?]] = [:], sources: Set<RowPath> = []
+        func take(_ path: RowPath, _ what: String, _ replacement: Snapshot.Row?, left: Snapshot.Row?) throws(UpdateFault) {
             guard before.indices.contains(path.section), before[path.section].rows.indices.contains(path.row) else {
                 throw UpdateFault(detail: "there is no row \(path) to be \(what) before the stage")
             }
@@ -165,9 +165,9 @@ private struct StageApplication {
     }
 
     /// Rows that come, by section and row after the stage.
-    private func rowsThatCome() throws(UpdateFault) -> [Int: [Int: Row]] {
-        var rows: [Int: [Int: Row]] = [:]
-        func arrive(_ row: Row, _ path: RowPath) throws(UpdateFault) {
+    private func rowsThatCome() throws(UpdateFault) -> [Int: [Int: Snapshot.Row]] {
+        var rows: [Int: [Int: Snapshot.Row]] = [:]
+        func arrive(_ row: Snapshot.Row, _ path: RowPath) throws(UpdateFault) {
             guard origins.indices.contains(path.section) else {
                 throw UpdateFault(detail: "no row can come to \(path): there are \(origins.count) sections after the stage")
             }
@@ -185,7 +185,7 @@ private struct StageApplication {
     }
 
     /// A section's rows: those that come at their places, those that stay around them in order.
-    private static func filled(_ section: Int, _ staying: [Row], _ arriving: [Int: Row]) throws(UpdateFault) -> [Row] {
+    private static func filled(_ section: Int, _ staying: [Snapshot.Row], _ arriving: [Int: Snapshot.Row]) throws(UpdateFault) -> [Snapshot.Row] {
         let count = staying.count + arriving.count
         if let row = arriving.keys.filter({ !(0..<count).contains($0) }).min() {
             throw UpdateFault(detail: "no row can come to \(RowPath(section: section, row: row)): the section has \(count) rows after the stage")

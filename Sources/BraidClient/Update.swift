@@ -32,70 +32,72 @@ public struct Update: Codable, Sendable, Hashable {
     }
 }
 
-/// Operations for one `performBatchUpdates`. Deletes, reloads, updates and the `from` of moves count in the table before
-/// the stage; inserts and the `to` of moves after it.
-public struct Stage: Codable, Sendable, Hashable {
-    public var deleteSections: [Int] = []
-    public var insertSections: [PlacedSection] = []
-    public var moveSections: [SectionMove] = []
-    public var reloadSections: [PlacedSection] = []
-    public var updateSections: [SectionUpdate] = []
-    public var deleteRows: [RowPath] = []
-    public var insertRows: [PlacedRow] = []
-    public var moveRows: [RowMove] = []
-    public var reloadRows: [PlacedRow] = []
-    public var updateRows: [PlacedRow] = []
+extension Update {
+    /// Operations for one `performBatchUpdates`. Deletes, reloads, updates and the `from` of moves count in the table before
+    /// the stage; inserts and the `to` of moves after it.
+    public struct Stage: Codable, Sendable, Hashable {
+        public var deleteSections: [Int] = []
+        public var insertSections: [PlacedSection] = []
+        public var moveSections: [SectionMove] = []
+        public var reloadSections: [PlacedSection] = []
+        public var updateSections: [SectionUpdate] = []
+        public var deleteRows: [RowPath] = []
+        public var insertRows: [PlacedRow] = []
+        public var moveRows: [RowMove] = []
+        public var reloadRows: [PlacedRow] = []
+        public var updateRows: [PlacedRow] = []
 
-    public init() {}
+        public init() {}
 
-    public struct PlacedSection: Codable, Sendable, Hashable {
-        public var at: Int
-        public var section: Section
-    }
+        public struct PlacedSection: Codable, Sendable, Hashable {
+            public var at: Int
+            public var section: Snapshot.Section
+        }
 
-    public struct SectionMove: Codable, Sendable, Hashable {
-        public var from: Int
-        public var to: Int
-    }
+        public struct SectionMove: Codable, Sendable, Hashable {
+            public var from: Int
+            public var to: Int
+        }
 
-    public struct PlacedRow: Codable, Sendable, Hashable {
-        public var at: RowPath
-        public var row: Row
-    }
+        public struct PlacedRow: Codable, Sendable, Hashable {
+            public var at: RowPath
+            public var row: Snapshot.Row
+        }
 
-    public struct RowMove: Codable, Sendable, Hashable {
-        public var from: RowPath
-        public var to: RowPath
-        /// When its content changed too, and needs no visual reload.
-        public var row: Row?
-    }
+        public struct RowMove: Codable, Sendable, Hashable {
+            public var from: RowPath
+            public var to: RowPath
+            /// When its content changed too, and needs no visual reload.
+            public var row: Snapshot.Row?
+        }
 
-    /// What of a section's own changed.
-    public struct SectionUpdate: Codable, Sendable, Hashable {
-        public var at: Int
-        public var header: Change<SectionTitle>?
-        public var footer: Change<SectionTitle>?
-        public var movesTo: Change<MovesTo>?
-    }
+        /// What of a section's own changed.
+        public struct SectionUpdate: Codable, Sendable, Hashable {
+            public var at: Int
+            public var header: Change<Snapshot.SectionTitle>?
+            public var footer: Change<Snapshot.SectionTitle>?
+            public var movesTo: Change<Snapshot.MovesTo>?
+        }
 
-    /// A new value, or that it went away.
-    public enum Change<Value: Codable & Sendable & Hashable>: Sendable, Hashable {
-        case set(Value)
-        case removed
+        /// A new value, or that it went away.
+        public enum Change<Value: Codable & Sendable & Hashable>: Sendable, Hashable {
+            case set(Value)
+            case removed
 
-        public var value: Value? {
-            switch self {
-            case .set(let value): value
-            case .removed: nil
+            public var value: Value? {
+                switch self {
+                case .set(let value): value
+                case .removed: nil
+                }
             }
         }
-    }
 
-    public var isEmpty: Bool { self == Stage() }
+        public var isEmpty: Bool { self == Stage() }
+    }
 }
 
 // As on the wire: lists that are empty are left out, and what went away is null.
-extension Stage {
+extension Update.Stage {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case deleteSections, insertSections, moveSections, reloadSections, updateSections, deleteRows, insertRows, moveRows, reloadRows, updateRows
     }
@@ -142,7 +144,7 @@ extension Stage {
     }
 }
 
-extension Stage.Change: Codable {
+extension Update.Stage.Change: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         self = container.decodeNil() ? .removed : .set(try container.decode(Value.self))
@@ -154,12 +156,12 @@ extension Stage.Change: Codable {
     }
 }
 
-extension Stage.SectionUpdate {
+extension Update.Stage.SectionUpdate {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         // Null says something here.
-        func change<Value>(_ key: CodingKeys) throws -> Stage.Change<Value>? {
-            members.contains(key) ? try members.decode(Stage.Change<Value>.self, forKey: key) : nil
+        func change<Value>(_ key: CodingKeys) throws -> Update.Stage.Change<Value>? {
+            members.contains(key) ? try members.decode(Update.Stage.Change<Value>.self, forKey: key) : nil
         }
         at = try members.decode(Int.self, forKey: .at)
         header = try change(.header)

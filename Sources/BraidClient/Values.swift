@@ -27,75 +27,77 @@ public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "[\(section),\(row)]" }
 }
 
-/// A header or footer: a title, or a view with its view model.
-public struct SectionTitle: Codable, Sendable, Hashable {
-    public var title: String?
-    public var view: String?
-    public var viewModel: JSON?
-    public var height: Dimension?
-    public var estimatedHeight: Dimension?
+extension Snapshot {
+    /// A header or footer: a title, or a view with its view model.
+    public struct SectionTitle: Codable, Sendable, Hashable {
+        public var title: String?
+        public var view: String?
+        public var viewModel: JSON?
+        public var height: Height?
+        public var estimatedHeight: Height?
 
-    public init(title: String? = nil, view: String? = nil, viewModel: JSON? = nil, height: Dimension? = nil, estimatedHeight: Dimension? = nil) {
-        self.title = title
-        self.view = view
-        self.viewModel = viewModel
-        self.height = height
-        self.estimatedHeight = estimatedHeight
-    }
-}
-
-public enum Dimension: Codable, Sendable, Hashable {
-    case points(Double)
-    case automatic
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let points = try? container.decode(Double.self) {
-            self = .points(points)
-        } else if try container.decode(String.self) == "automatic" {
-            self = .automatic
-        } else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "A height is a number or \"automatic\".")
+        public init(title: String? = nil, view: String? = nil, viewModel: JSON? = nil, height: Height? = nil, estimatedHeight: Height? = nil) {
+            self.title = title
+            self.view = view
+            self.viewModel = viewModel
+            self.height = height
+            self.estimatedHeight = estimatedHeight
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .points(let points): try container.encode(points)
-        case .automatic: try container.encode("automatic")
+    public enum Height: Codable, Sendable, Hashable {
+        case points(Double)
+        case automatic
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let points = try? container.decode(Double.self) {
+                self = .points(points)
+            } else if try container.decode(String.self) == "automatic" {
+                self = .automatic
+            } else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "A height is a number or \"automatic\".")
+            }
         }
-    }
-}
 
-/// Where a section's rows may be moved to.
-public enum MovesTo: Codable, Sendable, Hashable {
-    case anySection
-    case sections([String])
-
-    public func allows(_ section: String) -> Bool {
-        switch self {
-        case .anySection: true
-        case .sections(let ids): ids.contains(section)
-        }
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let ids = try? container.decode([String].self) {
-            self = .sections(ids)
-        } else if try container.decode(String.self) == "anySection" {
-            self = .anySection
-        } else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "Rows move to \"anySection\", or to a list of sections.")
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .points(let points): try container.encode(points)
+            case .automatic: try container.encode("automatic")
+            }
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .anySection: try container.encode("anySection")
-        case .sections(let ids): try container.encode(ids)
+    /// Where a section's rows may be moved to.
+    public enum MovesTo: Codable, Sendable, Hashable {
+        case anySection
+        case sections([String])
+
+        public func allows(_ section: String) -> Bool {
+            switch self {
+            case .anySection: true
+            case .sections(let ids): ids.contains(section)
+            }
+        }
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let ids = try? container.decode([String].self) {
+                self = .sections(ids)
+            } else if try container.decode(String.self) == "anySection" {
+                self = .anySection
+            } else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "Rows move to \"anySection\", or to a list of sections.")
+            }
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .anySection: try container.encode("anySection")
+            case .sections(let ids): try container.encode(ids)
+            }
         }
     }
 }

@@ -108,7 +108,7 @@ import Testing
             shown = after
         }
 
-        private func perform(_ stage: Stage) {
+        private func perform(_ stage: Update.Stage) {
             tableView.deleteSections(IndexSet(stage.deleteSections), with: .automatic)
             tableView.insertSections(IndexSet(stage.insertSections.map(\.at)), with: .automatic)
             for move in stage.moveSections { tableView.moveSection(move.from, toSection: move.to) }
@@ -127,7 +127,7 @@ import Testing
         }
         // end
 
-        func cell(for row: Row) -> UITableViewCell {
+        func cell(for row: Snapshot.Row) -> UITableViewCell {
             let cell = UITableViewCell()
             cell.text = ClientsDocumentTests.text(row)
             return cell
@@ -136,7 +136,7 @@ import Testing
         func configureHeader(_ section: Int) { tableView.headerView(forSection: section)?.text = shown.sections[section].header?.title }
     }
 
-    nonisolated static func text(_ row: Row) -> String { "\(row.id ?? "-") \(row.model.map { "\($0)" } ?? "")" }
+    nonisolated static func text(_ row: Snapshot.Row) -> String { "\(row.id ?? "-") \(row.model.map { "\($0)" } ?? "")" }
 
     private struct Golden: Decodable {
         var cases: [Case]
@@ -191,7 +191,7 @@ import Testing
             var id: String
         }
 
-        private func item(_ row: Row, _ index: Int, in section: Section) -> ItemID {
+        private func item(_ row: Snapshot.Row, _ index: Int, in section: Snapshot.Section) -> ItemID {
             ItemID(section: section.id, id: row.id ?? "#\(index)")
         }
 
@@ -230,7 +230,7 @@ import Testing
         }
         // end
 
-        func row(of item: ItemID) -> Row? {
+        func row(of item: ItemID) -> Snapshot.Row? {
             guard let section = shown.sections.first(where: { $0.id == item.section }) else { return nil }
             return section.rows.enumerated().first { ($1.id ?? "#\($0)") == item.id }?.element
         }
