@@ -225,7 +225,8 @@ function filled(section, stayed, arrivals, fault) {
 
 /** A snapshot's place in its session's history, as `base`, `ifMatch` and `since` take it: "<epoch>.<revision>". */
 export function position(at) {
-  return typeof at === "object" ? `${at.epoch}.${at.revision}` : String(at);
+  if (typeof at !== "object") return String(at);
+  return at.epoch === undefined ? String(at.revision) : `${at.epoch}.${at.revision}`;
 }
 
 /** A path, its variable parts escaped. */
@@ -458,6 +459,8 @@ function isRetried(error, request) {
   // Sent twice, what cannot be told apart from its first time would be done twice.
   const isRepeatable = request.isRepeatable ?? true;
   if (error instanceof ConnectionError) return isRepeatable;
+  // Who asked knows better what to do for so long.
+  if (error.retryAfter > LONGEST_DELAY) return false;
   if (error.kind === "idempotency-key-in-use") return true;
   return RETRIED.has(error.status) && (isRepeatable || (error.status !== 502 && error.status !== 504));
 }
