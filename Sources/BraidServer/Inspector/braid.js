@@ -143,6 +143,7 @@ function afterStage(stage, before, number) {
 
   // Rows where they were: those that go are taken out, those that stay have their new content.
   const staying = new Map();
+  const losing = new Set();
   const sources = new Set();
   const take = ([section, row], what, replacement, left) => {
     const path = `[${section},${row}]`;
@@ -159,6 +160,7 @@ function afterStage(stage, before, number) {
     }
     if (!staying.has(section)) staying.set(section, before[section].rows.slice());
     staying.get(section)[row] = left;
+    if (left === TAKEN) losing.add(section);
   };
   for (const path of list("deleteRows")) take(path, "deleted", undefined, TAKEN);
   for (const { from, row } of list("moveRows")) take(from, "moved", row, TAKEN);
@@ -200,7 +202,10 @@ function afterStage(stage, before, number) {
     if (update?.footer !== undefined) section.footer = update.footer;
     if (update?.movesTo === null) delete section.movesTo;
     else if (update?.movesTo !== undefined) section.movesTo = update.movesTo;
-    if (stayed || arrivals) section.rows = filled(index, stayed?.filter((row) => row !== TAKEN) ?? old.rows, arrivals, fault);
+    if (stayed || arrivals) {
+      const rows = losing.has(origin.stayed) ? stayed.filter((row) => row !== TAKEN) : stayed ?? old.rows;
+      section.rows = filled(index, rows, arrivals, fault);
+    }
     section.rowCount = section.rows.length;
     return section;
   });
