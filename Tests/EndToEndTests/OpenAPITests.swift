@@ -18,6 +18,28 @@ import Testing
         #expect(try client.request("POST", "/openapi.json", "{}").status == 405)
     }
 
+    @Test("What browsers load is there for who has no token, asked for again at each use, and sent when it is another", arguments: [
+        "/": "text/html; charset=utf-8", "/inspector.js": "text/javascript; charset=utf-8", "/inspector.css": "text/css; charset=utf-8",
+        "/braid.js": "text/javascript; charset=utf-8", "/braid.d.ts": "application/typescript; charset=utf-8",
+    ])
+    func assetsAreForEveryone(path: String, type: String) throws {
+        let client = try AccessTests.server().keptClient()
+        // As a browser asks for a page, a style sheet and a script.
+        for accept in ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/css,*/*;q=0.1", "*/*"] {
+            let response = try client.get(path, headers: ["Accept": accept])
+            #expect(response.status == 200 && response.header("content-type") == type && response.text.hasSuffix("\n"))
+            #expect(response.header("x-content-type-options") == "nosniff" && response.header("cache-control") == "no-cache")
+            #expect((response.header("content-security-policy") != nil) == (path == "/"))
+            let etag = try #require(response.header("etag"))
+            let head = try client.request("HEAD", path)
+            #expect(head.status == 200 && head.header("content-length") == String(response.body.count) && head.header("etag") == etag)
+            let known = try client.get(path, headers: ["If-None-Match": etag])
+            #expect(known.status == 304 && known.header("etag") == etag && known.text.isEmpty)
+        }
+        #expect(try client.request("POST", path, "{}").status == 405)
+        #expect(try client.get(path, headers: ["Accept": "image/png"]).status == 406)
+    }
+
     @Test("No answer to a GET may be given again by a cache that has not asked")
     func cachesAsk() throws {
         let client = try AccessTests.server().keptClient()

@@ -55,8 +55,8 @@ def test_schemathesis_finds_nothing(runs, phase):
     assert "No issues found" in output
 
 
-def test_the_binary_carries_the_document():
-    subprocess.run([ROOT / "Scripts/openapi", "--check"], check=True)
+def test_the_binary_carries_the_files():
+    subprocess.run([ROOT / "Scripts/embed", "--check"], check=True)
 
 
 def test_the_served_document_is_openapi_3_1():

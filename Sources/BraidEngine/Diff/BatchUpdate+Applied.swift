@@ -192,7 +192,7 @@ private struct StageApplication {
     /// A section's rows: arrivals at their places, those that stayed around them in order.
     private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(UpdateFault) -> ChunkedList<Row> {
         let count = stayed.count + arrivals.count
-        for row in arrivals.keys where row < 0 || row >= count {
+        if let row = arrivals.keys.filter({ $0 < 0 || $0 >= count }).min() {
             throw UpdateFault(detail: "no row can come to \(IndexPath(section: section, row: row)): the section has \(count) rows after the stage")
         }
         var next = stayed.makeIterator()

@@ -37,6 +37,12 @@ enum Admission: Sendable, Equatable {
         "GET /metrics": .everyone,
         "GET /openapi.json": .everyone,
         "GET /problems/{name}": .everyone,
+        // The inspector and the client, which ask for what they show.
+        "GET /": .everyone,
+        "GET /inspector.js": .everyone,
+        "GET /inspector.css": .everyone,
+        "GET /braid.js": .everyone,
+        "GET /braid.d.ts": .everyone,
 
         "GET /v1/tables": .role(.controller),
         "GET /v1/tables/{table}": .role(.controller),

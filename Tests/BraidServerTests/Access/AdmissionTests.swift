@@ -52,7 +52,7 @@ import Testing
         for part in cell.components(separatedBy: " · ") {
             let words = part.filter { $0 != "`" }.split(separator: " ")
             if let first = words.first, first.allSatisfy({ $0.isUppercase || $0 == "/" }) { methods = first.split(separator: "/") }
-            if let target = words.last, target.contains(where: \.isLowercase) {
+            if let target = words.last, target.hasPrefix("/") || target.contains(where: \.isLowercase) {
                 let resource = String(target.prefix { $0 != "?" })
                 path = resource.hasPrefix("/") ? resource : path.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/\(resource)"
             }

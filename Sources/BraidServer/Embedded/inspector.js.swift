@@ -1,0 +1,15 @@
+// Made by Scripts/embed from Sources/BraidServer/Inspector/inspector.js.
+
+extension Embedded {
+    static let inspectorJS = ##"""
+        import { BraidClient } from "/braid.js";
+
+        const list = document.querySelector("#sessions");
+        for (const session of await new BraidClient().sessions.list()) {
+          const item = document.createElement("li");
+          item.textContent = session.id;
+          list.append(item);
+        }
+
+        """##
+}

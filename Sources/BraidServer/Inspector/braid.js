@@ -1,0 +1,813 @@
+// @ts-self-types="./braid.d.ts"
+/**
+ * Braid Server's client: an ES module without dependencies, for browsers and for Node 18 and later.
+ * docs/http-api.md says what the requests, snapshots and updates are; docs/clients.md how to use this.
+ *
+ * Numbers are JavaScript's: integers beyond 2^53, and digits that a double does not hold, come out rounded.
+ */
+
+// MARK: Failures
+
+/** The server refused: a problem document (RFC 9457), or what a proxy on the way said in its place. */
+export class Problem extends Error {
+  constructor(status, document = {}, retryAfter = undefined) {
+    super(document.detail ?? document.title ?? `The server answered ${status}.`);
+    this.name = "Problem";
+    this.status = status;
+    this.type = document.type ?? "about:blank";
+    /** The last part of `type`: "row-gone". */
+    this.kind = this.type.split("/").pop();
+    this.title = document.title;
+    this.detail = document.detail;
+    this.instance = document.instance;
+    this.requestId = document.requestId;
+    this.line = document.line;
+    /** What is wrong where: `{pointer, detail}`, a JSON Pointer into the body. */
+    this.errors = document.errors ?? [];
+    this.pointer = this.errors[0]?.pointer;
+    /** Milliseconds, where the server said when to try again. */
+    this.retryAfter = retryAfter;
+    /** How often the request was sent. */
+    this.tries = 1;
+  }
+}
+
+/** No whole answer came: the connection failed, or there was silence for too long. `cause` says more. */
+export class ConnectionError extends Error {
+  constructor(message, cause) {
+    super(message, { cause });
+    this.name = "ConnectionError";
+    this.tries = 1;
+  }
+}
+
+/** An update that does not fit the snapshot, or breaks the rules by which table views stay alive. */
+export class UpdateFault extends Error {
+  /** `stage`: from 0; undefined when the fault is none of a stage's. */
+  constructor(detail, stage) {
+    super(stage === undefined ? detail : `stage ${stage}: ${detail}`);
+    this.name = "UpdateFault";
+    this.detail = detail;
+    this.stage = stage;
+  }
+}
+
+// MARK: Updates
+
+/**
+ * The snapshot after the update. The one before stays as it is; both share what did not change. O(rows of changed sections).
+ * Throws `UpdateFault` where a table view would crash, and where a rule of docs/http-api.md ("Update") is broken.
+ */
+export function applying(update, snapshot) {
+  if (snapshot.revision !== update.from) {
+    throw new UpdateFault(`the update leads on from revision ${update.from}, the snapshot is of revision ${snapshot.revision}`);
+  }
+  let last = snapshot;
+  for (const step of stages(update, snapshot)) last = step.snapshot;
+  if (last.totalRowCount !== update.totalRowCount) {
+    throw new UpdateFault(`\`totalRowCount\` is ${update.totalRowCount}, but there are ${last.totalRowCount} rows`);
+  }
+  const result = { ...last, revision: update.to };
+  if (update.state !== undefined) result.state = update.state;
+  if (update.empty === null) delete result.empty;
+  else if (update.empty !== undefined) result.empty = update.empty;
+  return result;
+}
+
+/**
+ * The update's stages, one after the other, each with the snapshot before and after it: for a view to animate. Between
+ * stages a snapshot has the new sections with the old revision, state and empty state, which `applying` brings.
+ */
+export function* stages(update, snapshot) {
+  let previous = snapshot;
+  for (const [number, stage] of update.stages.entries()) {
+    const sections = afterStage(stage, previous.sections, number);
+    const next = { ...previous, sections, totalRowCount: sections.reduce((sum, section) => sum + section.rows.length, 0) };
+    yield { number, stage, previous, snapshot: next };
+    previous = next;
+  }
+}
+
+const OPERATIONS = new Set([
+  "deleteSections", "insertSections", "moveSections", "reloadSections", "updateSections",
+  "deleteRows", "insertRows", "moveRows", "reloadRows", "updateRows",
+]);
+/** In the place of a row that was taken out. */
+const TAKEN = Symbol("taken");
+const isIndex = (index, count) => Number.isInteger(index) && index >= 0 && index < count;
+
+/** The sections after a stage: each rule is checked, and what is not touched is the same object. */
+function afterStage(stage, before, number) {
+  const fault = (detail) => new UpdateFault(detail, number);
+  const list = (name) => stage[name] ?? [];
+  const names = Object.keys(stage);
+  for (const name of names) {
+    if (!OPERATIONS.has(name)) throw fault(`there is no operation \`${name}\``);
+  }
+  if (!names.some((name) => stage[name].length > 0)) throw fault("it has no operations");
+  if (list("reloadSections").length + list("reloadRows").length > 0 && list("moveSections").length + list("moveRows").length > 0) {
+    throw fault("reloads and moves share it");
+  }
+
+  // What happens to each section, and for each one after the stage where it came from.
+  const fates = new Map();
+  const settle = (section, fate) => {
+    if (!isIndex(section, before.length)) {
+      throw fault(`section ${section} cannot be ${fate}: there are ${before.length} sections before the stage`);
+    }
+    if (fates.has(section)) throw fault(`section ${section} is both ${fates.get(section)} and ${fate}`);
+    fates.set(section, fate);
+  };
+  for (const section of list("deleteSections")) settle(section, "deleted");
+  for (const { from } of list("moveSections")) settle(from, "moved");
+  for (const { at } of list("reloadSections")) settle(at, "reloaded");
+  for (const update of list("updateSections")) {
+    settle(update.at, "updated");
+    if (!["header", "footer", "movesTo"].some((name) => name in update)) throw fault(`the update of section ${update.at} changes nothing`);
+  }
+  const count = before.length - list("deleteSections").length + list("insertSections").length;
+  const origins = new Array(count).fill(undefined);
+  const place = (section, origin) => {
+    if (!isIndex(section, count)) throw fault(`no section can come to ${section}: there are ${count} sections after the stage`);
+    if (origins[section]) throw fault(`two sections come to ${section}`);
+    origins[section] = origin;
+  };
+  for (const { at, section } of list("insertSections")) place(at, { inserted: section });
+  for (const { from, to } of list("moveSections")) place(to, { moved: from });
+  let next = 0;
+  for (let index = 0; index < count; index++) {
+    if (origins[index]) continue;
+    while (fates.get(next) === "deleted" || fates.get(next) === "moved") next++;
+    origins[index] = { stayed: next++ };
+  }
+
+  // Rows where they were: those that go are taken out, those that stay have their new content.
+  const staying = new Map();
+  const losing = new Set();
+  const sources = new Set();
+  const take = ([section, row], what, replacement, left) => {
+    const path = `[${section},${row}]`;
+    if (!isIndex(section, before.length) || !isIndex(row, before[section].rows.length)) {
+      throw fault(`there is no row ${path} to be ${what} before the stage`);
+    }
+    if (sources.has(path)) throw fault(`the row ${path} is ${what} and the source of another operation`);
+    sources.add(path);
+    const fate = fates.get(section);
+    if (fate !== undefined && fate !== "updated") throw fault(`the row ${path} is ${what}, but its section is ${fate} in the same stage`);
+    const old = before[section].rows[row];
+    if (replacement && replacement.id !== old.id) {
+      throw fault(`the row ${path}, ${JSON.stringify(old)}, is ${what} as another row, ${JSON.stringify(replacement)}`);
+    }
+    if (!staying.has(section)) staying.set(section, before[section].rows.slice());
+    staying.get(section)[row] = left;
+    if (left === TAKEN) losing.add(section);
+  };
+  for (const path of list("deleteRows")) take(path, "deleted", undefined, TAKEN);
+  for (const { from, row } of list("moveRows")) take(from, "moved", row, TAKEN);
+  for (const { at, row } of list("reloadRows")) take(at, "reloaded", row, row);
+  for (const { at, row } of list("updateRows")) take(at, "updated", row, row);
+
+  // Rows that come.
+  const arriving = new Map();
+  const arrive = (row, [section, index]) => {
+    const path = `[${section},${index}]`;
+    if (!isIndex(section, count)) throw fault(`no row can come to ${path}: there are ${count} sections after the stage`);
+    const origin = origins[section];
+    const fate = "inserted" in origin ? "inserted" : "moved" in origin ? "moved" : fates.get(origin.stayed);
+    if (fate !== undefined && fate !== "updated") throw fault(`a row comes to ${path}, but its section is ${fate} in the same stage`);
+    if (!arriving.has(section)) arriving.set(section, new Map());
+    if (arriving.get(section).has(index)) throw fault(`two rows come to ${path}`);
+    arriving.get(section).set(index, row);
+  };
+  for (const { at, row } of list("insertRows")) arrive(row, at);
+  for (const { from, to, row } of list("moveRows")) arrive(row ?? before[from[0]].rows[from[1]], to);
+
+  const reloads = new Map(list("reloadSections").map(({ at, section }) => [at, section]));
+  const updates = new Map(list("updateSections").map((update) => [update.at, update]));
+  return origins.map((origin, index) => {
+    if ("inserted" in origin) return origin.inserted;
+    if ("moved" in origin) return before[origin.moved];
+    const old = before[origin.stayed];
+    const reloaded = reloads.get(origin.stayed);
+    if (reloaded) {
+      if (reloaded.id !== old.id) throw fault(`section ${origin.stayed}, "${old.id}", is reloaded as "${reloaded.id}"`);
+      return reloaded;
+    }
+    const update = updates.get(origin.stayed);
+    const stayed = staying.get(origin.stayed);
+    const arrivals = arriving.get(index);
+    if (!update && !stayed && !arrivals) return old;
+    const section = { ...old };
+    if (update?.header !== undefined) section.header = update.header;
+    if (update?.footer !== undefined) section.footer = update.footer;
+    if (update?.movesTo === null) delete section.movesTo;
+    else if (update?.movesTo !== undefined) section.movesTo = update.movesTo;
+    if (stayed || arrivals) {
+      const rows = losing.has(origin.stayed) ? stayed.filter((row) => row !== TAKEN) : stayed ?? old.rows;
+      section.rows = filled(index, rows, arrivals, fault);
+    }
+    section.rowCount = section.rows.length;
+    return section;
+  });
+}
+
+/** A section's rows: arrivals at their places, those that stayed around them in order. */
+function filled(section, stayed, arrivals, fault) {
+  if (!arrivals) return stayed;
+  const count = stayed.length + arrivals.size;
+  const outside = [...arrivals.keys()].filter((index) => !isIndex(index, count)).sort((a, b) => a - b);
+  if (outside.length > 0) throw fault(`no row can come to [${section},${outside[0]}]: the section has ${count} rows after the stage`);
+  const rows = new Array(count).fill(undefined);
+  for (const [index, row] of arrivals) rows[index] = row;
+  let next = 0;
+  for (let index = 0; index < count; index++) {
+    if (rows[index] === undefined) rows[index] = stayed[next++];
+  }
+  return rows;
+}
+
+// MARK: Requests
+
+/** A snapshot's place in its session's history, as `base`, `ifMatch` and `since` take it: "<epoch>.<revision>". */
+export function position(at) {
+  if (typeof at !== "object") return String(at);
+  return at.epoch === undefined ? String(at.revision) : `${at.epoch}.${at.revision}`;
+}
+
+/** A path, its variable parts escaped. */
+const path = (texts, ...values) => String.raw({ raw: texts }, ...values.map((value) => encodeURIComponent(value)));
+
+function withQuery(path, parameters) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+function request(method, path, body, headers = {}) {
+  return { method, path, headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers }, body };
+}
+
+/** A name that no other request has: for secrets it would not do, where a page is not on TLS and has no `crypto`. */
+function newKey() {
+  const words = globalThis.crypto?.getRandomValues?.(new Uint32Array(4)) ?? Array.from({ length: 4 }, () => Math.floor(Math.random() * 2 ** 32));
+  return Array.from(words, (word) => word.toString(16).padStart(8, "0")).join("");
+}
+
+/**
+ * What changes a session: the method, the resource below the session, and the body. Each is a method of `Session`, which
+ * sends it, and of `session.request`, which only makes it; both take options behind these arguments.
+ */
+const COMMANDS = {
+  edit: (body) => ["POST", "edits", body],
+  move: (body) => ["POST", "moves", body],
+  event: (at, event) => ["POST", "events", { at, event }],
+  tap: (at) => ["POST", "taps", { at }],
+  displayedRows: (rows) => ["POST", "displayed-rows", { rows }],
+  setModels: (models) => ["PUT", "models", models],
+  setHeaders: (headers) => ["PUT", "headers", headers],
+  setFooters: (footers) => ["PUT", "footers", footers],
+  setDisplayedSections: (ids) => ["PUT", "displayed-sections", ids],
+  patchState: (patch) => ["PATCH", "state", patch],
+  transaction: (commands) => ["POST", "transactions", { commands }],
+  reset: () => ["POST", "reset", {}],
+  // DataSourceController's calls. `at`: [section, row].
+  addRow: (at, model) => ["POST", "rows", { at, model }],
+  updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],
+  updateRowsOfSection: (section, models) => ["PUT", path`sections/${section}/rows`, { rows: models }],
+  updateRows: (rows) => ["PUT", "rows", { rows }],
+  removeRow: ([section, row]) => ["DELETE", path`rows/${section}/${row}`],
+  addSection: (section, at) => ["POST", "sections", { section, at }],
+  updateSectionData: (section, data) => ["PUT", path`sections/${section}/data`, data],
+  updateSection: (section, content) => ["PUT", path`sections/${section}`, content],
+  updateAllSections: (sections) => ["PUT", "sections", { sections }],
+  removeSection: (section) => ["DELETE", path`sections/${section}`],
+  removeAllSections: () => ["DELETE", "sections"],
+  registerCell: (modelType, cell) => ["PUT", path`cells-for-model-types/${modelType}`, { cell }],
+};
+
+/** Makes the requests of a session's commands, without sending them. */
+class SessionRequests {
+  constructor(id) {
+    this.path = path`/v1/sessions/${id}`;
+  }
+
+  static {
+    for (const [name, command] of Object.entries(COMMANDS)) {
+      this.prototype[name] = function (...values) {
+        return commandRequest(this, command(...values.slice(0, command.length)), values[command.length]);
+      };
+    }
+  }
+}
+
+function commandRequest(session, [method, resource, body], options = {}) {
+  const { base, ifMatch, dryRun, partial, notify, key = newKey() } = options;
+  const parameters = { base: base === undefined ? undefined : position(base), dryRun: dryRun || undefined, partial: partial || undefined, notify };
+  const headers = {};
+  if (key !== null && !dryRun) headers["Idempotency-Key"] = key;
+  if (ifMatch !== undefined) headers["If-Match"] = `"${position(ifMatch)}"`;
+  return request(method, withQuery(`${session.path}/${resource}`, parameters), body, headers);
+}
+
+// MARK: The client
+
+/** 408: it did not arrive whole. */
+const RETRIED = new Set([408, 429, 502, 503, 504]);
+/** Milliseconds: before the first retry, and at most. */
+const FIRST_DELAY = 500;
+const LONGEST_DELAY = 30_000;
+
+export class BraidClient {
+  #fetch;
+  #random;
+  #wait;
+  #timeout;
+  #retries;
+
+  /**
+   * `timeout`: milliseconds for a whole answer. `retries`: how often a request is sent again.
+   * `fetch`, `random` and `wait(milliseconds, signal)` are for tests.
+   */
+  constructor({ url = globalThis.location?.origin, token, timeout = 60_000, retries = 6, fetch, random = Math.random, wait = sleep } = {}) {
+    if (!url) throw new TypeError("Outside of a page the client needs the server's `url`.");
+    this.url = String(url).replace(/\/+$/, "");
+    this.token = token;
+    this.#timeout = timeout;
+    this.#retries = retries;
+    this.#fetch = fetch ?? globalThis.fetch.bind(globalThis);
+    this.#random = random;
+    this.#wait = wait;
+
+    const send = (request, options) => this.send(request, options);
+    this.tables = {
+      list: async (options) => (await send(request("GET", "/v1/tables"), options)).tables,
+      get: (name, options) => send(request("GET", path`/v1/tables/${name}`), options),
+      put: (name, description, options) => send(request("PUT", path`/v1/tables/${name}`, description), options),
+      delete: (name, options) => this.#delete(path`/v1/tables/${name}`, options),
+      validate: (description, options) => send(request("POST", "/v1/tables/validate", description), options),
+    };
+    this.sessions = {
+      list: ({ limit, after, signal } = {}) => send(request("GET", withQuery("/v1/sessions", { limit, after })), { signal }),
+      open: async (opening, { key = newKey(), signal } = {}) => {
+        const snapshot = await send(request("POST", "/v1/sessions", opening, key === null ? {} : { "Idempotency-Key": key }), { signal });
+        return new Session(this, snapshot.session, snapshot);
+      },
+      delete: (id, options) => this.#delete(path`/v1/sessions/${id}`, options),
+    };
+  }
+
+  session(id) {
+    return new Session(this, id);
+  }
+
+  async render(template, context = {}, options) {
+    return (await this.send(request("POST", "/v1/render", { template, context }), options)).result;
+  }
+
+  /** The update that leads from one snapshot to another. */
+  diff(from, to, options) {
+    return this.send(request("POST", "/v1/diff", { from, to }), options);
+  }
+
+  /** Whether the server can serve: resolves to `{status}`, or throws at once. */
+  health(options) {
+    return this.send(request("GET", "/readyz"), { ...options, retries: 0 });
+  }
+
+  /** A command for a shell that sends the request. The token is not told: it stands there as the variable BRAID_TOKEN. */
+  curl({ method, path, headers, body }) {
+    const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+    const parts = ["curl", quoted(this.url + path)];
+    if (method !== (body === undefined ? "GET" : "POST")) parts.splice(1, 0, "-X", method);
+    if (this.token) parts.push('-H "Authorization: Bearer $BRAID_TOKEN"');
+    for (const [name, value] of Object.entries(headers)) parts.push("-H", quoted(`${name}: ${value}`));
+    if (body !== undefined) parts.push("-d", quoted(JSON.stringify(body)));
+    return parts.join(" ");
+  }
+
+  /**
+   * Sends a request and gives the answer's JSON; text where it is none; undefined where there is nothing. Sent again, with the
+   * same key, when the connection failed or the server had no time: what was done already is not done twice.
+   */
+  async send(request, { signal, retries = this.#retries } = {}) {
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#exchange(request, body, signal);
+      } catch (error) {
+        if (signal?.aborted || !(error instanceof Problem || error instanceof ConnectionError)) throw error;
+        error.tries = tries;
+        if (tries > retries || !isRetried(error, request)) throw error;
+        await this.#wait(this.delay(tries, error.retryAfter), signal);
+      }
+    }
+  }
+
+  /** Full jitter, after the time that the server named. Milliseconds; `tries` counts from 1. */
+  delay(tries, retryAfter = 0, first = FIRST_DELAY) {
+    return retryAfter + this.#random() * Math.min(LONGEST_DELAY, first * 2 ** (tries - 1));
+  }
+
+  wait(milliseconds, signal) {
+    return this.#wait(milliseconds, signal);
+  }
+
+  /** The server's response, whatever its status. Throws `ConnectionError` where there is none. */
+  async fetch({ method, path, headers }, body, signal) {
+    const fields = { Accept: "application/json", ...headers };
+    if (this.token) fields.Authorization = `Bearer ${this.token}`;
+    try {
+      return await this.#fetch(this.url + path, { method, headers: fields, body, signal });
+    } catch (error) {
+      throw new ConnectionError(`There is no connection to ${this.url}.`, error);
+    }
+  }
+
+  async #exchange(request, body, signal) {
+    const link = linked(signal);
+    // A long poll waits by itself.
+    const timeout = this.#timeout + (request.patience ?? 0);
+    const timer = setTimeout(() => link.abort(new Error("too long")), timeout);
+    try {
+      const response = await this.fetch(request, body, link.signal);
+      let text;
+      try {
+        text = await response.text();
+      } catch (error) {
+        throw new ConnectionError("The connection was lost before the whole answer came.", error);
+      }
+      return answer(response, text);
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (link.signal.aborted) throw new ConnectionError(`No answer came within ${timeout} milliseconds.`, error);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      link.release();
+    }
+  }
+
+  /** What is gone when it is asked to go again went the first time. */
+  async #delete(path, options) {
+    try {
+      await this.send(request("DELETE", path), options);
+    } catch (error) {
+      if (!(error instanceof Problem && error.status === 404 && error.tries > 1)) throw error;
+    }
+  }
+}
+
+function isRetried(error, request) {
+  // Sent twice, what cannot be told apart from its first time would be done twice.
+  const isRepeatable = request.isRepeatable ?? true;
+  if (error instanceof ConnectionError) return isRepeatable;
+  // Who asked knows better what to do for so long.
+  if (error.retryAfter > LONGEST_DELAY) return false;
+  if (error.kind === "idempotency-key-in-use") return true;
+  return RETRIED.has(error.status) && (isRepeatable || (error.status !== 502 && error.status !== 504));
+}
+
+function answer(response, text) {
+  if (!response.ok) throw problem(response, text);
+  if (text === "") return undefined;
+  if (!/[/+]json\b/.test(response.headers.get("content-type") ?? "")) return text;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ConnectionError("The answer is no JSON.", error);
+  }
+}
+
+function problem(response, text) {
+  let document;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    document = { title: response.statusText || undefined };
+  }
+  const after = response.headers.get("retry-after");
+  // Seconds, or a date.
+  const milliseconds = after === null ? NaN : /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now();
+  return new Problem(response.status, document ?? {}, Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds));
+}
+
+function sleep(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+/** A controller's signal that is aborted with another one. */
+function linked(signal) {
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener("abort", abort);
+  return { signal: controller.signal, abort: (reason) => controller.abort(reason), release: () => signal?.removeEventListener("abort", abort) };
+}
+
+// MARK: Sessions
+
+export class Session {
+  #client;
+
+  constructor(client, id, opened) {
+    this.#client = client;
+    this.id = id;
+    /** The snapshot that the session was opened with, if it was opened here. */
+    this.opened = opened;
+    /** Makes commands' requests without sending them. */
+    this.request = new SessionRequests(id);
+    const send = (request, options) => client.send(request, options);
+    this.tokens = {
+      // Told once, and not kept by any key: sent again, it would be another token.
+      create: (token, options) => send({ ...request("POST", `${this.#path}/tokens`, token), isRepeatable: false }, options),
+      list: ({ limit, after, signal } = {}) => send(request("GET", withQuery(`${this.#path}/tokens`, { limit, after })), { signal }),
+      delete: async (tokenId, options) => {
+        await send(request("DELETE", this.#path + path`/tokens/${tokenId}`), options);
+      },
+    };
+  }
+
+  get #path() {
+    return this.request.path;
+  }
+
+  #get(resource, parameters, { signal } = {}, headers = {}) {
+    return this.#client.send(request("GET", withQuery(this.#path + resource, parameters), undefined, headers), { signal });
+  }
+
+  facts(options) {
+    return this.#get("", {}, options);
+  }
+
+  /** With `section`, `offset` and `limit`: rows of that section alone. */
+  snapshot({ section, offset, limit, ...options } = {}) {
+    return this.#get("/snapshot", { section, offset, limit }, options);
+  }
+
+  /** What happened after a position: `{from, to, updates}`, or `{reset: true, snapshot}`. `wait`: seconds to wait for something. */
+  updates(since, { wait, coalesce, ...options } = {}) {
+    const path = withQuery(`${this.#path}/updates`, { since: position(since), wait, coalesce: coalesce || undefined });
+    return this.#client.send({ ...request("GET", path), patience: (wait ?? 0) * 1000 }, options);
+  }
+
+  journal({ after, limit, ...options } = {}) {
+    return this.#get("/journal", { after, limit }, options);
+  }
+
+  /** The whole journal as lines of JSON, for `braid-server replay`. */
+  journalFile(options) {
+    return this.#get("/journal", {}, options, { Accept: "application/x-ndjson" });
+  }
+
+  /** The stored model of a data source's row. */
+  async model([section, row], options) {
+    return (await this.#get(path`/rows/${section}/${row}`, {}, options)).model;
+  }
+
+  sectionData(section, options) {
+    return this.#get(path`/sections/${section}/data`, {}, options);
+  }
+
+  delete(options) {
+    return this.#client.sessions.delete(this.id, options);
+  }
+
+  /** Follows the session from now on, or from a snapshot that is there already. */
+  subscribe(options) {
+    return new Subscription(this.#client, this.#path, options);
+  }
+
+  static {
+    for (const [name, command] of Object.entries(COMMANDS)) {
+      this.prototype[name] = async function (...values) {
+        return this.#client.send(this.request[name](...values), { signal: values[command.length]?.signal });
+      };
+    }
+  }
+}
+
+// MARK: Following
+
+/** A session's snapshot, kept up to date. Made by `session.subscribe`. */
+export class Subscription {
+  #client;
+  #path;
+  #listeners;
+  #silence;
+  #controller = new AbortController();
+  /** Of the last event that was taken in: where a new connection goes on. */
+  #position;
+  /** Milliseconds before a first try to connect again, as the server wishes. */
+  #retryTime = 1000;
+  #hasEnded = false;
+
+  /** "connecting", "live" (all that came before was told), "waiting" (to connect again), "ended", "closed". */
+  status = "connecting";
+  /** The session's, as far as it was told; undefined before the first. */
+  snapshot;
+
+  constructor(client, path, { from, silence = 40_000, ...listeners } = {}) {
+    this.#client = client;
+    this.#path = path;
+    this.#silence = silence;
+    this.#listeners = listeners;
+    if (from) {
+      this.snapshot = from;
+      this.#position = position(from);
+    }
+    // Not before the caller has what it listens with.
+    queueMicrotask(() => this.#run());
+  }
+
+  get revision() {
+    return this.snapshot?.revision;
+  }
+
+  close() {
+    if (this.status === "ended" || this.status === "closed") return;
+    this.status = "closed";
+    this.#controller.abort();
+  }
+
+  async #run() {
+    let failures = 0;
+    while (this.status !== "closed") {
+      this.#turn("connecting");
+      let failure;
+      try {
+        await this.#follow(() => (failures = 0));
+      } catch (error) {
+        failure = error;
+      }
+      if (this.status === "closed") return;
+      if (this.#hasEnded || isFinal(failure)) {
+        this.#turn("ended", failure);
+        return this.#tell("onEnd", failure);
+      }
+      // What does not fit together any more starts anew.
+      if (failure instanceof UpdateFault) this.#position = undefined;
+      failures += 1;
+      const delay = this.#client.delay(failures, failure?.retryAfter, this.#retryTime);
+      this.#turn("waiting", failure);
+      try {
+        await this.#client.wait(delay, this.#controller.signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  /** One connection, to its end. `onEvent`: it works. */
+  async #follow(onEvent) {
+    const link = linked(this.#controller.signal);
+    let heard = Date.now();
+    let watchdog;
+    // Comments come when there is nothing to tell: silence is a dead connection.
+    const watch = () => {
+      const left = this.#silence - (Date.now() - heard);
+      if (left <= 0) link.abort(new Error("silence"));
+      else watchdog = setTimeout(watch, left);
+    };
+    watch();
+    try {
+      const headers = { Accept: "text/event-stream" };
+      if (this.#position !== undefined) headers["Last-Event-ID"] = this.#position;
+      const response = await this.#client.fetch(request("GET", `${this.#path}/updates`, undefined, headers), undefined, link.signal);
+      if (!response.ok) throw problem(response, await response.text());
+      const parser = new EventParser();
+      const decoder = new TextDecoder();
+      const reader = response.body.getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        heard = Date.now();
+        for (const event of parser.events(decoder.decode(value, { stream: true }))) {
+          if (this.status === "closed" || this.#hasEnded) return;
+          onEvent();
+          this.#take(event);
+        }
+        if (parser.retryTime !== undefined) this.#retryTime = parser.retryTime;
+      }
+    } catch (error) {
+      if (error instanceof Problem || error instanceof UpdateFault) throw error;
+      throw new ConnectionError("The connection was lost.", error);
+    } finally {
+      clearTimeout(watchdog);
+      link.release();
+      // Whatever is left of the answer.
+      link.abort();
+    }
+  }
+
+  #take({ type, data, id }) {
+    const previous = this.snapshot;
+    switch (type) {
+      case "snapshot":
+        this.snapshot = JSON.parse(data);
+        this.#position = id;
+        return this.#tell("onSnapshot", this.snapshot, previous);
+      case "update": {
+        const update = JSON.parse(data);
+        // What was told before the connection was lost, and is told again.
+        if (update.to <= previous.revision) return;
+        // Revisions between that showed nothing have no update.
+        this.snapshot = applying(update, { ...previous, revision: Math.max(previous.revision, update.from) });
+        this.#position = id;
+        return this.#tell("onUpdate", update, this.snapshot, previous);
+      }
+      case "cellEvent":
+        if (id !== undefined) this.#position = id;
+        return this.#tell("onCellEvent", JSON.parse(data));
+      case "caught-up": {
+        const { revision } = JSON.parse(data);
+        if (revision > previous.revision) this.snapshot = { ...previous, revision };
+        this.#position = id;
+        return this.#turn("live");
+      }
+      case "ended":
+        this.#hasEnded = true;
+    }
+  }
+
+  #turn(status, failure) {
+    this.status = status;
+    this.#tell("onStatus", status, failure);
+  }
+
+  /** A listener's faults are its own: they are thrown where no one's work is interrupted. */
+  #tell(name, ...values) {
+    try {
+      this.#listeners[name]?.(...values);
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+}
+
+/** Refusals that another try would meet as well: the session is gone, the token is not valid. */
+function isFinal(failure) {
+  return failure instanceof Problem && failure.status < 500 && failure.status !== 408 && failure.status !== 429;
+}
+
+/** Events of a stream, from pieces of its text (WHATWG HTML, 9.2.6). Looks at each character once, however long a line is. */
+class EventParser {
+  /** Milliseconds, when the server has said them. */
+  retryTime;
+  #line = "";
+  #pieces = [];
+  #endedWithCR = false;
+  #type = "";
+  #data = [];
+  #id;
+
+  *events(text) {
+    const ends = /\r\n|\n|\r/g;
+    let start = this.#endedWithCR && text.startsWith("\n") ? 1 : 0;
+    if (text !== "") this.#endedWithCR = text.endsWith("\r");
+    ends.lastIndex = start;
+    for (let end = ends.exec(text); end; end = ends.exec(text)) {
+      this.#pieces.push(text.slice(start, end.index));
+      this.#line = this.#pieces.join("");
+      this.#pieces = [];
+      start = ends.lastIndex;
+      const event = this.#endLine();
+      if (event) yield event;
+    }
+    if (start < text.length) this.#pieces.push(text.slice(start));
+  }
+
+  #endLine() {
+    const line = this.#line;
+    if (line === "") {
+      const event = this.#data.length > 0 ? { type: this.#type || "message", data: this.#data.join("\n"), id: this.#id } : undefined;
+      this.#type = "";
+      this.#data = [];
+      this.#id = undefined;
+      return event;
+    }
+    const colon = line.indexOf(":");
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+    if (name === "event") this.#type = value;
+    else if (name === "data") this.#data.push(value);
+    else if (name === "id" && !value.includes("\0")) this.#id = value;
+    else if (name === "retry" && /^\d+$/.test(value)) this.retryTime = Number(value);
+    return undefined;
+  }
+}
