@@ -1,0 +1,190 @@
+// Made by Scripts/embed from Sources/BraidServer/Inspector/list.js.
+
+extension Embedded {
+    static let listJS = ##"""
+        import { h } from "./dom.js";
+        import { itemsOf, Layout } from "./layout.js";
+
+        const margin = 800;
+        /** As many items are all in the page at once: for searching in it, and for screen readers. */
+        const allAtOnce = 160;
+        const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+        const easing = "cubic-bezier(.2, .8, .2, 1)";
+
+        /**
+         * A frame as a list that looks like UITableView's inset-grouped one. Of a long list only what is near the window is in the page.
+         * Items are told by their keys, and placed by `transform`: when a frame follows another, each glides from where it stands.
+         */
+        export class List {
+          #elements = new Map();
+          #heights = new Map();
+          #layout = new Layout([], this.#heights);
+          #frame = null;
+          /** The row that follows the pointer: `{key, y}`. */
+          held = null;
+          hidden = new Map();
+
+          /** `make(item, element)` gives an item's content; `scroller` is what scrolls. */
+          constructor(scroller, label, make) {
+            this.scroller = scroller;
+            this.make = make;
+            this.content = h("div", { class: "list", role: "grid", "aria-label": label });
+            scroller.append(this.content);
+            scroller.addEventListener("scroll", () => this.#place(), { passive: true });
+            let width = 0;
+            this.sizes = new ResizeObserver(() => {
+              if (width !== scroller.clientWidth) this.#heights.clear();
+              width = scroller.clientWidth;
+              this.remeasure();
+            });
+            this.sizes.observe(scroller);
+          }
+
+          get layout() {
+            return this.#layout;
+          }
+          get frame() {
+            return this.#frame;
+          }
+          element(key) {
+            return this.#elements.get(key);
+          }
+          close() {
+            this.sizes.disconnect();
+          }
+
+          /** Shows `frame`; `reloaded`: keys of rows to be drawn attention to. */
+          show(frame, { animated = true, reloaded = new Set() } = {}) {
+            const from = animated && this.#frame && !reducedMotion.matches ? this.#visiblePlaces() : null;
+            const previous = this.#layout;
+            this.#frame = frame;
+            const { items, count } = itemsOf(frame, this.hidden);
+            this.#layout = new Layout(items, this.#heights);
+            this.content.setAttribute("aria-rowcount", count);
+            this.#place(from && { from, previous, reloaded });
+            for (const key of from ? reloaded : []) {
+              this.#elements.get(key)?.animate({ backgroundColor: ["var(--flash)", "var(--card)"] }, { duration: 900, easing: "ease-out" });
+            }
+          }
+
+          /** After what changes the heights of many: the window's width, edit mode. */
+          remeasure() {
+            for (const key of this.#elements.keys()) this.#heights.delete(key);
+            this.#place();
+          }
+
+          scrollTo(key) {
+            const i = this.#layout.items.findIndex((item) => item.key === key);
+            if (i < 0) return;
+            const { tops } = this.#layout;
+            const { scrollTop, clientHeight } = this.scroller;
+            const offset = this.content.offsetTop;
+            if (tops[i] + offset < scrollTop + 60) this.scroller.scrollTop = tops[i] + offset - 60;
+            else if (tops[i + 1] + offset > scrollTop + clientHeight - 80) this.scroller.scrollTop = tops[i + 1] + offset - clientHeight + 80;
+            this.#place();
+          }
+
+          /** The rows in the window. */
+          visibleRows() {
+            const { scrollTop, clientHeight } = this.scroller;
+            const [first, end] = this.#layout.between(scrollTop - this.content.offsetTop, scrollTop - this.content.offsetTop + clientHeight);
+            return this.#layout.items.slice(first, end).filter((item) => item.kind === "row");
+          }
+
+          #visiblePlaces() {
+            const origin = this.content.getBoundingClientRect().top;
+            return new Map([...this.#elements].map(([key, element]) => [key, element.getBoundingClientRect().top - origin]));
+          }
+
+          #range() {
+            const { items } = this.#layout;
+            if (items.length <= allAtOnce) return [0, items.length];
+            const top = this.scroller.scrollTop - this.content.offsetTop;
+            return this.#layout.between(top - margin, top + this.scroller.clientHeight + margin);
+          }
+
+          #place(animation) {
+            if (!this.#frame) return;
+            let range;
+            // Heights that were estimates move what is behind them: again, until all that is in the window was measured.
+            for (let round = 0; round < 4; round++) {
+              range = this.#range();
+              this.#fill(...range);
+              if (!this.#measure(...range)) break;
+              this.#layout.update();
+            }
+            const { items, tops } = this.#layout;
+            const wanted = new Set();
+            for (let i = range[0]; i < range[1]; i++) {
+              const { key } = items[i];
+              wanted.add(key);
+              const element = this.#elements.get(key);
+              const y = this.held?.key === key ? this.held.y : tops[i];
+              element.style.transform = `translateY(${y}px)`;
+              if (animation && this.held?.key !== key) this.#animate(element, key, y, animation);
+            }
+            for (const [key, element] of this.#elements) if (!wanted.has(key) && this.held?.key !== key) this.#leave(key, element, animation);
+            this.content.style.height = `${this.#layout.height}px`;
+          }
+
+          /** Makes the elements of a range, and puts them in the order in which they are read and reached by Tab. */
+          #fill(first, end) {
+            const { items } = this.#layout;
+            let next = this.content.firstElementChild;
+            for (let i = first; i < end; i++) {
+              const item = items[i];
+              let element = this.#elements.get(item.key);
+              if (!element) this.#elements.set(item.key, element = h("div", { "data-key": item.key }));
+              this.make(item, element);
+              if (element === next) next = next.nextElementSibling;
+              else if (element.isConnected && this.content.moveBefore) this.content.moveBefore(element, next);
+              else this.content.insertBefore(element, next);
+              while (next && !this.#elements.has(next.dataset.key)) next = next.nextElementSibling;
+            }
+          }
+
+          #measure(first, end) {
+            let changed = false;
+            for (let i = first; i < end; i++) {
+              const { key } = this.#layout.items[i];
+              const height = this.#elements.get(key).offsetHeight;
+              if (this.#heights.get(key) !== height) {
+                this.#heights.set(key, height);
+                changed = true;
+              }
+            }
+            return changed;
+          }
+
+          /** Heights of items whose content changed are measured anew by the next `show`. */
+          forget(key) {
+            this.#heights.delete(key);
+          }
+
+          #animate(element, key, y, { from, previous }) {
+            let start = from.get(key);
+            if (start === undefined) {
+              const i = previous.items.findIndex((item) => item.key === key);
+              if (i < 0) {
+                element.animate({ opacity: [0, 1], scale: [0.96, 1] }, { duration: 320, easing });
+                return;
+              }
+              start = previous.tops[i];
+            }
+            if (Math.abs(start - y) > 0.5) {
+              element.animate({ transform: [`translateY(${start}px)`, `translateY(${y}px)`] }, { duration: 360, easing });
+            }
+          }
+
+          #leave(key, element, animation) {
+            this.#elements.delete(key);
+            if (!animation) return element.remove();
+            element.removeAttribute("data-key");
+            element.inert = true;
+            element.classList.add("leaving");
+            element.animate({ opacity: [1, 0], scale: [1, 0.96] }, { duration: 220, easing, fill: "forwards" }).finished.then(() => element.remove());
+          }
+        }
+
+        """##
+}
