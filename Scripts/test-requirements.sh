@@ -10,9 +10,17 @@ if [ -n "$missing" ]; then
   # shellcheck disable=SC2086
   $sudo apt-get install -y -qq --no-install-recommends $missing >&2
 fi
+# What tests of single parts need: where it cannot be had, they are left out.
+for program in node:nodejs tsc:node-typescript chromium:chromium; do
+  command -v "${program%:*}" >/dev/null && continue
+  echo "installing ${program#*:} ..." >&2
+  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
+  $sudo apt-get update -qq >&2 && $sudo apt-get install -y -qq --no-install-recommends "${program#*:}" >&2 \
+    || echo "${program#*:} could not be installed: the tests that need it are left out" >&2
+done
 # What Debian does not have, of PyPI, for this directory alone.
-if ! cmp -s Tests/OpenAPI/requirements.txt .build/python/requirements.txt; then
-  echo "installing Tests/OpenAPI/requirements.txt in .build/python ..." >&2
-  /usr/bin/python3 -m venv .build/python >&2 && .build/python/bin/pip install -q --disable-pip-version-check -r Tests/OpenAPI/requirements.txt >&2 \
-    && cp Tests/OpenAPI/requirements.txt .build/python/requirements.txt
+if ! cat Tests/*/requirements.txt | cmp -s - .build/python/requirements.txt; then
+  echo "installing Tests/*/requirements.txt in .build/python ..." >&2
+  /usr/bin/python3 -m venv .build/python >&2 && .build/python/bin/pip install -q --disable-pip-version-check -r Tests/OpenAPI/requirements.txt -r Tests/Browser/requirements.txt >&2 \
+    && cat Tests/*/requirements.txt > .build/python/requirements.txt
 fi

@@ -1,6 +1,14 @@
-// The client as a module: a file that ends in .js is none to every Node, and is to be served under that name.
-import { readFileSync } from "node:fs";
+// The client as a module, whose file must be called one for Node; the server has it as braid.js.
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
-export const source = readFileSync(new URL("../../Sources/BraidServer/Inspector/braid.js", import.meta.url), "utf8");
-export const module = await import(`data:text/javascript,${encodeURIComponent(source)}`);
-export const { applying, BraidClient, ConnectionError, position, Problem, stages, UpdateFault } = module;
+const file = fileURLToPath(new URL("../../Sources/BraidServer/Inspector/braid.js", import.meta.url));
+const directory = mkdtempSync(join(tmpdir(), "braid-js-"));
+process.on("exit", () => rmSync(directory, { recursive: true }));
+copyFileSync(file, join(directory, "braid.mjs"));
+
+export const module = await import(pathToFileURL(join(directory, "braid.mjs")));
+export const declarations = readFileSync(file.replace(/\.js$/, ".d.ts"), "utf8");
+export const { applying, BraidClient, ConnectionError, position, Problem, Session, stages, Subscription, UpdateFault } = module;

@@ -325,7 +325,7 @@ export declare class Session {
   journalFile(options?: SendOptions): Promise<string>;
   /** The stored model of a data source's row. */
   model(at: IndexPath, options?: SendOptions): Promise<JSONValue>;
-  sectionData(section: number, options?: SendOptions): Promise<{ header: SectionTitle | null; footer: SectionTitle | null }>;
+  sectionData(section: number, options?: SendOptions): Promise<{ header: JSONValue; footer: JSONValue }>;
   /** Ends the session. */
   delete(options?: SendOptions): Promise<void>;
   /** Follows the session until it ends, or `close()`. */

@@ -1,0 +1,124 @@
+"""A real browser, and the real server, for tests of what browsers load."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+BINARY = os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")
+SCREENSHOTS = pathlib.Path(os.environ.get("BRAID_SCREENSHOTS", ROOT / ".build/screenshots"))
+
+
+class Server:
+    """A server with the examples' tables and sessions, which survives being killed."""
+
+    def __init__(self, directory, *options, token=None):
+        self.options = ["--database", str(directory / "braid.sqlite"), "--log-level", "warning", "--fixtures", str(ROOT / "Examples"), *options]
+        self.environment = {**os.environ, **({"BRAID_TOKEN": token} if token else {})}
+        self.token = token
+        self.port = 0
+        self.start()
+
+    def start(self):
+        """On the port that it had before."""
+        command = [BINARY, "serve", "--port", str(self.port), *self.options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment)
+        self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
+        self.port = int(self.url.rsplit(":", 1)[1])
+
+    def kill(self):
+        """As a power cut would."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait(timeout=15)
+
+    def request(self, method, path, body=None):
+        """What another client does meanwhile: returns the status and the JSON that was answered."""
+        headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {self.token}"} if self.token else {})}
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.url + path, data, headers, method=method), timeout=30) as answer:
+                return answer.status, json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as refusal:
+            return refusal.code, json.loads(refusal.read())
+
+    def snapshot(self, session="party"):
+        return self.request("GET", f"/v1/sessions/{session}/snapshot")[1]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("there is no Chromium here, and it could not be installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def make_server(tmp_path):
+    """Starts a server with these options; each ends with the test."""
+    servers = []
+
+    def make(*options, **arguments):
+        directory = tmp_path / str(len(servers))
+        directory.mkdir()
+        servers.append(Server(directory, *options, **arguments))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.kill()
+
+
+@pytest.fixture
+def server(make_server):
+    return make_server()
+
+
+@pytest.fixture
+def make_page(browser):
+    """Opens a window with these options of Playwright's contexts. What is a fault in any of them fails the test."""
+    contexts, faults = [], []
+
+    def make(**options):
+        context = browser.new_context(**{"reduced_motion": "reduce", **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        # Violations of the page's policy are told there; so is every request that fails, which tests may mean to happen.
+        page.on("console", lambda message: faults.append(message.text) if message.type == "error" and "Failed to load resource" not in message.text and "net::ERR" not in message.text else None)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+@pytest.fixture
+def page(make_page):
+    return make_page()
+
+
+@pytest.fixture
+def screenshot(request):
+    """Keeps a picture of the page, for who looks at the test run: `screenshot(page, "name")`."""
+
+    def take(page, name):
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        test = re.sub(r"\W+", "-", request.node.name).strip("-")
+        page.screenshot(path=SCREENSHOTS / f"{test}-{name}.png", full_page=True)
+
+    return take

@@ -1,0 +1,86 @@
+"""braid.js in a real browser, on the golden updates that the engine and Node are tested on, and through a restart."""
+import json
+import pathlib
+
+import pytest
+
+GOLDEN = pathlib.Path(__file__).parent.parent / "Golden/updates.json"
+
+
+@pytest.fixture
+def client_page(page, server):
+    """A page of the server's origin that does nothing by itself."""
+    page.goto(server.url + "/healthz")
+    return page
+
+
+def test_golden_updates_lead_where_they_lead_in_the_engine(client_page):
+    cases = json.loads(GOLDEN.read_text())["cases"]
+    applied = client_page.evaluate(
+        """async (cases) => {
+            const { applying } = await import("/braid.js");
+            return cases.map(({ before, update }) => applying(update, before));
+        }""",
+        cases,
+    )
+    assert len(cases) > 60
+    for case, snapshot in zip(cases, applied, strict=True):
+        assert snapshot == case["after"], case["name"]
+
+
+def test_faulty_updates_are_refused_for_the_engines_reasons(client_page):
+    faults = [(case["before"], fault) for case in json.loads(GOLDEN.read_text())["cases"] for fault in case["faults"]]
+    reasons = client_page.evaluate(
+        """async (faults) => {
+            const { applying, UpdateFault } = await import("/braid.js");
+            const reason = (before, { update }) => {
+                try { return JSON.stringify(applying(update, before)); }
+                catch (error) { return error instanceof UpdateFault ? error.message : String(error); }
+            };
+            return faults.map(([before, fault]) => reason(before, fault));
+        }""",
+        faults,
+    )
+    assert len(faults) > 200
+    assert reasons == [fault["fault"] for _, fault in faults]
+
+
+def test_a_page_follows_a_session_through_the_servers_restart(client_page, server):
+    client_page.evaluate(
+        """async () => {
+            const { BraidClient } = await import("/braid.js");
+            const told = (window.told = { snapshots: 0, updates: [], statuses: [] });
+            window.party = new BraidClient({ random: () => 0.05 }).session("party");
+            window.subscription = party.subscribe({
+                onSnapshot: () => told.snapshots++, onUpdate: (update) => told.updates.push([update.from, update.to]), onStatus: (status) => told.statuses.push(status),
+            });
+        }"""
+    )
+    client_page.wait_for_function("subscription.status === 'live'")
+    assert client_page.evaluate("party.edit({ delete: { section: 'attending', row: 1 } })")["revision"] == 1
+    server.kill()
+    client_page.wait_for_function("subscription.status === 'waiting'")
+    server.start()
+    assert server.request("PUT", "/v1/sessions/party/models", {"invited": []})[0] == 200
+    client_page.wait_for_function("subscription.revision === 2")
+    assert client_page.evaluate("subscription.snapshot") == server.snapshot()
+    assert client_page.evaluate("told.updates") == [[0, 1], [1, 2]]
+    assert client_page.evaluate("told.snapshots") == 1
+    client_page.evaluate("subscription.close()")
+
+
+def test_a_page_sends_its_token_with_streams_too(page, make_server):
+    server = make_server(token="secret")
+    page.goto(server.url + "/healthz")
+    told = page.evaluate(
+        """async () => {
+            const { BraidClient } = await import("/braid.js");
+            const ending = (token) => new Promise((resolve) => {
+                const subscription = new BraidClient({ token }).session("party").subscribe({
+                    onSnapshot: ({ session }) => (subscription.close(), resolve(session)), onEnd: (problem) => resolve(problem.status),
+                });
+            });
+            return [await ending("secret"), await ending("wrong"), await ending(undefined)];
+        }"""
+    )
+    assert told == ["party", 401, 401]

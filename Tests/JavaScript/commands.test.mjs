@@ -1,0 +1,199 @@
+// The client's commands against the real server.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import http from "node:http";
+import test from "node:test";
+import { applying, BraidClient, ConnectionError, position, Problem } from "./braid.mjs";
+import { atOnce, Proxy, seeded, Server } from "./server.mjs";
+
+const ids = (snapshot, section) => snapshot.sections.find(({ id }) => id === section).rows.map(({ id }) => id);
+
+test("Every command of a session does what it says, and its update leads to the server's snapshot", async (t) => {
+  const server = await Server.start(t);
+  const client = new BraidClient({ url: server.url });
+  const party = client.session("party");
+  let shown = await party.snapshot();
+  const check = async (answer) => {
+    shown = applying(answer.update, shown);
+    assert.deepEqual(shown, await party.snapshot());
+    return answer;
+  };
+  await check(await party.edit({ delete: { section: "attending", row: 1 } }));
+  await check(await party.move({ from: { id: "Yvonne" }, to: { section: "attending", row: 0 } }));
+  await check(await party.setModels({ invited: [{ name: "Zoe" }, { name: "Ann" }] }));
+  await check(await party.setHeaders({ invited: "PERHAPS" }));
+  await check(await party.setFooters({ attending: "At seven" }));
+  await check(await party.patchState({ mood: "good" }));
+  await check(await party.setDisplayedSections(["invited", "attending"]));
+  await check(await party.transaction([{ edits: { delete: { id: "Sara" } } }, { state: { mood: null } }]));
+  await check(await party.tap({ id: "Zoe" }));
+  await check(await party.displayedRows([{ id: "Zoe" }]));
+  await check(await party.reset());
+  assert.deepEqual(ids(shown, "attending"), ["Jonathan", "Omar", "Sara"]);
+  assert.equal((await party.facts()).revision, shown.revision);
+  const { records } = await party.journal();
+  assert.deepEqual(records.map(({ command }) => Object.keys(command)[0]).slice(0, 3), ["edits", "moves", "models"]);
+  assert.equal((await party.journal({ after: 1, limit: 1 })).records[0].revision, 2);
+  assert.equal((await party.journalFile()).trimEnd().split("\n").length, records.length + 1);
+  const since = await party.updates({ ...shown, revision: 0 });
+  assert.deepEqual([since.from, since.to, since.updates.length], [0, shown.revision, shown.revision]);
+  assert.equal((await party.updates(0, { coalesce: true })).updates.length, 1);
+  assert.deepEqual((await party.updates(position(shown), { wait: 1 })).updates, []);
+  assert.deepEqual((await party.snapshot({ section: "attending", offset: 1, limit: 1 })).sections[1].rows.map(({ id }) => id), ["Omar"]);
+});
+
+test("The data source's calls are the client's, row by row and section by section", async (t) => {
+  const server = await Server.start(t);
+  const client = new BraidClient({ url: server.url });
+  const list = await client.sessions.open({ rows: [{ id: "a" }, { id: "b" }] });
+  assert.equal(list.opened.session, list.id);
+  const models = async () => (await list.snapshot()).sections.map(({ rows }) => rows.map(({ id }) => id).join(""));
+  assert.deepEqual((await list.addRow([0, 1], { id: "c" })).notification, { section: 0 });
+  await list.updateRow([0, 0], { id: "A" });
+  await list.updateRows([{ at: [0, 1], model: { id: "C" } }]);
+  assert.deepEqual(await models(), ["ACb"]);
+  assert.deepEqual(await list.model([0, 2]), { id: "b" });
+  await list.removeRow([0, 2]);
+  await list.addSection({ rows: [{ id: "d" }] }, null);
+  await list.updateRowsOfSection(1, [{ id: "e" }, { id: "f" }]);
+  await list.updateSectionData(1, { header: "E" });
+  assert.equal((await list.sectionData(1)).header, "E");
+  assert.equal((await list.addRow([0, 0], { id: "hidden" }, { notify: false })).notification, null);
+  assert.deepEqual(await models(), ["AC", "ef"]);
+  await list.updateSection(0, { rows: [{ id: "g" }] });
+  assert.deepEqual(await models(), ["g", "ef"]);
+  await list.registerCell("object", "Cell");
+  await list.removeSection(0);
+  await list.updateAllSections([{ rows: [{ id: "h" }] }]);
+  assert.deepEqual(await models(), ["h"]);
+  assert.equal((await list.removeRow([9, 9])).outcome, "ignored");
+  await list.removeAllSections();
+  assert.deepEqual(await models(), []);
+});
+
+test("Tables and sessions are listed, made and ended; templates and snapshots are tried without one", async (t) => {
+  const server = await Server.start(t);
+  const client = new BraidClient({ url: `${server.url}/` });
+  assert.deepEqual(await client.health(), { status: "ready" });
+  const description = await client.tables.get("attendees");
+  assert.deepEqual(await client.tables.put("guests", { ...description, table: "guests" }), { table: "guests", version: 1 });
+  assert.ok((await client.tables.list()).some(({ table }) => table === "guests"));
+  assert.deepEqual(await client.tables.validate(description), { table: "attendees", valid: true });
+  const opened = await client.sessions.open({ table: "guests", id: "guests-1" });
+  assert.deepEqual(await client.session("guests-1").snapshot(), opened.opened);
+  await assert.rejects(client.session("ünï /?#").snapshot(), { status: 404, instance: "/v1/sessions/%C3%BCn%C3%AF%20%2F%3F%23/snapshot" });
+  const page = await client.sessions.list({ limit: 1 });
+  assert.equal(page.sessions.length, 1);
+  assert.ok((await client.sessions.list({ after: page.next })).sessions.length > 1);
+  await opened.delete();
+  await client.tables.delete("guests");
+  await assert.rejects(opened.snapshot(), { status: 404, kind: "not-found" });
+  assert.equal(await client.render("${name}!", { name: "Omar" }), "Omar!");
+  const party = await client.session("party").snapshot();
+  const empty = { ...party, sections: [], totalRowCount: 0 };
+  assert.deepEqual((await client.diff(party, empty)).stages, [{ deleteSections: [0, 1, 2] }]);
+});
+
+test("A refusal is a Problem that says what is wrong where, and is not asked for again", async (t) => {
+  const server = await Server.start(t);
+  const client = new BraidClient({ url: server.url, wait: () => assert.fail("it is sent again") });
+  const refused = await client.session("party").edit({ delete: { section: "invited", row: 0 } }).catch((error) => error);
+  assert.ok(refused instanceof Problem && refused instanceof Error);
+  assert.deepEqual([refused.status, refused.kind, refused.type, refused.tries], [403, "editing-not-allowed", "/problems/editing-not-allowed", 1]);
+  assert.equal(refused.message, refused.detail);
+  assert.ok(refused.requestId && refused.instance === "/v1/sessions/party/edits");
+  const invalid = await client.tables.validate({ table: "x", bindings: [{ on: 1 }] }).catch((error) => error);
+  assert.ok(invalid.pointer.startsWith("/bindings/0"));
+  assert.equal(invalid.pointer, invalid.errors[0].pointer);
+});
+
+test("As of a base the row is found where it is by now; under a key a command is done once; a dry run does nothing", async (t) => {
+  const server = await Server.start(t);
+  const party = new BraidClient({ url: server.url }).session("party");
+  const old = await party.snapshot();
+  await party.edit({ delete: { section: "attending", row: 0 } });
+  const dry = await party.edit({ delete: { section: "attending", row: 2 } }, { base: old, dryRun: true });
+  assert.deepEqual([dry.outcome, dry.at], ["applied", [1, 1]]);
+  const first = await party.edit({ delete: { section: "attending", row: 2 } }, { base: old, key: "once" });
+  assert.deepEqual(first.at, [1, 1]);
+  assert.deepEqual(await party.edit({ delete: { section: "attending", row: 2 } }, { base: old, key: "once" }), first);
+  assert.deepEqual(ids(await party.snapshot(), "attending"), ["Omar"]);
+  await party.setModels({ invited: [] });
+  await assert.rejects(party.edit({ delete: { section: "attending", row: 2 } }, { base: old }), { kind: "row-gone" });
+  await assert.rejects(party.tap({ id: "Omar" }, { ifMatch: old }), { status: 412 });
+});
+
+test("Through a network that loses requests and answers, each command is done once", async (t) => {
+  const server = await Server.start(t);
+  const random = seeded(8);
+  const proxy = await Proxy.start(t, server.port, (toServer) => (random() < 0.3 ? (toServer || random() < 0.5 ? "lose" : "tear") : "pass"));
+  const client = new BraidClient({ url: proxy.url, wait: atOnce, retries: 100 });
+  const list = await client.sessions.open({ id: "list", rows: [] });
+  for (let number = 0; number < 60; number++) {
+    const answer = await list.addRow([0, number], { id: String(number) });
+    assert.equal(answer.revision, number + 1);
+  }
+  const stored = await new BraidClient({ url: server.url }).session("list").snapshot();
+  assert.deepEqual(stored.sections[0].rows.map(({ id }) => Number(id)), Array.from({ length: 60 }, (_, number) => number));
+  assert.ok(proxy.lost > 30);
+  await list.delete();
+  await assert.rejects(list.snapshot(), { status: 404 });
+});
+
+test("A server that is busy is asked again, at the earliest when it said, with the same key", async (t) => {
+  const answers = [[503, { "Retry-After": "2" }], [429, {}], [502, {}], [409, { "Retry-After": "1" }, { type: "/problems/idempotency-key-in-use" }], [200, {}, { revision: 1 }]];
+  const keys = [];
+  const server = http.createServer((request, response) => {
+    const [status, headers, body = {}] = answers.shift();
+    keys.push(request.headers["idempotency-key"]);
+    response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const waits = [];
+  const client = new BraidClient({ url: `http://127.0.0.1:${server.address().port}`, random: () => 0.5, wait: async (milliseconds) => void waits.push(milliseconds) });
+  assert.deepEqual(await client.session("x").tap({ id: "a" }), { revision: 1 });
+  assert.deepEqual(waits, [2250, 500, 1000, 3000]);
+  assert.equal(new Set(keys).size, 1);
+  assert.match(keys[0], /^[0-9a-f]{32}$/);
+  // What cannot be told apart is not sent twice.
+  answers.push([502, {}]);
+  await assert.rejects(client.session("x").tokens.create({ role: "viewer", expiresIn: 1 }), { status: 502, tries: 1 });
+});
+
+test("Where nobody answers the client gives up after its retries; an aborted request is not sent again", async (t) => {
+  const client = new BraidClient({ url: "http://127.0.0.1:1", retries: 2, wait: atOnce });
+  const failed = await client.session("x").snapshot().catch((error) => error);
+  assert.ok(failed instanceof ConnectionError);
+  assert.equal(failed.tries, 3);
+  const server = await Server.start(t);
+  const proxy = await Proxy.start(t, server.port, () => "stall");
+  const controller = new AbortController();
+  const stalled = new BraidClient({ url: proxy.url }).session("party").snapshot({ signal: controller.signal });
+  setImmediate(() => controller.abort(new Error("enough")));
+  await assert.rejects(stalled, { message: "enough" });
+  const slow = new BraidClient({ url: proxy.url, timeout: 20, retries: 1, wait: atOnce }).session("party").snapshot();
+  await assert.rejects(slow, (error) => error instanceof ConnectionError && error.tries === 2 && /20 milliseconds/.test(error.message));
+});
+
+test("A request can be had without sending it: sent later it is the command, and a shell reads it as it is", async (t) => {
+  const server = await Server.start(t, { token: "secret" });
+  const client = new BraidClient({ url: server.url, token: "secret" });
+  const party = client.session("party");
+  const model = { name: `It's "$HOME" \\ \`x\`\nü` };
+  const request = party.request.setModels({ invited: [model] }, { partial: true, key: "k" });
+  assert.deepEqual(request, {
+    method: "PUT", path: "/v1/sessions/party/models?partial=true", headers: { "Content-Type": "application/json", "Idempotency-Key": "k" }, body: { invited: [model] },
+  });
+  assert.equal((await client.send(request)).revision, 1);
+  assert.equal((await party.snapshot()).sections[2].rows[0].id, model.name);
+  const line = client.curl(request);
+  assert.ok(!line.includes("secret"));
+  const words = execFileSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${line}`], { env: { BRAID_TOKEN: "t" } }).toString().split("\0");
+  assert.deepEqual(words, [
+    "-X", "PUT", `${server.url}/v1/sessions/party/models?partial=true`, "-H", "Authorization: Bearer t", "-H", "Content-Type: application/json",
+    "-H", "Idempotency-Key: k", "-d", JSON.stringify({ invited: [model] }), "",
+  ]);
+  assert.ok(!client.curl(party.request.tap({ id: "Omar" }, { key: null })).includes("Idempotency"));
+  assert.ok(!client.curl(party.request.tap({ id: "Omar" })).includes("-X"));
+});

@@ -1,0 +1,37 @@
+// What a program in TypeScript may write, and what not: compiled, never run.
+import { applying, BraidClient, ConnectionError, Problem, stages, UpdateFault, type Answer, type Request, type Snapshot, type Update } from "../../Sources/BraidServer/Inspector/braid.js";
+
+export async function commands(client: BraidClient): Promise<Answer> {
+  const session = await client.sessions.open({ table: "attendees", models: { attending: [{ name: "Omar" }] } });
+  const shown: Snapshot = await session.snapshot({ section: "attending", limit: 10 });
+  const request: Request = session.request.tap({ section: 0, row: 1 }, { key: null });
+  const line: string = client.curl(request);
+  await session.event({ id: line }, { textEntered: { text: "x" } }, { base: session.opened ?? shown });
+  await session.setModels({ attending: [] }, { partial: true, ifMatch: shown });
+  await session.addRow([0, 1], { name: "Ann" }, { notify: false });
+  // @ts-expect-error: an edit is a delete or an insert.
+  await session.edit({});
+  // @ts-expect-error: there is no such option.
+  await session.tap({ id: "x" }, { bases: 1 });
+  // @ts-expect-error: an index path has two parts.
+  await session.removeRow([0]);
+  return session.edit({ insert: { section: "attending", row: 0 }, model: { name: "Zoe" } });
+}
+
+export function following(client: BraidClient): () => void {
+  const subscription = client.session("party").subscribe({
+    onSnapshot: (snapshot, previous) => snapshot.revision - (previous?.revision ?? 0),
+    onUpdate(update: Update, snapshot, previous) {
+      for (const { stage, snapshot: shown } of stages(update, previous)) stage.deleteRows?.map(([section, row]) => shown.sections[section].rows[row]);
+      return applying(update, previous).revision === snapshot.revision;
+    },
+    onEnd: (problem) => problem?.kind.toUpperCase(),
+  });
+  return () => subscription.close();
+}
+
+export function failures(error: unknown): string | undefined {
+  if (error instanceof Problem) return error.pointer ?? error.errors.map(({ detail }) => detail).join();
+  if (error instanceof UpdateFault) return `${error.stage}: ${error.detail}`;
+  return error instanceof ConnectionError ? String(error.tries) : undefined;
+}

@@ -1,0 +1,205 @@
+// Sessions followed on the real server: through lost connections, restarts, resets and ends.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { BraidClient, Problem } from "./braid.mjs";
+import { atOnce, Listener, Proxy, seeded, Server } from "./server.mjs";
+
+const tell = (session, text) => session.setModels({ invited: [{ name: text }] });
+
+/** Each update leads on from where the one before led; none came twice. */
+function assertGapless(listener, from, to) {
+  let revision = from;
+  for (const [update, snapshot, previous] of listener.of("update")) {
+    assert.ok(update.from >= revision && update.from >= previous.revision, `${update.from} after ${revision}`);
+    assert.equal(snapshot.revision, update.to);
+    revision = update.to;
+  }
+  assert.equal(revision, to);
+}
+
+test("A subscriber has the snapshot, then each update as it happens, and is silent once closed", async (t) => {
+  const server = await Server.start(t);
+  const party = new BraidClient({ url: server.url }).session("party");
+  const listener = new Listener(party);
+  await listener.status("live");
+  assert.deepEqual(listener.told.map(([name, value]) => (name === "status" ? value : name)), ["connecting", "snapshot", "live"]);
+  for (const name of ["Ann", "Bob"]) await tell(party, name);
+  await listener.revision(2);
+  assert.deepEqual(listener.subscription.snapshot, await party.snapshot());
+  assertGapless(listener, 0, 2);
+  listener.subscription.close();
+  assert.equal(listener.subscription.status, "closed");
+  const told = listener.told.length;
+  await tell(party, "Carl");
+  const other = new Listener(party, { from: listener.subscription.snapshot });
+  await other.revision(3);
+  assert.equal(listener.told.length, told);
+  assert.deepEqual(other.of("snapshot"), [], "it went on from the snapshot that was there");
+  other.subscription.close();
+});
+
+test("After the server was killed and started again, the subscriber goes on where it was: nothing is missed or told twice", async (t) => {
+  const server = await Server.start(t);
+  const client = new BraidClient({ url: server.url, random: () => 0.01 });
+  const party = client.session("party");
+  const listener = new Listener(party);
+  await listener.status("live");
+  for (let round = 0; round < 3; round++) {
+    for (let number = 0; number < 5; number++) await tell(party, `guest ${round} ${number}`);
+    // Some were told by now, some will be.
+    await server.kill();
+    await listener.status("waiting");
+    await server.start();
+    await tell(party, `after ${round}`);
+    await listener.revision((round + 1) * 6);
+  }
+  assertGapless(listener, 0, 18);
+  assert.equal(listener.of("snapshot").length, 1);
+  assert.deepEqual(listener.subscription.snapshot, await party.snapshot());
+  assert.ok(listener.of("status").some(([status]) => status === "waiting"));
+  listener.subscription.close();
+});
+
+test("A connection that is torn anywhere, again and again, is made anew without a gap", async (t) => {
+  const server = await Server.start(t);
+  const random = seeded(11);
+  const proxy = await Proxy.start(t, server.port, (toServer) => (!toServer && random() < 0.4 ? "tear" : "pass"));
+  const party = new BraidClient({ url: server.url }).session("party");
+  const listener = new Listener(new BraidClient({ url: proxy.url, wait: atOnce }).session("party"));
+  for (let number = 1; number <= 60; number++) await tell(party, `guest ${number}`);
+  await listener.revision(60);
+  assert.ok(proxy.lost > 3);
+  assert.equal(listener.of("snapshot").length, 1);
+  assertGapless(listener, listener.of("snapshot")[0][0].revision, 60);
+  assert.deepEqual(listener.subscription.snapshot, await party.snapshot());
+  listener.subscription.close();
+});
+
+test("A connection on which nothing comes any more is given up, and made anew", async (t) => {
+  const server = await Server.start(t);
+  let isStalled = false;
+  const proxy = await Proxy.start(t, server.port, (toServer) => (isStalled && !toServer ? "stall" : "pass"));
+  const party = new BraidClient({ url: server.url }).session("party");
+  const listener = new Listener(new BraidClient({ url: proxy.url, wait: atOnce }).session("party"), { silence: 500 });
+  await listener.status("live");
+  isStalled = true;
+  await tell(party, "Ann");
+  await listener.status("waiting");
+  isStalled = false;
+  await listener.revision(1);
+  assertGapless(listener, 0, 1);
+  listener.subscription.close();
+});
+
+test("A reset is an update like any other; an ended session ends its subscribers; one of the same id is another", async (t) => {
+  const server = await Server.start(t);
+  const client = new BraidClient({ url: server.url, wait: atOnce });
+  const guests = await client.sessions.open({ table: "attendees", id: "guests" });
+  const listener = new Listener(guests, { from: guests.opened });
+  await tell(guests, "Ann");
+  await guests.reset();
+  await listener.revision(2);
+  assert.deepEqual(listener.subscription.snapshot, { ...guests.opened, revision: 2 });
+  const last = listener.subscription.snapshot;
+  await guests.delete();
+  await listener.status("ended");
+  await listener.until(() => listener.of("end").length > 0);
+  assert.deepEqual(listener.of("end"), [[undefined]]);
+  assert.equal(listener.subscription.snapshot, last);
+  const late = new Listener(guests, { from: last });
+  await late.until(() => late.of("end").length > 0);
+  assert.equal(late.of("end")[0][0].status, 404);
+  // Its history is none that leads on from the old snapshot.
+  const again = await client.sessions.open({ table: "attendees", id: "guests" });
+  const anew = new Listener(again, { from: last });
+  await anew.status("live");
+  assert.equal(anew.of("snapshot").length, 1);
+  assert.notEqual(anew.subscription.snapshot.epoch, last.epoch);
+  assert.deepEqual(anew.subscription.snapshot, again.opened);
+  anew.subscription.close();
+});
+
+test("Where history does not reach back, a snapshot comes in place of what was missed", async (t) => {
+  const server = await Server.start(t, { options: ["--journal-limit", "3"] });
+  const party = new BraidClient({ url: server.url }).session("party");
+  const old = await party.snapshot();
+  for (let number = 0; number < 9; number++) await tell(party, `guest ${number}`);
+  await server.kill();
+  await server.start();
+  const listener = new Listener(party, { from: old });
+  await listener.status("live");
+  const [[snapshot, previous]] = listener.of("snapshot");
+  assert.equal(previous, old);
+  assert.deepEqual(snapshot, await party.snapshot());
+  listener.subscription.close();
+});
+
+test("An update that does not fit what the subscriber has is not guessed at: it asks for a snapshot", async (t) => {
+  const server = await Server.start(t);
+  const party = new BraidClient({ url: server.url, wait: atOnce }).session("party");
+  const wrong = await party.snapshot();
+  wrong.sections = wrong.sections.slice(1);
+  wrong.totalRowCount -= 1;
+  const listener = new Listener(party, { from: wrong });
+  await listener.status("live");
+  await tell(party, "Ann");
+  await listener.until(() => listener.of("snapshot").length > 0);
+  assert.deepEqual(listener.subscription.snapshot, await party.snapshot());
+  assert.ok(listener.of("status").some(([, failure]) => failure?.name === "UpdateFault"));
+  listener.subscription.close();
+});
+
+test("A viewer's subscription ends with its token, and says why; controllers hear of cell events", async (t) => {
+  const server = await Server.start(t, { token: "secret" });
+  const controller = new BraidClient({ url: server.url, token: "secret" });
+  const event = controller.session("event");
+  const { token, tokenId } = await event.tokens.create({ role: "participant", expiresIn: 600 });
+  const participant = new BraidClient({ url: server.url, token, wait: atOnce });
+  const [listener, all] = [new Listener(participant.session("event")), new Listener(event)];
+  await Promise.all([listener.status("live"), all.status("live")]);
+  const snapshot = listener.subscription.snapshot;
+  const [section, row] = snapshot.sections.flatMap((section, at) => section.rows.map((row, index) => [at, index, row])).find(([, , row]) => row.cell === "TextFieldCell");
+  await participant.session("event").event({ section, row }, { textEntered: { text: "Party" } });
+  await all.until(() => all.of("cellEvent").length > 0);
+  assert.deepEqual(all.of("cellEvent")[0][0].event, { textEntered: { text: "Party" } });
+  assert.deepEqual(listener.of("cellEvent"), []);
+  assert.deepEqual((await event.tokens.list()).tokens.map((token) => token.tokenId), [tokenId]);
+  await event.tokens.delete(tokenId);
+  await listener.until(() => listener.of("end").length > 0);
+  const [[problem]] = listener.of("end");
+  assert.ok(problem instanceof Problem && problem.status === 401);
+  all.subscription.close();
+});
+
+test("A stream is read the same however its bytes are cut, and whichever line breaks it has", async () => {
+  const snapshot = { session: "x", epoch: "e", revision: 0, totalRowCount: 0, sections: [], state: { text: "ü\u2028€" } };
+  const update = { from: 0, to: 1, stages: [], totalRowCount: 0, state: { text: "😀" } };
+  for (const end of ["\n", "\r\n", "\r"]) {
+    const lines = ["\uFEFFretry: 7", "", ": hello", "event: snapshot", `data: ${JSON.stringify(snapshot)}`, "id: e.0", "", "event:update", "id:e.1", ...JSON.stringify(update).replace(",", ",\n").split("\n").map((line) => `data:${line}`), "", "event: unknown", "data: {}", "", "event: ended", "data: {}", "", ""];
+    const bytes = new TextEncoder().encode(lines.join(end));
+    for (const size of [1, 2, 3, 7, bytes.length]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.slice(index * size, (index + 1) * size));
+      const body = () => new ReadableStream({ pull: (controller) => (pieces.length > 0 ? controller.enqueue(pieces.shift()) : controller.close()) });
+      const client = new BraidClient({ url: "http://x", fetch: async () => new Response(body(), { headers: { "Content-Type": "text/event-stream" } }) });
+      const listener = new Listener(client.session("x"));
+      await listener.until(() => listener.of("end").length > 0);
+      assert.deepEqual(listener.subscription.snapshot, { ...snapshot, revision: 1, state: update.state });
+      assert.equal(listener.of("update").length, 1);
+    }
+  }
+});
+
+test("Each time nothing is to be had, the subscriber waits longer, and as long as it was told", async () => {
+  const waits = [];
+  let count = 0;
+  const fetch = async () => {
+    count++;
+    if (count === 3) return new Response("{}", { status: 503, headers: { "Retry-After": "9" } });
+    if (count > 6) return new Response("{}", { status: 404 });
+    throw new TypeError("no network");
+  };
+  const client = new BraidClient({ url: "http://x", fetch, random: () => 1, wait: async (milliseconds) => void waits.push(milliseconds) });
+  const listener = new Listener(client.session("x"));
+  await listener.until(() => listener.of("end").length > 0);
+  assert.deepEqual(waits, [1000, 2000, 13_000, 8000, 16_000, 30_000]);
+});
