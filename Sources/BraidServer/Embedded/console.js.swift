@@ -21,6 +21,8 @@ extension Embedded {
           "displayed-rows": ({ sections }) => ({ rows: sections.slice(-1).map(({ id, rowCount }) => ({ section: id, row: Math.max(0, rowCount - 1) })) }),
           transactions: (snapshot) => ({ commands: [{ state: snapshot.state ?? {} }] }),
           rows: () => ({ at: [0, 0], model: {} }),
+          "update row": () => ({ at: [0, 0], model: {} }),
+          "remove row": () => ({ at: [0, 0] }),
           sections: () => ({ section: { rows: [] }, at: null }),
         };
 
@@ -78,7 +80,7 @@ extension Embedded {
             const done = await this.#screen.perform(this.kind.value, body, { dryRun });
             if (done !== true) return;
             const { answer } = this.#screen;
-            this.result.replaceChildren(h("h4", {}, dryRun ? "It would answer" : "Answer"), jsonBlock(answer, "Answer"));
+            this.result.replaceChildren(h("h3", {}, dryRun ? "It would answer" : "Answer"), jsonBlock(answer, "Answer"));
             if (!dryRun) toast(answer?.outcome ?? "Done", { detail: answer?.reason });
           }
         }

@@ -8,7 +8,7 @@ extension Embedded {
           --tint: light-dark(#4f46e5, #8b8cf9);
           --on-tint: light-dark(#fff, #0b0b1a);
           --tint-soft: light-dark(#eef0fe, #23244a);
-          --red: light-dark(#e0342b, #ff5f57);
+          --red: light-dark(#c8281f, #ff5f57);
           --green: light-dark(#1f9d4c, #32d15d);
           --orange: light-dark(#c2660a, #ff9f2e);
           --blue: light-dark(#0a6ae0, #4ea1ff);
@@ -22,7 +22,7 @@ extension Embedded {
           --line: light-dark(#d9d9e0, #303036);
           --text: light-dark(#111114, #f5f5f7);
           --soft: light-dark(#63636b, #a0a0a8);
-          --faint: light-dark(#9a9aa2, #6e6e76);
+          --faint: light-dark(#6e6e77, #8e8e97);
           --shadow: light-dark(0 6px 24px rgb(20 20 50 / .16), 0 6px 28px rgb(0 0 0 / .7));
           --mono: ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", "DejaVu Sans Mono", monospace;
           --radius: 11px;
@@ -71,6 +71,7 @@ extension Embedded {
         #panes { display: none; }
         .brand { display: flex; align-items: center; gap: 10px; padding: 12px 10px 6px 16px; font-weight: 680; font-size: 16px; letter-spacing: -.01em; }
         .brand a { flex: 1; }
+        .sidebar-lists a .symbol, .hidden .symbol, .handle { opacity: .75; }
         .logo { width: 26px; height: 26px; }
         .logo rect { fill: light-dark(#4f46e5, #5b54ea); }
         .logo path { fill: none; stroke: #fff; stroke-width: 3; stroke-linecap: round; }
@@ -106,6 +107,11 @@ extension Embedded {
         .status[data-status=ended]::before { background: var(--faint); }
         .status[data-status=faulty]::before { background: var(--red); }
         .scroller { overflow: auto; min-height: 0; scrollbar-width: thin; padding: 0 max(16px, calc(50% - 300px)); position: relative; }
+        .bar-title { font-weight: 640; opacity: 0; translate: 0 6px; transition: opacity .18s, translate .18s; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
+        .scrolled .bar-title { opacity: 1; translate: 0; }
+        .scrolled .bar { background: var(--chrome); box-shadow: 0 1px 0 var(--line); }
+        .screen > .bar > .status, .screen > .bar > .bar-buttons { flex: 1 0 0; }
+        .bar-buttons { justify-content: flex-end; }
         .large-title { padding: 2px 18px 6px; }
         .large-title h1 { font-size: 31px; line-height: 1.15; letter-spacing: -.022em; font-weight: 730; overflow-wrap: anywhere; }
         .large-title .subtitle { margin-top: 2px; font-variant-numeric: tabular-nums; }
@@ -190,8 +196,8 @@ extension Embedded {
         .panel-body { flex: 1; overflow: auto; padding: 2px 12px 20px; scrollbar-width: thin; }
         .panel-title { font-size: 15px; padding: 13px 18px; }
         .panel-content { display: flex; flex-direction: column; gap: 8px; }
-        .panel-content h3 { font-size: 17px; overflow-wrap: anywhere; }
-        .panel-content h4 { font-size: 12px; font-weight: 620; color: var(--soft); margin-top: 6px; }
+        .panel-content h2 { font-size: 17px; overflow-wrap: anywhere; }
+        .panel-content h3 { font-size: 12px; font-weight: 620; color: var(--soft); margin-top: 6px; }
         .facts { display: grid; grid-template-columns: max-content 1fr; gap: 3px 14px; font-size: 13.5px; }
         .facts dt { color: var(--soft); }
         .facts dd { overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
@@ -243,6 +249,11 @@ extension Embedded {
         .request .path { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-family: var(--mono); font-size: 11.5px; }
         .request .took { color: var(--faint); white-space: nowrap; font-variant-numeric: tabular-nums; }
         .requests .body { font: 11.5px/1.45 var(--mono); color: var(--soft); white-space: pre-wrap; overflow-wrap: anywhere; max-height: 90px; overflow: auto; }
+
+        .cell-event { display: flex; align-items: center; gap: 10px; padding: 4px 10px; }
+        .cell-event .revision { font-weight: 500; font-size: 12px; color: var(--tint); }
+        .cell-event .chips { font: 11.5px/1.5 var(--mono); overflow-wrap: anywhere; }
+        .action > textarea { flex-basis: 100%; order: 1; }
 
         /* What stands above the page */
         .menu-place { position: relative; }

@@ -23,7 +23,13 @@ extension Embedded {
             this.status = h("span", { class: "status", role: "status" });
             this.subtitle = h("p", { class: "subtitle" });
             this.editButton = button("Edit", () => this.setEditing(!this.table.editing), { kind: "plain", "aria-pressed": "false" });
-            this.scroller = h("div", { class: "scroller" }, h("div", { class: "large-title" }, h("h1", {}, id), this.subtitle));
+            this.barTitle = h("span", { class: "bar-title", "aria-hidden": "true" }, id);
+            const scrolled = () => this.element.classList.toggle("scrolled", this.scroller.scrollTop > 40);
+            this.scroller = h(
+              "div",
+              { class: "scroller", on: { scroll: scrolled, scrollend: () => this.#report() } },
+              h("div", { class: "large-title" }, h("h1", {}, id), this.subtitle),
+            );
             this.table = new Table(this.scroller, id, {
               announce,
               perform: (...command) => this.perform(...command),
@@ -37,7 +43,7 @@ extension Embedded {
             this.element = h(
               "section",
               { class: "screen", "aria-label": `Session ${id}` },
-              h("header", { class: "bar" }, this.status, h("div", { class: "bar-buttons" }, buttons, this.editButton)),
+              h("header", { class: "bar" }, this.status, this.barTitle, h("div", { class: "bar-buttons" }, buttons, this.editButton)),
               this.scroller,
               this.#time(),
             );
@@ -46,6 +52,7 @@ extension Embedded {
             this.#subscription = server.client.session(id).subscribe({
               onSnapshot: (snapshot) => this.timeline.start(snapshot),
               onUpdate: (update, snapshot) => this.timeline.follow(update, snapshot),
+              onCellEvent: (event) => this.timeline.note(event),
               onStatus: (status) => this.#setStatus(status),
               onEnd: (problem) => this.#end(problem),
             });
@@ -61,7 +68,6 @@ extension Embedded {
           close() {
             this.#subscription.close();
             this.table.close();
-            cancelAnimationFrame(this.reporting);
           }
 
           /** Sends a command. True: done; else the problem's name (`quiet`: the one that is not shown), or false. */
@@ -89,18 +95,21 @@ extension Embedded {
             this.table.refresh();
           }
 
-          /** Tells the server which rows are in the window, now and whenever the list was scrolled: what prefetching waits for. */
+          /** Tells the server which rows are in the window, whenever others are: what prefetching waits for. */
           setReports(reports) {
             this.reports = reports;
-            this.scroller.onscrollend = reports ? () => this.#report() : null;
-            if (reports) this.#report();
+            this.reported = "";
+            this.#report();
           }
 
-          async #report() {
-            if (!this.timeline.isLive) return;
-            const { sections, revision } = this.snapshot;
+          #report() {
+            if (!this.reports || !this.timeline.isLive || !this.snapshot) return;
+            const { sections } = this.snapshot;
             const rows = this.table.list.visibleRows().map(({ s, r }) => ({ section: sections[s].id, row: r }));
-            if (rows.length) await this.perform("displayed-rows", { rows }, { base: undefined });
+            const told = JSON.stringify(rows);
+            if (rows.length === 0 || told === this.reported) return;
+            this.reported = told;
+            this.perform("displayed-rows", { rows });
           }
 
           /** Reads from the journal what was before this page came, back to the opening if it reaches so far. */
@@ -163,6 +172,7 @@ extension Embedded {
             this.moment.textContent = timeline.isLive ? `r${moment.revision}` : `r${moment.revision} of ${timeline.last.revision}`;
             this.liveButton.hidden = timeline.isLive;
             this.historyButton.hidden = timeline.moments[0].revision === 0;
+            this.#report();
             this.#listeners.changed?.(this);
           }
 

@@ -6,12 +6,14 @@ extension Embedded {
         import { dialog, problemToast } from "./toasts.js";
 
         const atOnce = 100;
+        const shownAtOnce = 500;
 
         /** The lists of sessions and table descriptions. `app`: `{server, go(path), path}`. */
         export class Sidebar {
           #app;
-          #after;
-          #hasMore = false;
+          /** Where the listing goes on; undefined: it is whole. */
+          #next;
+          #loading;
           #sessions = [];
           #tables = [];
 
@@ -27,36 +29,42 @@ extension Embedded {
             element.append(h("div", { class: "search" }, this.search), this.list);
           }
 
+          /** Reads the lists anew, as many pages of sessions as there were. */
           async load() {
             const { client } = this.#app.server;
-            this.#after = undefined;
-            this.#sessions = [];
-            this.#hasMore = true;
+            const count = this.#sessions.length;
+            const loading = this.#loading = {};
             try {
-              [this.#tables] = await Promise.all([client.tables.list(), this.#more()]);
+              const tables = await client.tables.list();
+              let page = await client.sessions.list({ limit: atOnce });
+              const { sessions } = page;
+              while (page.next !== undefined && sessions.length < count) {
+                page = await client.sessions.list({ limit: atOnce, after: page.next });
+                sessions.push(...page.sessions);
+              }
+              if (loading !== this.#loading) return;
+              [this.#tables, this.#sessions, this.#next] = [tables, sessions, page.next];
             } catch (error) {
-              this.#hasMore = false;
+              if (loading !== this.#loading) return;
               if (error.status === 401) return this.#app.signIn();
               // A token for one session may not list them.
-              if (error.status !== 403) problemToast(error);
+              if (error.status === 403) [this.#tables, this.#sessions, this.#next] = [[], [], undefined];
+              else problemToast(error);
             }
             this.show();
           }
 
           async #more() {
-            const { sessions, next } = await this.#app.server.client.sessions.list({ limit: atOnce, after: this.#after });
+            const { sessions, next } = await this.#app.server.client.sessions.list({ limit: atOnce, after: this.#next });
             this.#sessions.push(...sessions);
-            this.#after = next;
-            this.#hasMore = next !== undefined;
+            this.#next = next;
+            this.show();
           }
 
           /** A search looks at all sessions, so it reads on until it has them. */
           async #searched() {
             this.show();
-            while (this.#hasMore && this.search.value) {
-              await this.#more();
-              this.show();
-            }
+            while (this.#next !== undefined && this.search.value) await this.#more();
           }
 
           show() {
@@ -64,17 +72,19 @@ extension Embedded {
             const fits = (...texts) => texts.some((text) => text?.toLowerCase().includes(word));
             const sessions = this.#sessions.filter(({ id, table }) => fits(id, table));
             const tables = this.#tables.filter(({ table }) => fits(table));
+            const focused = this.list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
             this.list.replaceChildren(
               this.#group(
                 "Sessions",
                 button("Open a session", () => this.#open(), { icon: "icon-plus", iconOnly: true, kind: "plain" }),
-                sessions.slice(0, 300).map(({ id, table, totalRowCount }) =>
+                sessions.slice(0, shownAtOnce).map(({ id, table, totalRowCount }) =>
                   this.#link(`sessions/${encodeURIComponent(id)}`, "icon-session", id, table ?? "no table", totalRowCount.toLocaleString("en"))
                 ),
                 sessions.length === 0 &&
                   (this.#app.server.client.token && this.#sessions.length === 0 ? "This token lists no sessions; open one by its id." : "No session."),
               ),
-              this.#hasMore && button("More sessions", () => this.#more().then(() => this.show(), problemToast), { kind: "small" }) || "",
+              sessions.length > shownAtOnce ? h("p", { class: "note" }, `${shownAtOnce} of ${sessions.length}: search for the others.`) : "",
+              this.#next !== undefined ? button("More sessions", () => this.#more().catch(problemToast), { kind: "small" }) : "",
               this.#group(
                 "Table descriptions",
                 button("New description", () => this.#app.go("new-table"), { icon: "icon-plus", iconOnly: true, kind: "plain" }),
@@ -82,6 +92,15 @@ extension Embedded {
                 tables.length === 0 && "No description.",
               ),
             );
+            if (focused) this.list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+          }
+
+          /** The open session tells by itself how many rows it has. */
+          count(id, rows) {
+            const session = this.#sessions.find((session) => session.id === id);
+            if (!session || session.totalRowCount === rows) return;
+            session.totalRowCount = rows;
+            this.show();
           }
 
           #group(title, action, links, none) {

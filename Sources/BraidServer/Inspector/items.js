@@ -63,7 +63,7 @@ export class ItemMaker {
   header({ content }, element) {
     const height = content?.height;
     element.style.height = typeof height === "number" && content ? `${height + 10}px` : "";
-    return [title(content, "columnheader", 3)];
+    return [title(content, "columnheader", 2)];
   }
 
   footer({ content }, element) {

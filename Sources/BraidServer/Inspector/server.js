@@ -15,6 +15,8 @@ export const commands = {
   transactions: { method: "POST", request: (make, { commands }, options) => make.transaction(commands, options) },
   rows: { method: "POST", request: (make, { at, model }, options) => make.addRow(at, model, options) },
   sections: { method: "POST", request: (make, { section, at }, options) => make.addSection(section, at, options) },
+  "update row": { method: "PUT", request: (make, { at, model }, options) => make.updateRow(at, model, options) },
+  "remove row": { method: "DELETE", request: (make, { at }, options) => make.removeRow(at, options) },
   reset: { method: "POST", request: (make, _, options) => make.reset(options) },
 };
 

@@ -66,6 +66,7 @@ export class SessionView {
   #show() {
     const { screen } = this;
     if (!screen?.snapshot || !this.body) return;
+    this.app.sidebar.count(screen.id, screen.timeline.last.frame.snapshot.totalRowCount);
     if (this.chosen === "Updates") this.updates.show(screen);
     if (this.chosen === "Row") this.row.show(screen);
     if (this.chosen === "Session") this.#showSession();
@@ -78,9 +79,9 @@ export class SessionView {
     this.console.show();
     const parts = [
       h("dl", { class: "facts" }, Object.entries(facts).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
-      h("h4", {}, "State"),
+      h("h3", {}, "State"),
       jsonBlock(state ?? {}, "State"),
-      h("h4", {}, "Send a command"),
+      h("h3", {}, "Send a command"),
     ];
     // The console stays in the page: what is being written in it is not lost.
     if (this.console.element.parentNode !== this.session) this.session.replaceChildren(h("div", {}), this.console.element);
@@ -126,6 +127,8 @@ export class SessionView {
           },
         },
       }, label);
+    const { server } = this.app;
+    const copyRead = (what, headers) => copy(server.curl({ method: "GET", path: `${server.client.session(id).request.path}/${what}`, headers }));
     const menu = h(
       "div",
       { class: "menu", popover: "auto", id: "session-menu" },
@@ -133,10 +136,8 @@ export class SessionView {
       check("Report displayed rows", (reports) => this.screen.setReports(reports)),
       h("hr"),
       item("Reset to the opening", () => this.#reset(id)),
-      item(
-        "Copy the snapshot as curl",
-        () => copy(this.app.server.curl({ method: "GET", path: `${this.app.server.client.session(id).request.path}/snapshot` })),
-      ),
+      item("Copy the snapshot as curl", () => copyRead("snapshot")),
+      item("Copy the stream of updates as curl", () => copyRead("updates", { Accept: "text/event-stream" })),
       item("Edit its description", () => this.app.go(`tables/${encodeURIComponent(this.screen.snapshot?.table ?? "")}`)),
       h("hr"),
       item("End the session…", () => this.#delete(id), "destructive"),

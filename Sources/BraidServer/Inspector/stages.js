@@ -12,7 +12,7 @@ export function stagePictures(moment, before) {
     "ol",
     { class: "stages" },
     moment.stages.map(({ stage, before, after }, i) =>
-      h("li", {}, h("h4", {}, moment.stages.length > 1 ? `Stage ${i + 1}` : "One stage"), picture(stage, before, after, names))
+      h("li", {}, h("h3", {}, moment.stages.length > 1 ? `Stage ${i + 1}` : "One stage"), picture(stage, before, after, names))
     ),
   );
 }

@@ -7,6 +7,8 @@ const kept = 500;
 export class Timeline {
   /** `{revision, frame, update?, stages?, reloaded?, at}`, in order; the first one has no update. */
   moments = [];
+  /** Cell events that the server told to controllers: the stream's, with `time` and `after`: the moment before. */
+  events = [];
   /** The index of the moment that is shown; null: always the last. */
   position = null;
   #changed;
@@ -36,6 +38,11 @@ export class Timeline {
 
   follow(update, snapshot) {
     this.#add({ revision: update.to, update, at: new Date(), ...following(this.last.frame, update, snapshot) });
+  }
+
+  note(event) {
+    this.events = [...this.events, { ...event, time: new Date(), after: this.last }].slice(-kept);
+    this.#changed(this.shown, this.shown);
   }
 
   /** Puts what was before the first moment there: `snapshot`, and the journal's `records` from there on. */

@@ -12,8 +12,13 @@ export class UpdatesPanel {
   show(screen) {
     const { timeline } = screen;
     if (!timeline.last) return;
-    const first = Math.max(0, timeline.moments.length - listed);
-    const items = timeline.moments.slice(first).map((moment, i) => this.#item(screen, moment, first + i)).reverse();
+    // So many that the one that is shown is among them.
+    const shown = timeline.position ?? timeline.moments.length - 1;
+    const first = Math.max(0, Math.min(shown - listed / 4, timeline.moments.length - listed));
+    const items = timeline.moments.slice(first, first + listed).flatMap((moment, i) => [
+      this.#item(screen, moment, first + i),
+      ...timeline.events.filter(({ after }) => after === moment).map(eventItem),
+    ]).reverse();
     this.element.replaceChildren(h("ol", { class: "moments" }, items));
   }
 
@@ -25,7 +30,7 @@ export class UpdatesPanel {
       { type: "button", class: "moment", "aria-expanded": String(isShown), on: { click: () => timeline.show(index) } },
       h("span", { class: "revision" }, `r${moment.revision}`),
       h("span", { class: "chips" }, moment.stages ? moment.stages.length ? chips(moment.stages) : "state only" : "snapshot"),
-      moment.at && h("time", {}, moment.at.toLocaleTimeString([], { hour12: false })),
+      moment.at && h("time", {}, clock(moment.at)),
     );
     return h("li", { class: isShown ? "shown" : "" }, head, isShown && this.#detail(screen, moment, index));
   }
@@ -83,6 +88,20 @@ export class UpdatesPanel {
     return place;
   }
 }
+
+/** A cell event, above the moment after which it came. */
+function eventItem({ event, id, cell, time }) {
+  const [[name, parameters]] = Object.entries(event);
+  return h(
+    "li",
+    { class: "cell-event" },
+    h("span", { class: "revision" }, "event"),
+    h("span", { class: "chips" }, `${name} ${compactJSON(parameters, "", 400)} · ${id ?? cell}`),
+    h("time", {}, clock(time)),
+  );
+}
+
+const clock = (time) => time.toLocaleTimeString([], { hour12: false });
 
 /** A command of the journal as what `POST …/transactions` takes, where its name alone is no resource. */
 function asRequest(kind, command) {
