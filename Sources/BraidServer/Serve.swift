@@ -41,6 +41,7 @@ struct Serve: AsyncParsableCommand {
         var configuration = HTTPServer.Configuration()
         configuration.address = address
         options.limits.configure(&configuration)
+        configuration.quietWork = { store.lendThread(for: $0) }
         let server = HTTPServer(configuration: configuration, handler: app)
         app.metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
         let stop = await StopSignal()

@@ -29,6 +29,7 @@ final class EventLoop: @unchecked Sendable {
     let handler: any HTTPHandler
     let limits: HTTPServer.Limits
     let load: ServerLoad
+    private let quietWork: @Sendable (() -> Void) -> Void
 
     private let mailbox = Mutex(Mailbox())
     private let epoll: Int32
@@ -53,8 +54,8 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [Connection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// What the loop's own thread has posted: done at the end of the turn, without a lock or a bell.
-    private var ownMails: [Mail] = []
+    /// What is done at the end of the turn; the loop's own thread posts here, without a lock or a bell.
+    private var mails: [Mail] = []
     /// Connections that have more to read or write than one turn allows, or whose stream has something.
     private var again: [UInt64] = []
     /// How many of them have a turn before what came meanwhile is looked at: a command's answer does not wait behind the
@@ -65,10 +66,13 @@ final class EventLoop: @unchecked Sendable {
     private static let bellID = UInt64.max
     private static let listenerID = UInt64.max - 1
 
-    init(handler: any HTTPHandler, limits: HTTPServer.Limits, load: ServerLoad) throws(HTTPServerError) {
+    init(
+        handler: any HTTPHandler, limits: HTTPServer.Limits, load: ServerLoad, quietWork: @escaping @Sendable (() -> Void) -> Void
+    ) throws(HTTPServerError) {
         self.handler = handler
         self.limits = limits
         self.load = load
+        self.quietWork = quietWork
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         bell = cepoll_event()
         guard epoll >= 0, bell >= 0, watch(bell, Self.bellID, EPOLLIN.rawValue | EPOLLET.rawValue) else {
@@ -108,7 +112,7 @@ final class EventLoop: @unchecked Sendable {
 
     /// Gives the loop something to do; any thread. One wake serves all that is posted before the loop looks.
     func post(_ mail: Mail) {
-        if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return ownMails.append(mail) }
+        if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }
         let refused = mailbox.withLock { mailbox -> Bool in
             guard mailbox.isOpen else { return true }
             mailbox.mails.append(mail)
@@ -161,7 +165,9 @@ extension EventLoop {
             let turn = Array(again.prefix(Self.againInATurn))
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
-            readOwnMail()
+            // One request at a time: nobody is held up by what it leads to.
+            if count == 1, again.isEmpty, mails.count == 1 { quietWork(readMails) }
+            readMails()
             if !again.isEmpty { sched_yield() }  // to the thread that has the next answer, where cores are few
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }
@@ -169,7 +175,7 @@ extension EventLoop {
     }
 
     private var timeout: Int32 {
-        if !again.isEmpty || !ownMails.isEmpty { return 0 }
+        if !again.isEmpty || !mails.isEmpty { return 0 }
         let isIdle = freeSlots.count == connections.count && acceptor?.isPaused != true && !isStopping
         return isIdle ? -1 : Int32(clamping: max(0, min(nextSweep, stopDeadline) - Self.clock()))
     }
@@ -198,25 +204,25 @@ extension EventLoop {
         if acceptor?.isPaused == true { acceptAgain() }
     }
 
+    /// Done with the loop's own.
     private func readMail() {
-        let mails = mailbox.withLock { mailbox in
+        mails += mailbox.withLock { mailbox in
             defer { mailbox.mails = [] }
             return mailbox.mails
         }
-        for mail in mails { read(mail) }
     }
 
     /// What is done here often leads to more of it: an answer is a task's last piece.
-    private func readOwnMail() {
-        for _ in 0..<Self.ownMailRounds where !ownMails.isEmpty {
-            let mails = ownMails
-            ownMails.removeAll(keepingCapacity: true)
-            for mail in mails { read(mail) }
+    private func readMails() {
+        for _ in 0..<Self.mailRounds where !mails.isEmpty {
+            let taken = mails
+            mails.removeAll(keepingCapacity: true)
+            for mail in taken { read(mail) }
         }
     }
 
     /// Before the sockets are looked at again.
-    private static let ownMailRounds = 4
+    private static let mailRounds = 4
 
     private func read(_ mail: Mail) {
         switch mail {
@@ -247,14 +253,14 @@ extension EventLoop {
     }
 
     private func exit() {
-        let mails = mailbox.withLock { mailbox in
+        mails += mailbox.withLock { mailbox in
             mailbox.isOpen = false
             defer { mailbox.mails = [] }
             return mailbox.mails
         }
         thread.store(0, ordering: .relaxed)
-        for mail in mails + ownMails { dispose(mail) }
-        ownMails = []
+        for mail in mails { dispose(mail) }
+        mails = []
         for action in onExit { action() }
     }
 }

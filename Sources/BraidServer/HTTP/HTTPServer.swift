@@ -40,6 +40,9 @@ final class HTTPServer: Sendable {
         var backlog = 1_024
         /// Threads; 0 is one for each core.
         var loops = 0
+        /// Runs what a loop has to do beside its sockets, when it has nothing else to do; on the loop's thread. May go on for
+        /// a moment after it has.
+        var quietWork: @Sendable (_ work: () -> Void) -> Void = { $0() }
     }
 
     let configuration: Configuration
@@ -66,7 +69,7 @@ final class HTTPServer: Sendable {
         let load = ServerLoad(maximum: max(1, min(configuration.maxConnections, Self.descriptors() - Self.reservedDescriptors)), bufferedBytes: configuration.bufferedBytes)
         let wanted = configuration.loops > 0 ? configuration.loops : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         var loops: [EventLoop] = []
-        for _ in 0..<wanted { loops.append(try EventLoop(handler: handler, limits: limits, load: load)) }
+        for _ in 0..<wanted { loops.append(try EventLoop(handler: handler, limits: limits, load: load, quietWork: configuration.quietWork)) }
         let listener = try Listener(
             configuration.address, backlog: configuration.backlog, userTimeout: 2 * limits.writeTime.milliseconds)
         let first = loops[0]

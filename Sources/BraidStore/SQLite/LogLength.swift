@@ -4,7 +4,7 @@ internal import GRDBSQLite
 /// How many pages the write-ahead log has, as of the last commit.
 ///
 /// SQLite has one hook for this and uses it for its own automatic checkpoints, which end by its being taken.
-/// Used by the writer's thread alone, in which the hook is called too.
+/// Used by whoever writes alone, on whose thread the hook is called too.
 final class LogLength: @unchecked Sendable {
     private(set) var pages = 0
 

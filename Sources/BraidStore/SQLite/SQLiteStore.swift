@@ -142,4 +142,8 @@ extension SQLiteStore {
     }
 
     public func close() async { await writer.stopped() }
+
+    /// Runs `body`, which must be short and may call the store. If it leads to a single write and flushes are quick, that is
+    /// done before this returns, on the calling thread: it need not wake the store's and be woken by it.
+    public func lendThread(for body: () -> Void) { writer.lendThread(for: body) }
 }

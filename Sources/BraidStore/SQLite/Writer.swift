@@ -2,11 +2,11 @@ import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// The one thread that writes. It takes everything that waits and commits it as one transaction, so that one flush of
-/// the disk serves all; while it is at it, the next group gathers.
+/// The one who writes: takes everything that waits and commits it as one transaction, so that one flush of the disk
+/// serves all; while that is under way, the next group gathers.
 ///
 /// A thread and not a task: GRDB's asynchronous writes end when their task is cancelled, and a flush would block one
-/// of the few threads that run tasks.
+/// of the few threads that run tasks. A caller with nothing else to do can lend its own thread instead.
 final class Writer: @unchecked Sendable {
     /// Something to be written in the next transaction.
     struct Request: Sendable {
@@ -18,9 +18,18 @@ final class Writer: @unchecked Sendable {
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Guards the four that follow; everything below them belongs to the thread.
+    /// Guards what follows down to `database`; everything below belongs to whoever has set `isWriting`.
     private let condition = NSCondition()
     private var waiting: [Request] = []
+    /// A group is being written. Whoever does so looks again for what has come meanwhile.
+    private var isWriting = false
+    /// The log is long, and a lent thread has left it to ours.
+    private var needsCheckpoint = false
+    /// The thread that is lent, if one is, and whether what waits was left to it: ours has not been woken.
+    private var lender: pthread_t?
+    private var isLeftToLender = false
+    /// Whether the last commit took so little time that a lent thread may do the next.
+    private var isQuick = true
     private var reads = 0
     private var isStopping = false
     private var whenStopped: [CheckedContinuation<Void, Never>]? = []
@@ -70,9 +79,46 @@ final class Writer: @unchecked Sendable {
         condition.withLock {
             if isStopping { return false }
             waiting.append(request)
-            if waiting.count == 1 { condition.signal() }
+            if isWriting { return true }
+            let isAlone = waiting.count == 1
+            if isAlone, isQuick, let lender, pthread_equal(lender, pthread_self()) != 0 {
+                isLeftToLender = true
+            } else if isAlone || isLeftToLender {
+                isLeftToLender = false
+                condition.signal()
+            }
             return true
         }
+    }
+
+    /// Runs `body`, which must be short. If it leads to a single write, that is done on this thread, which waits for the
+    /// flush: where flushes are quick, waking another thread and being woken by it would take longer.
+    func lendThread(for body: () -> Void) {
+        let isLent = condition.withLock {
+            if lender == nil { lender = pthread_self() }
+            return lender.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+        }
+        body()
+        guard isLent else { return }
+        let group: [Request]? = condition.withLock {
+            lender = nil
+            guard isLeftToLender else { return nil }
+            isLeftToLender = false
+            return take()
+        }
+        guard let group else { return }
+        perform(group)
+        condition.withLock {
+            isWriting = false
+            needsCheckpoint = log.pages >= options.checkpointPages
+            if needsCheckpoint || isStopping || !waiting.isEmpty { condition.signal() }
+        }
+    }
+
+    private func take() -> [Request] {
+        isWriting = true
+        defer { waiting.removeAll() }
+        return waiting
     }
 
     /// Whether a read may begin: `endRead` must follow, and the database stays open until then.
@@ -114,11 +160,15 @@ final class Writer: @unchecked Sendable {
     }
 }
 
-// The thread.
+// Whoever writes.
 extension Writer {
+    /// About what it takes to wake a thread and to be woken by it, several times over: nobody notices that others on the
+    /// lent thread wait so long.
+    private static let quick = Duration.milliseconds(1)
+
     private func run() {
         while let group = next() {
-            perform(group)
+            if !group.isEmpty { perform(group) }
             if log.pages >= options.checkpointPages { checkpoint(.passive) }
         }
         condition.withLock { while reads > 0 { condition.wait() } }
@@ -132,12 +182,14 @@ extension Writer {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Everything that waits; nil when the thread is to end.
+    /// Everything that waits, or nothing when the log is to be copied; nil when the thread is to end.
     private func next() -> [Request]? {
         condition.withLock {
-            while waiting.isEmpty && !isStopping { condition.wait() }
-            defer { waiting.removeAll() }
-            return waiting.isEmpty ? nil : waiting
+            isWriting = false
+            while isLeftToLender || isWriting || (waiting.isEmpty && !isStopping && !needsCheckpoint) { condition.wait() }
+            if waiting.isEmpty && !needsCheckpoint { return nil }
+            needsCheckpoint = false
+            return take()
         }
     }
 
@@ -161,7 +213,9 @@ extension Writer {
         let start = ContinuousClock.now
         do {
             let tell = try database.writeWithoutTransaction { try transaction(group, $0) }
-            counters.count(writes: group.count, duration: ContinuousClock.now - start)
+            let duration = ContinuousClock.now - start
+            counters.count(writes: group.count, duration: duration)
+            condition.withLock { isQuick = duration < Self.quick }
             for tell in tell { tell() }
             return true
         } catch let error as DatabaseError where error.isOfOneRequest && group.count > 1 {
