@@ -138,18 +138,33 @@ extension Embedded {
           text: (content) => [h("div", { class: "centred" }, String(content.text))],
         };
 
+        /** Dates change with every key; what was entered is sent when no more keys come. */
+        const entryPause = 700;
+
         function input(props, event, context) {
-          const initial = props.value;
+          let sent = props.value;
+          let waiting;
+          const enter = ({ target }) => {
+            clearTimeout(waiting);
+            if (target.value === sent) return;
+            sent = target.value;
+            context.send(event.event, { [event.name]: sent });
+          };
           return h("input", {
             ...props,
             class: `field ${props.type}`,
             autocomplete: "off",
             disabled: !event || context.readOnly,
             on: {
-              change: ({ target }) => target.value !== initial && context.send(event.event, { [event.name]: target.value }),
-              keydown: ({ key, target }) => {
-                if (key === "Enter") target.blur();
-                if (key === "Escape") target.value = initial;
+              blur: enter,
+              change: (event) => {
+                clearTimeout(waiting);
+                if (props.type === "text") enter(event);
+                else waiting = setTimeout(enter, entryPause, event);
+              },
+              keydown: (event) => {
+                if (event.key === "Escape") event.target.value = sent;
+                if (event.key === "Enter") enter(event);
               },
             },
           });

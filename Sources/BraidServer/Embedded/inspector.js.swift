@@ -3,12 +3,12 @@
 extension Embedded {
     static let inspectorJS = ##"""
         // The inspector: what there is on the left, a session's table in the middle, what is known of it on the right.
-        import { button, h } from "./dom.js";
-        import { Editor } from "./editor.js";
-        import { Server } from "./server.js";
-        import { SessionView } from "./session.js";
-        import { Sidebar } from "./sidebar.js";
-        import { dialog } from "./toasts.js";
+        import { button, h } from "./inspector/dom.js";
+        import { Editor } from "./inspector/editor.js";
+        import { Server } from "./inspector/server.js";
+        import { SessionView } from "./inspector/session.js";
+        import { Sidebar } from "./inspector/sidebar.js";
+        import { dialog } from "./inspector/toasts.js";
 
         const tokenKey = "braid-token";
 
@@ -16,6 +16,8 @@ extension Embedded {
           main = document.querySelector("#main");
           panel = document.querySelector("#panel");
           view = null;
+          /** Ids of sessions that are no one's but the editor's. */
+          previews = new Set();
           path = null;
 
           constructor() {

@@ -201,7 +201,8 @@ export class Editor {
     const { server } = this.#app;
     try {
       const { id } = await server.client.sessions.open({ table: description });
-      if (asked !== this.#asked || this.closed) return server.end(id);
+      this.#app.previews.add(id);
+      if (asked !== this.#asked || this.closed) return void server.end(id);
       this.#endPreview();
       this.#preview = new Screen(server, id);
       this.#preview.element.querySelector("h1").textContent = description.table;

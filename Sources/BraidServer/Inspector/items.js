@@ -11,8 +11,10 @@ export class ItemMaker {
   selected = null;
   isSelected = false;
 
-  constructor(forget) {
+  /** `forget(key)`: an item has another height; `again()`: items could not be made, and can now. */
+  constructor(forget, again) {
     this.forget = forget;
+    this.again = again;
   }
 
   make = (item, element) => {
@@ -29,6 +31,11 @@ export class ItemMaker {
       element.dataset.at = item.s;
     }
     if (made && made.content === item.content && made.version === this.context.version) return;
+    // Nobody's typing is interrupted: the row is made anew when the focus leaves it.
+    if (made && element.contains(document.activeElement) && document.activeElement.matches("input")) {
+      document.activeElement.addEventListener("blur", () => this.again(), { once: true });
+      return;
+    }
     this.#made.set(element, { content: item.content, version: this.context.version });
     this.forget(item.key);
     keepingFocus(element, () => element.replaceChildren(...this[item.kind](item, element)));
@@ -94,16 +101,11 @@ function title(content, role, level) {
   return cell;
 }
 
-/** Focus, and what was typed and not sent yet, outlive the content that they were in. */
+/** Focus outlives the content that it was in. */
 function keepingFocus(element, change) {
   const focused = element.contains(document.activeElement) && document.activeElement !== element ? document.activeElement : null;
-  const typed = focused?.matches("input") && focused.value !== focused.defaultValue ? focused.value : null;
   change();
-  if (!focused) return;
-  const next = element.querySelector(controlLike(focused));
-  if (!next) return element.focus({ preventScroll: true });
-  next.focus({ preventScroll: true });
-  if (typed !== null && next.matches("input")) next.value = typed;
+  if (focused) (element.querySelector(controlLike(focused)) ?? element).focus({ preventScroll: true });
 }
 
 /** A control that does the same, in the content that comes after. */

@@ -77,6 +77,6 @@ export class Server {
   /** Ends a session without waiting, also while the page goes. */
   end(id) {
     const headers = this.client.token ? { Authorization: `Bearer ${this.client.token}` } : {};
-    fetch(this.client.session(id).request.path, { method: "DELETE", keepalive: true, headers }).catch(() => {});
+    return fetch(this.client.session(id).request.path, { method: "DELETE", keepalive: true, headers }).catch(() => {});
   }
 }

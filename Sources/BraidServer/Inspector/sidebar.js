@@ -66,7 +66,7 @@ export class Sidebar {
   show() {
     const word = this.search.value.trim().toLowerCase();
     const fits = (...texts) => texts.some((text) => text?.toLowerCase().includes(word));
-    const sessions = this.#sessions.filter(({ id, table }) => fits(id, table));
+    const sessions = this.#sessions.filter(({ id, table }) => fits(id, table) && !this.#app.previews.has(id));
     const tables = this.#tables.filter(({ table }) => fits(table));
     const focused = this.list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     this.list.replaceChildren(

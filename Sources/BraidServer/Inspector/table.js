@@ -19,7 +19,7 @@ export class Table {
 
   constructor(scroller, label, actions) {
     this.#actions = actions;
-    this.items = new ItemMaker((key) => this.list.forget(key));
+    this.items = new ItemMaker((key) => this.list.forget(key), () => this.list.show(this.frame, { animated: false }));
     this.list = new List(scroller, label, this.items.make);
     this.dragging = new Dragging(this.list, { announce: actions.announce, drop: (from, to) => this.#drop(from, to) });
     this.empty = h("div", { class: "empty-table", hidden: true });
@@ -163,7 +163,9 @@ export class Table {
   /** A control shows what was chosen before the server agrees; if it does not, it shows again what holds. */
   async #send(element, event, parameters) {
     const { ref, base } = this.reference(at(element));
-    if (await this.#actions.perform("events", { at: ref, event: { [event]: parameters } }, { base }) !== true) this.refresh();
+    if (await this.#actions.perform("events", { at: ref, event: { [event]: parameters } }, { base }) === true) return;
+    if (element.contains(document.activeElement)) document.activeElement.blur();
+    this.refresh();
   }
 
   #display(id) {

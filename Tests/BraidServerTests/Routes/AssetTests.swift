@@ -11,8 +11,9 @@ import Testing
         #expect(files.count >= 5)
         let types = ["html": "text/html", "css": "text/css", "js": "text/javascript", "ts": "application/typescript"]
         for file in files {
-            let path = file.lastPathComponent == "index.html" ? "/" : "/\(file.lastPathComponent)"
-            let asset = try #require(Asset.all.first { $0.path == path }, "\(path) is not in the table of assets")
+            let name = file.lastPathComponent
+            let path = name == "index.html" ? "/" : "/\(name)"
+            let asset = try #require(Asset.inspectorModules[name] ?? Asset.all.first { $0.path == path }, "\(path) is not in the table of assets")
             #expect(try Data(contentsOf: file).elementsEqual(asset.bytes), "\(path): run Scripts/embed")
             #expect(types[file.pathExtension] == asset.mediaType, "\(path)")
         }
