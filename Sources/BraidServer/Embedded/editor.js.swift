@@ -22,6 +22,8 @@ extension Embedded {
           }],
         };
         const pause = 250;
+        /** Recognisable, should the browser end before it ends the preview. */
+        const previewID = () => `preview-${Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 
         /** The editor of a table description: what the server says of it stands where it is wrong, and a session of it beside it. */
         export class Editor {
@@ -204,7 +206,7 @@ extension Embedded {
           async #showPreview(description, asked) {
             const { server } = this.#app;
             try {
-              const { id } = await server.client.sessions.open({ table: description });
+              const { id } = await server.client.sessions.open({ table: description, id: previewID() });
               this.#app.previews.add(id);
               if (asked !== this.#asked || this.closed) return void server.end(id);
               this.#endPreview();
@@ -235,7 +237,7 @@ extension Embedded {
           return { start, end: start + 1, detail: error.message.replace(/ in JSON at position.*| \(line.*\)/, "") };
         }
 
-        const readable = (description) => compactJSON(description, "", 110);
+        const readable = (description) => compactJSON(description, { width: 110 });
 
         """##
 }

@@ -23,7 +23,7 @@ extension Embedded {
           --text: light-dark(#111114, #f5f5f7);
           --soft: light-dark(#63636b, #a0a0a8);
           --faint: light-dark(#6e6e77, #8e8e97);
-          --shadow: light-dark(0 6px 24px rgb(20 20 50 / .16), 0 6px 28px rgb(0 0 0 / .7));
+          --shadow: 0 1px 3px light-dark(rgb(20 20 50 / .14), rgb(0 0 0 / .6)), 0 10px 30px light-dark(rgb(20 20 50 / .2), rgb(0 0 0 / .75));
           --mono: ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", "DejaVu Sans Mono", monospace;
           --radius: 11px;
         }
@@ -121,6 +121,7 @@ extension Embedded {
         .time input::-webkit-slider-thumb { appearance: none; width: 20px; height: 20px; margin-top: -8px; border-radius: 50%; background: #fff; border: 1px solid rgb(0 0 0 / .12); box-shadow: 0 1px 4px rgb(0 0 0 / .25); }
         .time input::-moz-range-track { height: 4px; border-radius: 2px; background: var(--line); }
         .time input::-moz-range-progress { height: 4px; border-radius: 2px; background: var(--tint); }
+        .time input:focus-visible { outline-offset: 6px; border-radius: 4px; }
         .time input:disabled { opacity: .5; }
         .moment-label { font-size: 13px; color: var(--soft); font-variant-numeric: tabular-nums; min-width: 2ch; text-align: right; }
         .past .time { background: var(--tint-soft); }
@@ -257,7 +258,8 @@ extension Embedded {
 
         /* What stands above the page */
         .menu-place { position: relative; }
-        .menu { margin: 0; position: fixed; inset: 52px auto auto auto; position-anchor: auto; border: 1px solid var(--line); border-radius: 12px; background: var(--card); color: var(--text); box-shadow: var(--shadow); padding: 5px; min-width: 230px; position-area: bottom span-left; }
+        .menu { margin: 0; position: fixed; inset: 52px 12px auto auto; border: 1px solid var(--line); border-radius: 12px; background: var(--card); color: var(--text); box-shadow: var(--shadow); padding: 5px; min-width: 230px; }
+        @supports (position-area: bottom) { .menu { inset: auto; margin-top: 4px; position-area: bottom span-left; } }
         .menu-item { display: flex; align-items: center; gap: 10px; width: 100%; padding: 7px 11px; border-radius: 8px; text-align: left; font-size: 14px; }
         .menu-item:hover { background: var(--hover); }
         .menu-item.destructive { color: var(--red); }

@@ -55,13 +55,16 @@ extension Embedded {
 
           /** Shows `frame`; `reloaded`: keys of rows to be drawn attention to. */
           show(frame, { animated = true, reloaded = new Set() } = {}) {
+            const focused = this.content.contains(document.activeElement) ? document.activeElement : null;
             const from = animated && this.#frame && !reducedMotion.matches ? this.#visiblePlaces() : null;
             const previous = this.#layout;
             this.#frame = frame;
             const { items, count } = itemsOf(frame, this.hidden);
             this.#layout = new Layout(items, this.#heights);
             this.content.setAttribute("aria-rowcount", count);
-            this.#place(from && { from, previous, reloaded });
+            this.#place(from && { from, previous });
+            // Where elements cannot be moved in the page without being taken out.
+            if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
             for (const key of from ? reloaded : []) {
               this.#elements.get(key)?.animate({ backgroundColor: ["var(--flash)", "var(--card)"] }, { duration: 900, easing: "ease-out" });
             }

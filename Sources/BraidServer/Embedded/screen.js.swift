@@ -128,6 +128,7 @@ extension Embedded {
 
           /** The command that led to a revision, from the journal; undefined where it may not be read. */
           async commandOf(revision) {
+            if (!this.description) return undefined;
             const answer = await this.#server.client.session(this.id).journal({ after: revision - 1, limit: 1 }).catch(() => null);
             return answer?.records[0]?.revision === revision ? answer.records[0].command : undefined;
           }

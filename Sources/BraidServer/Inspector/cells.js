@@ -194,7 +194,7 @@ function otherMembers(model, row) {
 const glyph = (name) => h("div", { class: "thumbnail glyph", title: name, role: "img", "aria-label": name }, symbol("icon-image"));
 
 const unknown = (row, content) =>
-  h("div", { class: "unknown" }, h("div", { class: "subtitle" }, row.cell ?? "cell"), h("pre", {}, compactJSON(content ?? null, "", 44)));
+  h("div", { class: "unknown" }, h("div", { class: "subtitle" }, row.cell ?? "cell"), h("pre", {}, compactJSON(content ?? null)));
 
 /** Events without parameters are buttons. */
 function plainEvents({ events, send, readOnly }) {

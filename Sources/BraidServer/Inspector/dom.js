@@ -53,15 +53,19 @@ export function coloured(text) {
   return [...parts, text.slice(end)];
 }
 
-/** A JSON value, readable: indented, but what fits on a line stays on one. */
-export function compactJSON(value, indent = "", width = 56) {
-  const line = JSON.stringify(value) ?? "null";
-  if (line.length + indent.length <= width || typeof value !== "object" || value === null) return spaced(value);
+/** A JSON value, readable: indented, but what fits on a line stays on one. `before`: how much stands on its first line already. */
+export function compactJSON(value, { width = 48, indent = "", before = 0 } = {}) {
+  if (typeof value !== "object" || value === null) return spaced(value);
+  const line = JSON.stringify(value).length <= width ? spaced(value) : null;
+  if (line !== null && line.length + indent.length + before <= width) return line;
   const inner = `${indent}  `;
   const [open, close] = Array.isArray(value) ? "[]" : "{}";
   const lines = Array.isArray(value)
-    ? value.map((item) => inner + compactJSON(item, inner, width))
-    : Object.entries(value).map(([name, item]) => `${inner}${JSON.stringify(name)}: ${compactJSON(item, inner, width)}`);
+    ? value.map((item) => inner + compactJSON(item, { width, indent: inner }))
+    : Object.entries(value).map(([name, item]) => {
+      const label = `${JSON.stringify(name)}: `;
+      return inner + label + compactJSON(item, { width, indent: inner, before: label.length });
+    });
   return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
 }
 
@@ -71,6 +75,8 @@ function spaced(value) {
   const members = Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${spaced(item)}`);
   return members.length ? `{ ${members.join(", ")} }` : "{}";
 }
+
+export const shortened = (text, length) => text.length > length ? `${text.slice(0, length)}…` : text;
 
 const shownAtOnce = 20_000;
 

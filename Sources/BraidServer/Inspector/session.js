@@ -1,8 +1,8 @@
-import { button, h, jsonBlock } from "./dom.js";
+import { button, h, jsonBlock, shortened } from "./dom.js";
 import { Console } from "./console.js";
 import { RowPanel } from "./row.js";
 import { Screen } from "./screen.js";
-import { confirmed, copy, copyButton, problemToast } from "./toasts.js";
+import { confirmed, copy, copyButton, problemToast, toast } from "./toasts.js";
 import { UpdatesPanel } from "./updates.js";
 
 /** A session with its panels. `app`: `{server, main, panel, go(path), sessionsChanged()}`. */
@@ -62,8 +62,16 @@ export class SessionView {
     next.focus();
   }
 
-  /** Only the panel that is seen is made. */
+  /** However many updates come, panels are made once for each frame of the display. */
   #show() {
+    this.drawing ??= requestAnimationFrame(() => {
+      this.drawing = undefined;
+      this.#draw();
+    });
+  }
+
+  /** Only the panel that is seen is made. */
+  #draw() {
     const { screen } = this;
     if (!screen?.snapshot || !this.body) return;
     this.app.sidebar.count(screen.id, screen.timeline.last.frame.snapshot.totalRowCount);
@@ -102,7 +110,7 @@ export class SessionView {
           h("span", { class: "took" }, `${took.toFixed(0)} ms`),
           copyButton(() => server.curl(request)),
         ),
-        request.body !== undefined && h("pre", { class: "body" }, JSON.stringify(request.body)),
+        request.body !== undefined && h("pre", { class: "body" }, shortened(JSON.stringify(request.body), 2000)),
         error && h("p", { class: "fault" }, error.message),
       )
     );
@@ -138,7 +146,7 @@ export class SessionView {
       item("Reset to the opening", () => this.#reset(id)),
       item("Copy the snapshot as curl", () => copyRead("snapshot")),
       item("Copy the stream of updates as curl", () => copyRead("updates", { Accept: "text/event-stream" })),
-      item("Edit its description", () => this.app.go(`tables/${encodeURIComponent(this.screen.snapshot?.table ?? "")}`)),
+      item("Edit its description", () => this.#editDescription()),
       h("hr"),
       item("End the session…", () => this.#delete(id), "destructive"),
     );
@@ -148,6 +156,12 @@ export class SessionView {
       button("More", () => {}, { icon: "icon-more", iconOnly: true, kind: "plain", popoverTargetElement: menu }),
       menu,
     );
+  }
+
+  #editDescription() {
+    const table = this.screen.snapshot?.table;
+    if (table) this.app.go(`tables/${encodeURIComponent(table)}`);
+    else toast("It was opened without a description");
   }
 
   #reset() {

@@ -61,7 +61,9 @@ export class Table {
       this.items.selected = rows[0]?.id ?? null;
       this.items.isSelected = false;
     }
+    const focused = this.#focusedRow();
     this.list.show(frame, options);
+    if (focused >= 0 && !this.list.content.contains(document.activeElement)) this.#focusRow(focused);
     this.#showEmpty(frame.snapshot);
   }
 
@@ -108,6 +110,23 @@ export class Table {
     return null;
   }
 
+  /** The index among all rows of the one that has the focus, or -1. */
+  #focusedRow() {
+    const key = document.activeElement?.closest?.(".item")?.dataset.key;
+    return key === undefined || !this.list.content.contains(document.activeElement) ? -1 : this.#rows().findIndex((row) => row.key === key);
+  }
+
+  /** Where a row that had the focus is gone, the next one has it. */
+  #focusRow(index) {
+    const rows = this.#rows();
+    const row = rows[Math.min(index, rows.length - 1)];
+    if (row) this.select(row.key);
+  }
+
+  #rows() {
+    return this.list.layout.items.filter((item) => item.kind === "row");
+  }
+
   #row([s, r]) {
     return this.frame.snapshot.sections[s].rows[r];
   }
@@ -117,7 +136,10 @@ export class Table {
     if (!element) return;
     const place = at(element);
     if (event.target.closest(".minus")) return this.#confirm(element);
-    if (event.target.closest(".delete")) return this.#delete(place);
+    if (event.target.closest(".delete")) {
+      element.focus();
+      return this.#delete(place);
+    }
     if (event.target.closest(".plus")) return this.#insert(place);
     if (event.target.closest("input, button")) return this.select(element.dataset.key, false);
     this.#confirm(null);
@@ -192,7 +214,7 @@ export class Table {
   }
 
   #step(key, direction) {
-    const rows = this.list.layout.items.filter((item) => item.kind === "row");
+    const rows = this.#rows();
     const i = rows.findIndex((row) => row.key === key);
     const next = { ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: rows.length - 1 }[direction];
     if (!rows[next]) return;

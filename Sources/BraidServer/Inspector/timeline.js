@@ -32,7 +32,11 @@ export class Timeline {
   start(snapshot) {
     const last = this.last;
     if (last && last.frame.snapshot.epoch === snapshot.epoch && last.revision === snapshot.revision) return;
-    if (last && last.frame.snapshot.epoch !== snapshot.epoch) this.moments = [];
+    // Another session of the same id: what was before is none of its.
+    if (last && last.frame.snapshot.epoch !== snapshot.epoch) {
+      this.moments = [];
+      this.position = null;
+    }
     this.#add({ revision: snapshot.revision, frame: frame(snapshot, last?.frame), at: new Date() });
   }
 

@@ -1,4 +1,4 @@
-import { compactJSON, h, jsonBlock } from "./dom.js";
+import { h, jsonBlock, shortened } from "./dom.js";
 import { chips, stagePictures } from "./stages.js";
 import { copyButton } from "./toasts.js";
 
@@ -7,6 +7,7 @@ const listed = 60;
 /** The panel of what happened: each revision, and of the one that is shown its command, its picture, its JSON. */
 export class UpdatesPanel {
   #commands = new Map();
+  #details = new WeakMap();
   element = h("div", { class: "panel-content updates" });
 
   show(screen) {
@@ -19,7 +20,9 @@ export class UpdatesPanel {
       this.#item(screen, moment, first + i),
       ...timeline.events.filter(({ after }) => after === moment).map(eventItem),
     ]).reverse();
+    const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.revision : undefined;
     this.element.replaceChildren(h("ol", { class: "moments" }, items));
+    if (focused !== undefined) this.element.querySelector(`[data-revision="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   #item(screen, moment, index) {
@@ -27,7 +30,13 @@ export class UpdatesPanel {
     const isShown = moment === timeline.shown;
     const head = h(
       "button",
-      { type: "button", class: "moment", "aria-expanded": String(isShown), on: { click: () => timeline.show(index) } },
+      {
+        type: "button",
+        class: "moment",
+        "data-revision": moment.revision,
+        "aria-expanded": String(isShown),
+        on: { click: () => timeline.show(index) },
+      },
       h("span", { class: "revision" }, `r${moment.revision}`),
       h("span", { class: "chips" }, moment.stages ? moment.stages.length ? chips(moment.stages) : "state only" : "snapshot"),
       moment.at && h("time", {}, clock(moment.at)),
@@ -35,36 +44,31 @@ export class UpdatesPanel {
     return h("li", { class: isShown ? "shown" : "" }, head, isShown && this.#detail(screen, moment, index));
   }
 
+  /** Made once for each moment, so that what was scrolled to or selected in it stays so. */
   #detail(screen, moment, index) {
-    const { timeline } = screen;
+    if (!this.#details.has(moment)) this.#details.set(moment, h("div", { class: "detail-body" }, this.#told(screen, moment, index)));
+    return this.#details.get(moment);
+  }
+
+  #told(screen, moment, index) {
     if (!moment.update) {
-      return h(
-        "div",
-        { class: "detail-body" },
-        h("p", { class: "note" }, index === 0 ? "What this page saw first." : "A snapshot in place of updates that were missed."),
-      );
+      const told = moment.revision === 0
+        ? "As it was opened."
+        : index === 0
+        ? "What this page saw first."
+        : "A snapshot in place of updates that were missed.";
+      return [h("p", { class: "note" }, told)];
     }
-    const previous = timeline.moments[index - 1];
-    return h(
-      "div",
-      { class: "detail-body" },
-      this.#command(screen, moment.revision),
-      previous && moment.stages.length > 0 && stagePictures(moment, previous.frame),
-      moment.stages.length === 0 && h("p", { class: "note" }, "No row changed: what the rows are made from did."),
-      h(
-        "details",
-        {
-          open: this.open ?? true,
-          on: {
-            toggle: (event) => {
-              this.open = event.target.open;
-            },
-          },
-        },
-        h("summary", {}, "Update as JSON", copyButton(() => JSON.stringify(moment.update), "Copy as JSON")),
-        jsonBlock(moment.update, `Update of revision ${moment.revision}`),
-      ),
+    const previous = screen.timeline.moments[index - 1];
+    const json = h("details", { open: this.open ?? true, on: { toggle: () => (this.open = json.open) } });
+    json.append(
+      h("summary", {}, "Update as JSON", copyButton(() => JSON.stringify(moment.update), "Copy as JSON")),
+      jsonBlock(moment.update, `Update of revision ${moment.revision}`),
     );
+    const picture = moment.stages.length === 0
+      ? h("p", { class: "note" }, "No row changed: what the rows are made from did.")
+      : previous && stagePictures(moment, previous.frame);
+    return [this.#command(screen, moment.revision), picture, json];
   }
 
   /** The command that led to it, as soon as the journal has told. */
@@ -75,7 +79,7 @@ export class UpdatesPanel {
       const [kind, body] = Object.entries(command)[0];
       place.append(
         h("code", {}, kind),
-        h("span", { class: "body" }, compactJSON(body, "", 400)),
+        h("span", { class: "body" }, shortened(JSON.stringify(body), 300)),
         copyButton(() => screen.curl(...asRequest(kind, command))),
       );
     };
@@ -96,7 +100,7 @@ function eventItem({ event, id, cell, time }) {
     "li",
     { class: "cell-event" },
     h("span", { class: "revision" }, "event"),
-    h("span", { class: "chips" }, `${name} ${compactJSON(parameters, "", 400)} · ${id ?? cell}`),
+    h("span", { class: "chips" }, `${name} ${JSON.stringify(parameters)} · ${id ?? cell}`),
     h("time", {}, clock(time)),
   );
 }
