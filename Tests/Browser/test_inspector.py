@@ -357,6 +357,21 @@ def test_ten_thousand_rows_are_there_and_few_are_in_the_page(show, server):
     expect(page.locator("svg.stage")).to_contain_text("9,997 rows")
 
 
+def test_scrolling_back_through_rows_that_were_never_measured_does_not_jump(show, server):
+    models = [{"id": f"row {number}", "title": f"Row {number}", "subtitle": "of many"} for number in range(2_000)]
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell"}]}, models={"table": models})
+    page = show("test")
+    rows(page).first.click()
+    page.keyboard.press("End")
+    expect(page.locator(".row", has_text="Row 1999")).to_be_focused()
+    tops = "() => Object.fromEntries([...document.querySelectorAll('.row')].map(row => [row.querySelector('.title').textContent, row.getBoundingClientRect().top]))"
+    for _ in range(4):
+        before = page.evaluate(tops)
+        page.evaluate("new Promise(done => { const list = document.querySelector('.scroller'); list.onscroll = () => requestAnimationFrame(done); list.scrollTop -= 600 })")
+        after = page.evaluate(tops)
+        assert {round(after[row] - before[row]) for row in before.keys() & after.keys() if row != "Row 1999"} == {600}
+
+
 # Live, and in the past
 
 

@@ -130,7 +130,7 @@ extension Embedded {
 
         /* The list: every item stands at its place by a transform. */
         .list { position: relative; margin-bottom: 28px; }
-        .item { position: absolute; inset: 0 0 auto; will-change: transform; }
+        .item { position: absolute; inset: 0 0 auto; }
         .row { background: var(--card); overflow: hidden; cursor: default; }
         .row.first { border-start-start-radius: var(--radius); border-start-end-radius: var(--radius); }
         .row.last { border-end-start-radius: var(--radius); border-end-end-radius: var(--radius); }

@@ -61,14 +61,14 @@ export class Layout {
 
   /** The items of which something stands between two heights: `[first, behind the last)`. */
   between(top, bottom) {
-    let first = this.#behind(top);
+    const first = this.indexAt(top);
     let end = first;
     while (end < this.items.length && this.tops[end] < bottom) end++;
-    return [Math.max(0, first), end];
+    return [first, end];
   }
 
-  /** The index of the item at a height, by binary search. */
-  #behind(y) {
+  /** The index of the item at a height, by binary search: the first one above the table, their count below it. */
+  indexAt(y) {
     let low = 0, high = this.items.length;
     while (low < high) {
       const middle = (low + high) >> 1;

@@ -26,7 +26,7 @@ export class List {
     this.make = make;
     this.content = h("div", { class: "list", role: "grid", "aria-label": label });
     scroller.append(this.content);
-    scroller.addEventListener("scroll", () => this.#place(), { passive: true });
+    scroller.addEventListener("scroll", () => this.#staying(() => this.#place()), { passive: true });
     let width = 0;
     this.sizes = new ResizeObserver(() => {
       if (width !== scroller.clientWidth) this.#heights.clear();
@@ -56,6 +56,7 @@ export class List {
     const previous = this.#layout;
     this.#frame = frame;
     const { items, count } = itemsOf(frame, this.hidden);
+    if (this.#heights.size > 2 * items.length + 1000) this.#heights.clear();
     this.#layout = new Layout(items, this.#heights);
     this.content.setAttribute("aria-rowcount", count);
     this.#place(from && { from, previous });
@@ -69,7 +70,17 @@ export class List {
   /** After what changes the heights of many: the window's width, edit mode. */
   remeasure() {
     for (const key of this.#elements.keys()) this.#heights.delete(key);
-    this.#place();
+    this.#staying(() => this.#place());
+  }
+
+  /** What is at the window's top stays there, whatever becomes known of the heights above it. */
+  #staying(change) {
+    const before = this.#layout.tops;
+    const { scrollTop } = this.scroller;
+    const first = this.#layout.indexAt(scrollTop - this.content.offsetTop);
+    change();
+    const shift = (this.#layout.tops[first] ?? 0) - (before[first] ?? 0);
+    if (shift !== 0 && scrollTop > this.content.offsetTop) this.scroller.scrollTop = scrollTop + shift;
   }
 
   scrollTo(key) {
@@ -122,8 +133,16 @@ export class List {
       element.style.transform = `translateY(${y}px)`;
       if (animation && this.held?.key !== key) this.#animate(element, key, y, animation);
     }
-    for (const [key, element] of this.#elements) if (!wanted.has(key) && this.held?.key !== key) this.#leave(key, element, animation);
+    for (const [key, element] of this.#elements) if (!wanted.has(key) && !this.#isKept(key, element)) this.#leave(key, element, animation);
     this.content.style.height = `${this.#layout.height}px`;
+  }
+
+  /** The row under the pointer, and the one with the focus, are not taken out because the list was scrolled. */
+  #isKept(key, element) {
+    if (this.held?.key === key) return true;
+    const i = element.contains(document.activeElement) ? this.#layout.items.findIndex((item) => item.key === key) : -1;
+    if (i >= 0) element.style.transform = `translateY(${this.#layout.tops[i]}px)`;
+    return i >= 0;
   }
 
   /** Makes the elements of a range, and puts them in the order in which they are read and reached by Tab. */
