@@ -106,6 +106,8 @@ def test_sessions_are_opened_reset_and_ended(show, server):
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_role("heading", name="morning")).to_be_visible()
     expect(rows(page)).to_have_count(4)
+    panel(page, "Requests")
+    expect(page.locator(".requests li")).to_have_text([re.compile(r'^POST/v1/sessions\d+ ms\{"table":"news","id":"morning"\}')])
     server.request("PUT", "/v1/sessions/morning/models", {"table": []})
     expect(page.locator(".empty-table")).to_be_visible()
     page.get_by_role("button", name="More", exact=True).click()
@@ -296,6 +298,19 @@ def test_plus_inserts_and_asks_for_the_model_that_is_needed(show, server):
     dialog.get_by_label("JSON").fill('{"id": "b", "title": "New"}')
     dialog.get_by_role("button", name="Send").click()
     expect(rows(page)).to_have_text(["New", "Add one"])
+
+
+def test_a_row_is_dragged_into_a_section_without_rows(show, server):
+    models = {"full": [{"id": "a", "title": "Mover"}, {"id": "b", "title": "Stayer"}], "none": []}
+    opened(server, {"sections": ["full", "none"], "bindings": [
+        {"on": "allSections", "cell": "Cell", "models": models, "headers": {"full": "FULL", "none": "NONE"}, "moving": {"to": "anySection"}}]})
+    page = show("test")
+    edit(page)
+    header = page.locator(".header", has_text="NONE").bounding_box()
+    drag(page, "Mover", header["y"] + header["height"])
+    page.mouse.up()
+    expect(page.locator(".revision").first).to_have_text("r1")
+    assert (names(server, "test", "full"), names(server, "test", "none")) == (["b"], ["a"])
 
 
 def test_a_cell_that_no_rule_knows_shows_its_view_model(show, server):

@@ -22,8 +22,6 @@ extension Embedded {
           }],
         };
         const pause = 250;
-        /** Recognisable, should the browser end before it ends the preview. */
-        const previewID = () => `preview-${Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 
         /** The editor of a table description: what the server says of it stands where it is wrong, and a session of it beside it. */
         export class Editor {
@@ -206,7 +204,7 @@ extension Embedded {
           async #showPreview(description, asked) {
             const { server } = this.#app;
             try {
-              const { id } = await server.client.sessions.open({ table: description, id: previewID() });
+              const { id } = await server.client.sessions.open({ table: description, id: server.previewID() });
               this.#app.previews.add(id);
               if (asked !== this.#asked || this.closed) return void server.end(id);
               this.#endPreview();

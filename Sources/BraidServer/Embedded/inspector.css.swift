@@ -106,7 +106,7 @@ extension Embedded {
         .status[data-status=live]::before { background: var(--green); }
         .status[data-status=ended]::before { background: var(--faint); }
         .status[data-status=faulty]::before { background: var(--red); }
-        .scroller { overflow: auto; min-height: 0; scrollbar-width: thin; padding: 0 max(16px, calc(50% - 300px)); position: relative; }
+        .scroller { overflow: auto; overflow-anchor: none; min-height: 0; scrollbar-width: thin; padding: 0 max(16px, calc(50% - 300px)); position: relative; }
         .bar-title { font-weight: 640; opacity: 0; translate: 0 6px; transition: opacity .18s, translate .18s; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
         .scrolled .bar-title { opacity: 1; translate: 0; }
         .scrolled .bar { background: var(--chrome); box-shadow: 0 1px 0 var(--line); }

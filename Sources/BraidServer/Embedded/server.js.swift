@@ -78,6 +78,12 @@ extension Embedded {
             }
           }
 
+          /** The request that opens a session. It is not sent again by itself: it would open another. */
+          openingRequest = (body) => ({ method: "POST", path: "/v1/sessions", headers: { "Content-Type": "application/json" }, body, isRepeatable: false });
+
+          /** For a session that is soon ended: recognisable, should the browser end before it. */
+          previewID = () => `preview-${Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+
           /** Ends a session without waiting, also while the page goes. */
           end(id) {
             const headers = this.client.token ? { Authorization: `Bearer ${this.client.token}` } : {};

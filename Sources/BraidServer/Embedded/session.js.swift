@@ -140,7 +140,7 @@ extension Embedded {
                 },
               }, label);
             const { server } = this.app;
-            const copyRead = (what, headers) => copy(server.curl({ method: "GET", path: `${server.client.session(id).request.path}/${what}`, headers }));
+            const copyRead = (what, headers) => copy(server.curl({ method: "GET", path: `${this.screen.path}/${what}`, headers }));
             const menu = h(
               "div",
               { class: "menu", popover: "auto", id: "session-menu" },
@@ -175,7 +175,7 @@ extension Embedded {
           async #delete(id) {
             if (!await confirmed("End the session?", `The session "${id}", its models and its journal are deleted.`, "End it")) return;
             try {
-              await this.app.server.client.sessions.delete(id);
+              await this.app.server.perform({ method: "DELETE", path: this.screen.path });
               this.app.sessionsChanged();
               this.app.go("");
             } catch (error) {

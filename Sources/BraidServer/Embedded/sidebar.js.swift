@@ -3,7 +3,7 @@
 extension Embedded {
     static let sidebarJS = ##"""
         import { button, h, symbol } from "./dom.js";
-        import { dialog, problemToast } from "./toasts.js";
+        import { copy, dialog, problemToast } from "./toasts.js";
 
         const atOnce = 100;
         const shownAtOnce = 500;
@@ -129,28 +129,26 @@ extension Embedded {
 
           /** Opens a new session of a description, or goes to one that there is. */
           async #open() {
-            const { client } = this.#app.server;
-            const table = h(
-              "select",
-              { "aria-label": "Table" },
-              this.#tables.map(({ table }) => h("option", { value: table }, table)),
-              h("option", { value: "" }, "without a table"),
-            );
+            const { server } = this.#app;
+            const options = this.#tables.map(({ table }) => h("option", { value: table }, table));
+            const table = h("select", { "aria-label": "Table" }, options, h("option", { value: "" }, "without a table"));
             const id = h("input", { type: "text", placeholder: "chosen by the server", spellcheck: false, autocomplete: "off", "aria-label": "Id" });
-            const existing = (value) => ({ go: value });
-            const chosen = await dialog("Open a session", [h("label", { class: "line" }, "Table", table), h("label", { class: "line" }, "Id", id)], [
+            const request = () => server.openingRequest({ ...(table.value ? { table: table.value } : { rows: [] }), ...(id.value && { id: id.value }) });
+            const lines = [h("label", { class: "line" }, "Table", table), h("label", { class: "line" }, "Id", id)];
+            const chosen = await dialog("Open a session", lines, [
+              ["Copy as curl", () => void copy(server.curl(request()))],
               ["Cancel", null],
-              ["Go to this id", () => id.value ? existing(id.value) : undefined],
-              ["Open", () => ({ table: table.value || undefined, id: id.value || undefined }), "primary"],
+              ["Go to this id", () => id.value ? { go: id.value } : undefined],
+              ["Open", () => ({ open: request() }), "primary"],
             ]);
             if (!chosen) return;
             if (chosen.go) return this.#app.go(`sessions/${encodeURIComponent(chosen.go)}`);
             try {
-              const { id } = await client.sessions.open({ ...(chosen.table ? { table: chosen.table } : { rows: [] }), ...(chosen.id && { id: chosen.id }) });
-              await this.load();
-              this.#app.go(`sessions/${encodeURIComponent(id)}`);
+              const { session } = await server.perform(chosen.open);
+              this.load();
+              this.#app.go(`sessions/${encodeURIComponent(session)}`);
             } catch (error) {
-              problemToast(error);
+              problemToast(error, server.curl(chosen.open));
             }
           }
         }

@@ -139,5 +139,25 @@ extension Embedded {
           );
         }
 
+        /** What an update did, in words: for screen readers. */
+        export function inWords(stages) {
+          const count = { deleteRows: 0, insertRows: 0, moveRows: 0, reloadRows: 0, updateRows: 0, deleteSections: 0, insertSections: 0, moveSections: 0 };
+          for (const { stage } of stages) for (const name in count) count[name] += stage[name]?.length ?? 0;
+          const say = {
+            deleteRows: "deleted",
+            insertRows: "inserted",
+            moveRows: "moved",
+            reloadRows: "changed",
+            deleteSections: "gone",
+            insertSections: "new",
+            moveSections: "moved",
+          };
+          const parts = Object.entries(say).filter(([name]) => count[name]).map(([name, verb]) => {
+            const noun = name.endsWith("Rows") ? "row" : "section";
+            return `${count[name]} ${noun}${count[name] === 1 ? "" : "s"} ${verb}`;
+          });
+          return parts.join(", ");
+        }
+
         """##
 }

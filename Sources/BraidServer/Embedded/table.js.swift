@@ -5,6 +5,7 @@ extension Embedded {
         import { h } from "./dom.js";
         import { Dragging } from "./dragging.js";
         import { ItemMaker } from "./items.js";
+        import { hiddenSections } from "./layout.js";
         import { List } from "./list.js";
 
         /**
@@ -59,7 +60,7 @@ extension Embedded {
                 ? (id) => this.#display(id)
                 : null,
             };
-            this.list.hidden = this.showsHidden ? this.#hiddenSections() : new Map();
+            this.list.hidden = this.showsHidden ? hiddenSections(this.description, frame.snapshot) : new Map();
             const rows = frame.keys.sections.flatMap((section) => section.rows);
             if (!rows.some(({ id }) => id === this.items.selected)) {
               this.items.selected = rows[0]?.id ?? null;
@@ -226,23 +227,6 @@ extension Embedded {
             this.select(rows[next].key);
           }
 
-          /** Declared sections that are not displayed, by the id of the displayed one behind them. */
-          #hiddenSections() {
-            const hidden = new Map();
-            const declared = this.description?.sections;
-            if (!Array.isArray(declared)) return hidden;
-            const displayed = new Set(this.frame.snapshot.sections.map((section) => section.id));
-            let waiting = [];
-            for (const id of declared) {
-              if (!displayed.has(id)) waiting.push(id);
-              else {
-                if (waiting.length) hidden.set(id, waiting);
-                waiting = [];
-              }
-            }
-            return waiting.length ? hidden.set(null, waiting) : hidden;
-          }
-
           #showEmpty({ empty, totalRowCount }) {
             this.empty.hidden = totalRowCount > 0;
             const title = empty?.title ?? empty?.text ?? (typeof empty === "string" ? empty : "No rows");
@@ -257,26 +241,6 @@ extension Embedded {
 
         /** Cell name -> event name -> schema. */
         const cellEvents = (description) => Object.fromEntries(Object.entries(description.cells ?? {}).map(([cell, { events }]) => [cell, events ?? {}]));
-
-        /** What an update did, in words: for screen readers. */
-        export function inWords(stages) {
-          const count = { deleteRows: 0, insertRows: 0, moveRows: 0, reloadRows: 0, updateRows: 0, deleteSections: 0, insertSections: 0, moveSections: 0 };
-          for (const { stage } of stages) for (const name in count) count[name] += stage[name]?.length ?? 0;
-          const say = {
-            deleteRows: "deleted",
-            insertRows: "inserted",
-            moveRows: "moved",
-            reloadRows: "changed",
-            deleteSections: "gone",
-            insertSections: "new",
-            moveSections: "moved",
-          };
-          const parts = Object.entries(say).filter(([name]) => count[name]).map(([name, verb]) => {
-            const noun = name.endsWith("Rows") ? "row" : "section";
-            return `${count[name]} ${noun}${count[name] === 1 ? "" : "s"} ${verb}`;
-          });
-          return parts.join(", ");
-        }
 
         """##
 }

@@ -11,7 +11,7 @@ export const rules = [
   { look: "date", fits: (content, cell) => isText(content.date) || /date|time|picker/i.test(cell) && isText(content.mode) },
   {
     look: "field",
-    fits: (content, cell, events) => isText(content.placeholder) || isText(content.text) && (isText(content.title) || parameter(events, "text")),
+    fits: (content, _cell, events) => isText(content.placeholder) || isText(content.text) && (isText(content.title) || parameter(events, "text")),
   },
   { look: "image", fits: (content) => ["image", "imageURL"].some((name) => isText(content[name])) },
   { look: "labels", fits: (content) => isLabel(content.title) || isLabel(content.name) },
@@ -130,7 +130,7 @@ const looks = {
       : glyph(named);
     return [image, labels(content)];
   },
-  labels: (content, context, row) => [labels(content, row)],
+  labels: (content, _context, row) => [labels(content, row)],
   text: (content) => [h("div", { class: "centred" }, String(content.text))],
 };
 

@@ -18,8 +18,6 @@ const newDescription = {
   }],
 };
 const pause = 250;
-/** Recognisable, should the browser end before it ends the preview. */
-const previewID = () => `preview-${Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 
 /** The editor of a table description: what the server says of it stands where it is wrong, and a session of it beside it. */
 export class Editor {
@@ -202,7 +200,7 @@ export class Editor {
   async #showPreview(description, asked) {
     const { server } = this.#app;
     try {
-      const { id } = await server.client.sessions.open({ table: description, id: previewID() });
+      const { id } = await server.client.sessions.open({ table: description, id: server.previewID() });
       this.#app.previews.add(id);
       if (asked !== this.#asked || this.closed) return void server.end(id);
       this.#endPreview();

@@ -39,6 +39,21 @@ export function itemsOf({ snapshot, keys }, hidden = new Map()) {
   return { items, count: index };
 }
 
+/** Declared sections that are not displayed, by the id of the displayed one behind them (null: none is). */
+export function hiddenSections(description, { sections }) {
+  const hidden = new Map();
+  const displayed = new Set(sections.map(({ id }) => id));
+  let waiting = [];
+  for (const id of [...(Array.isArray(description?.sections) ? description.sections : []), null]) {
+    if (id !== null && !displayed.has(id)) waiting.push(id);
+    else if (waiting.length > 0) {
+      hidden.set(id, waiting);
+      waiting = [];
+    }
+  }
+  return hidden;
+}
+
 /** Where each item stands: from heights that were measured, and estimates where none was yet. */
 export class Layout {
   constructor(items, heights) {

@@ -148,16 +148,22 @@ export class List {
   /** Makes the elements of a range, and puts them in the order in which they are read and reached by Tab. */
   #fill(first, end) {
     const { items } = this.#layout;
-    let next = this.content.firstElementChild;
+    const wanted = new Set(items.slice(first, end).map(({ key }) => key));
+    // What leaves is passed over: nothing is moved past it, as Chromium scrolls to the element with the focus when that is moved.
+    const passed = (element) => {
+      while (element && !wanted.has(element.dataset.key)) element = element.nextElementSibling;
+      return element;
+    };
+    let next = passed(this.content.firstElementChild);
     for (let i = first; i < end; i++) {
       const item = items[i];
       let element = this.#elements.get(item.key);
       if (!element) this.#elements.set(item.key, element = h("div", { "data-key": item.key }));
       this.make(item, element);
-      if (element === next) next = next.nextElementSibling;
+      // Where one element stands between, it is the one to be moved, as soon as its place comes.
+      if (element === next || element === passed(next?.nextElementSibling)) next = passed(element.nextElementSibling);
       else if (element.isConnected && this.content.moveBefore) this.content.moveBefore(element, next);
       else this.content.insertBefore(element, next);
-      while (next && !this.#elements.has(next.dataset.key)) next = next.nextElementSibling;
     }
   }
 

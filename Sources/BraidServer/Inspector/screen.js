@@ -1,5 +1,6 @@
 import { button, h } from "./dom.js";
-import { inWords, Table } from "./table.js";
+import { inWords } from "./stages.js";
+import { Table } from "./table.js";
 import { Timeline } from "./timeline.js";
 import { announce, askForJSON, problemToast, toast } from "./toasts.js";
 
@@ -54,6 +55,9 @@ export class Screen {
     });
   }
 
+  get path() {
+    return this.#server.client.session(this.id).request.path;
+  }
   get snapshot() {
     return this.timeline.shown?.frame.snapshot;
   }
@@ -116,7 +120,7 @@ export class Screen {
     if (records.length && records[0].revision !== 1) return toast("The journal does not reach back to the opening");
     // What it was opened as is not kept as a snapshot: a session that is opened in the same way, and ended, has it.
     const { id: _, table, ...rest } = opening;
-    const first = await client.sessions.open(table === undefined ? rest : { ...rest, table: description });
+    const first = await client.sessions.open({ ...rest, ...(table !== undefined && { table: description }), id: this.#server.previewID() });
     await first.delete();
     const { session, epoch } = this.snapshot;
     this.timeline.precede({ ...first.opened, session, epoch }, records);
