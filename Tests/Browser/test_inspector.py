@@ -24,7 +24,8 @@ def shared(tmp_path_factory):
 def server(shared):
     """One server for all, with the examples' sessions as they were at first."""
     for session in shared.request("GET", "/v1/sessions?limit=1000")[1]["sessions"]:
-        assert shared.request("DELETE", f"/v1/sessions/{session['id']}")[0] == 204
+        # 404: the page of the test before ended its preview in the meantime.
+        assert shared.request("DELETE", f"/v1/sessions/{session['id']}")[0] in (204, 404)
     for path in sorted(ROOT.glob("Examples/*/*.session.json")):
         assert shared.request("POST", "/v1/sessions", json.loads(path.read_text()))[0] == 201
     return shared
