@@ -3,9 +3,12 @@ import PackageDescription
 
 let package = Package(
     name: "braid-server",
+    // Of Apple's, those whose systems have `Mutex` and `Duration`.
+    platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .executable(name: "braid-server", targets: ["BraidServer"]),
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
+        .library(name: "BraidClient", targets: ["BraidClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
@@ -14,6 +17,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "BraidEngine"),
+        .target(name: "BraidClient"),
         .target(
             name: "BraidStore",
             dependencies: [
@@ -32,7 +36,8 @@ let package = Package(
         .executableTarget(name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
         .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
         .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"], exclude: ["Schemas"]),
-        .testTarget(name: "EndToEndTests", dependencies: ["BraidServer", "BraidEngine"], exclude: ["Flows", "Golden"]),
+        .testTarget(name: "BraidClientTests", dependencies: ["BraidClient"]),
+        .testTarget(name: "EndToEndTests", dependencies: ["BraidServer", "BraidEngine", "BraidClient"], exclude: ["Flows", "Golden"]),
         .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidStore", "BraidEngine", "CEpoll"]),
     ],
     swiftLanguageModes: [.v6]

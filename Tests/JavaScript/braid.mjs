@@ -10,5 +10,6 @@ process.on("exit", () => rmSync(directory, { recursive: true }));
 copyFileSync(file, join(directory, "braid.mjs"));
 
 export const module = await import(pathToFileURL(join(directory, "braid.mjs")));
+export const source = readFileSync(file, "utf8");
 export const declarations = readFileSync(file.replace(/\.js$/, ".d.ts"), "utf8");
 export const { applying, BraidClient, ConnectionError, position, Problem, Session, stages, Subscription, UpdateFault } = module;

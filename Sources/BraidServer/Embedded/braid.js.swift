@@ -312,7 +312,8 @@ extension Embedded {
 
         // MARK: The client
 
-        const RETRIED = new Set([429, 502, 503, 504]);
+        /** 408: it did not arrive whole. */
+        const RETRIED = new Set([408, 429, 502, 503, 504]);
         /** Milliseconds: before the first retry, and at most. */
         const FIRST_DELAY = 500;
         const LONGEST_DELAY = 30_000;
@@ -462,7 +463,7 @@ extension Embedded {
           const isRepeatable = request.isRepeatable ?? true;
           if (error instanceof ConnectionError) return isRepeatable;
           if (error.kind === "idempotency-key-in-use") return true;
-          return RETRIED.has(error.status) && (isRepeatable || error.status === 429 || error.status === 503);
+          return RETRIED.has(error.status) && (isRepeatable || (error.status !== 502 && error.status !== 504));
         }
 
         function answer(response, text) {

@@ -90,6 +90,7 @@ extension Embedded {
           #changed() {
             this.#draw([]);
             this.state.textContent = "Checking…";
+            this.save.disabled = this.curl.disabled = true;
             clearTimeout(this.#waiting);
             this.#waiting = setTimeout(() => this.#check(), pause);
           }
@@ -110,7 +111,8 @@ extension Embedded {
               if (asked !== this.#asked) return;
               if (!error.status) return void (this.state.textContent = "The server does not answer");
               const places = locations(text);
-              return this.#tell((error.errors ?? [{ pointer: "", detail: error.detail }]).map((fault) => ({ ...fault, ...located(places, fault.pointer) })));
+              const faults = error.errors.length > 0 ? error.errors : [{ pointer: "", detail: error.message }];
+              return this.#tell(faults.map((fault) => ({ ...fault, ...located(places, fault.pointer) })));
             }
             if (asked !== this.#asked) return;
             this.#tell([]);
@@ -203,9 +205,10 @@ extension Embedded {
 
           async #showPreview(description, asked) {
             const { server } = this.#app;
+            const id = server.previewID();
+            this.#app.previews.add(id);
             try {
-              const { id } = await server.client.sessions.open({ table: description, id: server.previewID() });
-              this.#app.previews.add(id);
+              await server.client.sessions.open({ table: description, id });
               if (asked !== this.#asked || this.closed) return void server.end(id);
               this.#endPreview();
               this.#preview = new Screen(server, id);
@@ -230,9 +233,11 @@ extension Embedded {
 
         /** Browsers say where a text stops being JSON in words; the position in them, or the end. */
         function syntaxFault(text, error) {
-          const position = Number(/position (\d+)/.exec(error.message)?.[1] ?? text.length);
+          const [, line, column] = /line (\d+) column (\d+)/.exec(error.message) ?? [];
+          const ofLine = line === undefined ? text.length : text.split("\n").slice(0, line - 1).join("\n").length + Number(column);
+          const position = Number(/position (\d+)/.exec(error.message)?.[1] ?? ofLine);
           const start = Math.min(position, Math.max(0, text.length - 1));
-          return { start, end: start + 1, detail: error.message.replace(/ in JSON at position.*| \(line.*\)/, "") };
+          return { start, end: start + 1, detail: error.message.replace(/ in JSON at position.*| at line.*/, "") };
         }
 
         const readable = (description) => compactJSON(description, { width: 110 });

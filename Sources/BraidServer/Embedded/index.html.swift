@@ -26,9 +26,9 @@ extension Embedded {
         <main id="main"></main>
         <aside id="panel" aria-label="Details"></aside>
         <div id="panes" role="group" aria-label="Panes">
-          <button type="button" data-pane="list"><svg class="symbol" aria-hidden="true"><use href="#icon-session"/></svg>Sessions</button>
-          <button type="button" data-pane="main"><svg class="symbol" aria-hidden="true"><use href="#icon-table"/></svg>Table</button>
-          <button type="button" data-pane="panel"><svg class="symbol" aria-hidden="true"><use href="#icon-history"/></svg>Details</button>
+          <button type="button" data-pane="list"><svg class="symbol" aria-hidden="true"><use href="#icon-session"/></svg><span>Sessions</span></button>
+          <button type="button" data-pane="main"><svg class="symbol" aria-hidden="true"><use href="#icon-table"/></svg><span>Table</span></button>
+          <button type="button" data-pane="panel"><svg class="symbol" aria-hidden="true"><use href="#icon-history"/></svg><span>Details</span></button>
         </div>
         <div id="toasts"></div>
         <div id="announcer" class="visually-hidden" aria-live="polite"></div>

@@ -85,6 +85,8 @@ extension Embedded {
             else this.#welcome();
             document.title = name ? `${decodeURIComponent(name)} – Braid Server` : "Braid Server";
             document.body.dataset.view = kind || "welcome";
+            const labels = this.view instanceof Editor ? ["Sessions", "Editor", "Preview"] : ["Sessions", "Table", "Details"];
+            document.querySelectorAll("#panes span").forEach((span, i) => (span.textContent = labels[i]));
             this.pane(path ? "main" : "list");
             this.sidebar.show();
           }

@@ -64,7 +64,11 @@ extension Embedded {
           /** A search looks at all sessions, so it reads on until it has them. */
           async #searched() {
             this.show();
-            while (this.#next !== undefined && this.search.value) await this.#more();
+            try {
+              while (this.#next !== undefined && this.search.value) await this.#more();
+            } catch (error) {
+              problemToast(error);
+            }
           }
 
           show() {

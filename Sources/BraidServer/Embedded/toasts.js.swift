@@ -2,6 +2,7 @@
 
 extension Embedded {
     static let toastsJS = ##"""
+        import { ConnectionError, Problem } from "/braid.js";
         import { button, h } from "./dom.js";
 
         const place = document.querySelector("#toasts");
@@ -33,11 +34,12 @@ extension Embedded {
           setTimeout(leave, kind === "problem" ? 9000 : 3000);
         }
 
-        /** A refusal, in the words of the problem document. */
+        /** A refusal, in the words of the problem document; or that there was no answer. Other errors are faults of the page's: they are thrown on. */
         export function problemToast(error, curl) {
           const actions = curl ? [copyButton(() => curl)] : [];
-          if (error.status) toast(error.title ?? "Refused", { detail: error.detail, errors: error.errors, kind: "problem", actions });
-          else toast("The server does not answer", { detail: "The command may or may not have been carried out.", kind: "problem", actions });
+          if (error instanceof Problem) toast(error.title ?? "Refused", { detail: error.detail, errors: error.errors, kind: "problem", actions });
+          else if (error instanceof ConnectionError) toast("The server does not answer", { detail: error.message, kind: "problem", actions });
+          else throw error;
         }
 
         /** `text()` is what is copied. */

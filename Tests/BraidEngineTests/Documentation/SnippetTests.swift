@@ -3,13 +3,15 @@ import Testing
 
 /// Every block of Swift in the documentation is a copy of code that is compiled and run here: the blocks of `NAME.md`
 /// are the snippets of `NAMETests.swift`, in the same order. A snippet stands between `// snippet: name` and `// end`.
+/// Those of docs/clients.md stand beside the tests that have a server.
 @Suite struct SnippetTests {
     static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     static let package = tests.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     static let catalog = package.appendingPathComponent("Sources/BraidEngine/BraidEngine.docc")
 
     static let articles = names(in: catalog, endingWith: ".md")
-    static let documents = articles.map { catalog.appendingPathComponent("\($0).md") } + [package.appendingPathComponent("README.md")]
+    static let documents = articles.map { catalog.appendingPathComponent("\($0).md") } + [package.appendingPathComponent("README.md"), clients]
+    static let clients = package.appendingPathComponent("docs/clients.md")
 
     static func names(in directory: URL, endingWith suffix: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? [])
@@ -19,7 +21,8 @@ import Testing
     @Test(arguments: documents) func blocksAreSnippets(document: URL) throws {
         let name = document.deletingPathExtension().lastPathComponent
         let blocks = Self.parts(of: try String(contentsOf: document, encoding: .utf8), from: "```swift", to: "```")
-        let tests = Self.tests.appendingPathComponent("\(name)Tests.swift")
+        let directory = document == Self.clients ? Self.package.appendingPathComponent("Tests/EndToEndTests/Documentation") : Self.tests
+        let tests = directory.appendingPathComponent("\(name)Tests.swift")
         let snippets = Self.parts(of: (try? String(contentsOf: tests, encoding: .utf8)) ?? "", from: "// snippet: ", to: "// end")
         for (block, snippet) in zip(blocks, snippets) {
             #expect(block.text == snippet.text, "\(name).md:\(block.line) is not the snippet at \(name)Tests.swift:\(snippet.line)")
@@ -28,7 +31,7 @@ import Testing
     }
 
     @Test func everySnippetIsUsed() {
-        let documents = Set(Self.documents.map { $0.deletingPathExtension().lastPathComponent })
+        let documents = Set(Self.documents.filter { $0 != Self.clients }.map { $0.deletingPathExtension().lastPathComponent })
         let tests = Set(Self.names(in: Self.tests, endingWith: "Tests.swift"))
         #expect(tests.subtracting(documents) == ["Snippet"])
         #expect(tests.count > 9)

@@ -1,0 +1,151 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What who follows a session is told.
+public enum SessionEvent: Sendable {
+    /// The first, and each in place of what was missed because history did not reach back: to be shown without animation.
+    case snapshot(Snapshot)
+    /// `after` is `before` with the update applied.
+    case update(Update, before: Snapshot, after: Snapshot)
+    /// For controllers. Before the update that it led to; told again if the connection was lost between the two.
+    case cellEvent(CellEvent)
+    /// All that came before was told: what follows happens now.
+    case live
+    /// The connection was lost, and is made anew.
+    case interrupted(any Error)
+}
+
+public struct CellEvent: Decodable, Sendable, Hashable {
+    public var at: RowPath
+    public var id: String?
+    public var cell: String
+    /// Its name, with its parameters.
+    public var event: JSON
+    /// The row's, before the event was handled.
+    public var model: JSON?
+}
+
+extension BraidSession {
+    /// Follows the session: from a snapshot that is there already, or with a new one first. Connects again when the connection is
+    /// lost, and goes on where it was: nothing is missed or told twice.
+    ///
+    /// Ends when the session is ended; throws a `Problem` when nothing more is to be had: the session is gone, or the token not
+    /// valid. What is not taken yet waits in memory. Break off, or cancel the task, to stop.
+    public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
+        AsyncThrowingStream { continuation in
+            let task = Task {
+                var follower = Follower(session: self, snapshot: snapshot)
+                do {
+                    try await follower.run { continuation.yield($0) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+}
+
+/// One reader of a session's event stream, over as many connections as it takes.
+private struct Follower {
+    private let session: BraidSession
+    private var snapshot: Snapshot?
+    /// Behind the last event that was taken in: where a new connection goes on.
+    private var position: String?
+    private var retryTime = Duration.seconds(1)
+    private var hasEnded = false
+    private var failures = 0
+
+    init(session: BraidSession, snapshot: Snapshot?) {
+        self.session = session
+        self.snapshot = snapshot
+        position = snapshot?.position.description
+    }
+
+    mutating func run(_ tell: (SessionEvent) -> Void) async throws {
+        let client = session.client
+        while true {
+            var failure: any Error = ConnectionFailure(detail: "The server ended the stream")
+            do {
+                try await follow(tell)
+                if hasEnded { return }
+            } catch let problem as Problem where problem.status < 500 && problem.status != 408 && problem.status != 429 {
+                throw problem
+            } catch {
+                failure = error
+            }
+            try Task.checkCancellation()
+            // What does not fit together any more starts anew.
+            if failure is UpdateFault || failure is DecodingError { position = nil }
+            failures += 1
+            tell(.interrupted(failure))
+            let first = min(retryTime, client.retrying.longest)
+            try await Task.sleep(for: client.retrying.delay(tries: failures, after: (failure as? Problem)?.retryAfter, first: first))
+        }
+    }
+
+    /// One connection, to its end. A stream is never silent for long, so that silence ends it as it does any other exchange.
+    private mutating func follow(_ tell: (SessionEvent) -> Void) async throws {
+        var request = Request("GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])
+        request.headers["Last-Event-ID"] = position
+        let (head, parts) = try await session.client.open(session.client.urlRequest(request))
+        var parser = EventParser(), refusal = Data()
+        do {
+            for try await case .bytes(let bytes) in parts {
+                guard head.statusCode == 200 else {
+                    refusal += bytes
+                    continue
+                }
+                for event in parser.events(in: bytes) {
+                    failures = 0
+                    try take(event, tell)
+                    if hasEnded { return }
+                }
+                retryTime = parser.retryTime ?? retryTime
+            }
+        } catch where !(error is UpdateFault || error is DecodingError) {
+            throw ConnectionFailure(underlying: error, detail: "The connection was lost")
+        }
+        try Task.checkCancellation()
+        guard head.statusCode == 200 else {
+            throw Problem(status: head.statusCode, body: refusal, retryAfter: head.value(forHTTPHeaderField: "Retry-After"))
+        }
+    }
+
+    private mutating func take(_ event: ServerEvent, _ tell: (SessionEvent) -> Void) throws {
+        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value { try JSONDecoder().decode(type, from: Data(event.data)) }
+        switch event.type {
+        case "snapshot":
+            let new = try decoded(Snapshot.self)
+            snapshot = new
+            position = event.id
+            tell(.snapshot(new))
+        case "update":
+            let update = try decoded(Update.self)
+            // What was told before the connection was lost is told again if it had not arrived whole.
+            guard let before = snapshot, update.to > before.revision else { return }
+            // Revisions that showed nothing have no update.
+            var base = before
+            base.revision = max(before.revision, update.from)
+            let after = try update.applied(to: base)
+            snapshot = after
+            position = event.id
+            tell(.update(update, before: before, after: after))
+        case "cellEvent":
+            if let id = event.id { position = id }
+            tell(.cellEvent(try decoded(CellEvent.self)))
+        case "caught-up":
+            struct CaughtUp: Decodable { var revision: Int }
+            let revision = try decoded(CaughtUp.self).revision
+            if let known = snapshot?.revision { snapshot?.revision = max(known, revision) }
+            position = event.id
+            tell(.live)
+        case "ended": hasEnded = true
+        default: break
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+@testable import BraidClient
+
+@Suite struct EventParserTests {
+    @Test("A stream is read the same however its bytes are cut, and whichever line breaks it has", arguments: ["\n", "\r\n", "\r"])
+    func cuts(end: String) {
+        let lines = [
+            "\u{FEFF}retry: 7", "", ": hello", "event: snapshot", "data: {\"ü\":", "data:\"€\u{2028}\"}", "id: e.0", "", "event:update", "data", "", "id: e.1", "", "data: lost",
+        ]
+        let bytes = Array(lines.joined(separator: end).utf8)
+        for size in [1, 2, 3, 7, bytes.count] {
+            var parser = EventParser(), events: [ServerEvent] = []
+            for start in stride(from: 0, to: bytes.count, by: size) { events += parser.events(in: Data(bytes[start..<min(start + size, bytes.count)])) }
+            #expect(events == [
+                ServerEvent(type: "snapshot", data: Array("{\"ü\":\n\"€\u{2028}\"}".utf8), id: "e.0"), ServerEvent(type: "update"),
+            ])
+            #expect(parser.retryTime == .milliseconds(7))
+        }
+    }
+}
+
+@Suite struct ClientTests {
+    @Test("Delays grow, stay below the longest, and come after the time that the server named")
+    func delays() {
+        let retrying = BraidClient.Retrying()
+        for tries in 1...80 {
+            let delay = retrying.delay(tries: tries)
+            #expect(delay >= .zero && delay <= .seconds(30))
+            #expect(tries > 6 || delay <= .milliseconds(500) * (1 << (tries - 1)))
+            #expect(retrying.delay(tries: tries, after: .seconds(9)) >= .seconds(9))
+        }
+    }
+
+    @Test("A value of the program's own becomes JSON, and JSON becomes it again")
+    func values() throws {
+        struct Person: Codable, Equatable {
+            var name: String
+            var age: Int?
+            var height: Double
+        }
+        let json = try JSON(encoding: Person(name: "Omar", age: 44, height: 1.8))
+        #expect(json == ["name": "Omar", "age": 44, "height": 1.8])
+        #expect(try json.decoded() == Person(name: "Omar", age: 44, height: 1.8))
+        #expect(try JSON.string("x").decoded(as: String.self) == "x" && JSON.null.decoded(as: Int?.self) == nil)
+        #expect(json["age"]?.integer == 44 && json["age"]?.number == 44 && json["name"]?.string == "Omar" && json[0] == nil)
+    }
+
+    @Test("Numbers, booleans and null are told apart")
+    func kinds() throws {
+        let text = #"[true,false,0,1,-7,1.5,1e300,9223372036854775807,"",null,{},[]]"#
+        let json = try JSONDecoder().decode(JSON.self, from: Data(text.utf8))
+        #expect(json == [true, false, 0, 1, -7, 1.5, 1e300, 9_223_372_036_854_775_807, "", .null, [:], []])
+    }
+
+    @Test("A proxy's refusal is a problem as well, and may name a date to try again")
+    func proxies() {
+        let problem = Problem(status: 502, body: Data("<html>".utf8), retryAfter: "Fri, 31 Dec 1999 23:59:59 GMT")
+        #expect(problem.kind == "about:blank" && problem.errors.isEmpty && problem.retryAfter == .zero)
+        #expect(Problem(status: 503, body: Data(), retryAfter: "120").retryAfter == .seconds(120))
+        #expect(Problem(status: 503, body: Data(), retryAfter: "soon").retryAfter == nil)
+    }
+}

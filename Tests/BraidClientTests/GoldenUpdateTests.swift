@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+@testable import BraidClient
+
+/// The client applies updates as the engine does: Tests/Golden/updates.json.
+@Suite struct GoldenUpdateTests {
+    private struct Golden: Decodable {
+        var cases: [Case]
+
+        struct Case: Decodable {
+            var name: String
+            var before: Snapshot
+            var update: Update
+            var after: Snapshot
+            var faults: [Fault]
+        }
+
+        struct Fault: Decodable {
+            var update: Update
+            var fault: String
+        }
+    }
+
+    private let data: Data
+    private let cases: [Golden.Case]
+
+    init() throws {
+        data = try Data(contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../Golden/updates.json").standardized)
+        cases = try JSONDecoder().decode(Golden.self, from: data).cases
+    }
+
+    @Test("Each golden update leads to the snapshot beside it, stage by stage")
+    func updatesLeadThere() throws {
+        #expect(cases.count > 60)
+        for golden in cases {
+            #expect(try golden.update.applied(to: golden.before) == golden.after, "\(golden.name)")
+            let steps = try golden.update.steps(from: golden.before)
+            #expect(steps.map(\.stage) == golden.update.stages)
+            #expect(steps.first.map { $0.before == golden.before.sections } ?? true)
+            #expect(zip(steps, steps.dropFirst()).allSatisfy { $0.after == $1.before })
+        }
+    }
+
+    @Test("Each faulty update is refused for the reason that the engine has")
+    func faultsAreFound() throws {
+        var count = 0
+        for golden in cases {
+            for wrong in golden.faults {
+                do throws(UpdateFault) {
+                    _ = try wrong.update.applied(to: golden.before)
+                    Issue.record("\(golden.name): \(wrong.fault)")
+                } catch {
+                    // The engine shows both rows whole, with their members in order.
+                    let parts = wrong.fault.contains("as another row") ? wrong.fault.prefix { $0 != "," } : wrong.fault[...]
+                    #expect(error.description.hasPrefix(parts), "\(golden.name): \(wrong.fault)")
+                    #expect(error.description.contains("as another row") == wrong.fault.contains("as another row"))
+                }
+                count += 1
+            }
+        }
+        #expect(count > 200)
+    }
+
+    @Test("What is read is written again: nothing of a snapshot or an update gets lost")
+    func valuesAreWrittenAsTheyWereRead() throws {
+        let original = try #require(try JSONDecoder().decode(JSON.self, from: data)["cases"])
+        for (index, golden) in cases.enumerated() {
+            #expect(try JSON(encoding: golden.before) == original[index]?["before"], "\(golden.name)")
+            #expect(try JSON(encoding: golden.update) == original[index]?["update"], "\(golden.name)")
+            #expect(try JSON(encoding: golden.after) == original[index]?["after"], "\(golden.name)")
+        }
+    }
+
+    @Test("An operation of a newer server is refused, not left out")
+    func unknownOperationsAreRefused() {
+        let text = #"{"from":0,"to":1,"stages":[{"swapRows":[[0,1]]}],"totalRowCount":0}"#
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Update.self, from: Data(text.utf8)) }
+    }
+}

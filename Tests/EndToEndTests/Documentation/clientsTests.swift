@@ -1,0 +1,254 @@
+import BraidClient
+import Foundation
+import Testing
+
+/// The blocks of Swift in docs/clients.md, compiled and run; `SnippetTests` holds the two together.
+@MainActor
+@Suite struct ClientsDocumentTests {
+    // snippet: following
+    func follow(_ session: BraidSession, show: (SessionEvent) -> Void) async throws {
+        for try await event in session.subscribe() {
+            switch event {
+            case .snapshot(let snapshot): print("revision \(snapshot.revision), \(snapshot.totalRowCount) rows")
+            case .update(let update, _, let after): print("\(update.stages.count) stages, now \(after.totalRowCount) rows")
+            case .cellEvent(let event): print("\(event.cell) at \(event.at): \(event.event)")
+            case .live: print("what follows happens now")
+            case .interrupted(let error): print("connecting again: \(error)")
+            }
+            show(event)
+        }
+        print("the session was ended")
+    }
+    // end
+
+    // snippet: commands
+    func party(_ client: BraidClient) async throws {
+        let party = client.session("party")
+        let shown = try await party.snapshot()
+        try await party.perform(.delete(.row(1, in: "attending")))
+        try await party.perform(.move(.id("Yvonne"), toRow: 0, inSection: "attending"))
+        // As of what the user saw: the server follows the row to where it is now.
+        let answer = try await party.perform(.delete(.path(1, 2)), base: shown.position)
+        print(answer.outcome, answer.revision, answer.at ?? "nowhere")
+        do {
+            try await party.perform(.delete(.row(0, in: "invited")))
+        } catch let problem as Problem where problem.kind == "editing-not-allowed" {
+            print(problem.detail ?? "")
+        }
+    }
+    // end
+
+    // snippet: models
+    struct Person: Codable, Equatable {
+        var name: String
+    }
+
+    func invite(_ people: [Person], to party: BraidSession) async throws -> [Person] {
+        try await party.perform(.setModels(["invited": people.map { try JSON(encoding: $0) }]))
+        let rows = try await party.snapshot().sections.first { $0.id == "invited" }?.rows ?? []
+        return try rows.compactMap { try $0.model?.decoded(as: Person.self) }
+    }
+    // end
+
+    @Test("The document's functions do what they say, on the real server")
+    func functions() async throws {
+        let server = try ServerProcess(AttendeesTests.fixtures), client = try SwiftClientTests.client(server)
+        try await party(client)
+        let (guests, _) = try await client.openSession(["table": "attendees"])
+        #expect(try await invite([Person(name: "Zoe"), Person(name: "Ann")], to: guests) == [Person(name: "Zoe"), Person(name: "Ann")])
+        let table = Table()
+        var isLive = false
+        try await follow(guests) { event in
+            table.show(event)
+            guard case .live = event else { return }
+            isLive = true
+            // It ends the loop of `follow`.
+            Task { try await guests.end() }
+        }
+        #expect(isLive && table.tableView.texts.last?.count == 2)
+    }
+
+    @MainActor
+    private final class Table: UITableViewDataSource {
+        let tableView = UITableView()
+        var shown = Snapshot()
+
+        init() { tableView.dataSource = self }
+
+        // snippet: table
+        func show(_ event: SessionEvent) {
+            switch event {
+            case .snapshot(let snapshot): reload(snapshot)
+            case .update(let update, _, let after): animate(update, to: after)
+            case .cellEvent, .live, .interrupted: break
+            }
+        }
+
+        private func reload(_ snapshot: Snapshot) {
+            shown = snapshot
+            tableView.reloadData()
+            for section in shown.sections.indices { configureHeader(section) }
+        }
+
+        private func animate(_ update: Update, to after: Snapshot) {
+            guard let steps = try? update.steps(from: shown) else { return reload(after) }
+            for step in steps {
+                tableView.performBatchUpdates {
+                    // The data source changes with the table view, stage by stage.
+                    shown.sections = step.after
+                    perform(step.stage)
+                }
+                for update in step.stage.updateSections {
+                    // Where the section is by now.
+                    let id = step.before[update.at].id
+                    if let section = step.after.firstIndex(where: { $0.id == id }) { configureHeader(section) }
+                }
+            }
+            // With the revision, the state and the empty state.
+            shown = after
+        }
+
+        private func perform(_ stage: Update.Stage) {
+            tableView.deleteSections(IndexSet(stage.deleteSections), with: .automatic)
+            tableView.insertSections(IndexSet(stage.insertSections.map(\.at)), with: .automatic)
+            for move in stage.moveSections { tableView.moveSection(move.from, toSection: move.to) }
+            tableView.reloadSections(IndexSet(stage.reloadSections.map(\.at)), with: .automatic)
+            tableView.deleteRows(at: stage.deleteRows.map(\.indexPath), with: .automatic)
+            tableView.insertRows(at: stage.insertRows.map(\.at.indexPath), with: .automatic)
+            for move in stage.moveRows { tableView.moveRow(at: move.from.indexPath, to: move.to.indexPath) }
+            tableView.reloadRows(at: stage.reloadRows.map(\.at.indexPath), with: .automatic)
+            // `updateRows`: what is shown of these stays; the data source has their new heights, `editing` and `isMovable`.
+        }
+
+        func numberOfSections(in tableView: UITableView) -> Int { shown.sections.count }
+        func tableView(_ tableView: UITableView, numberOfRowsInSection section: Int) -> Int { shown.sections[section].rows.count }
+        func tableView(_ tableView: UITableView, cellForRowAt indexPath: IndexPath) -> UITableViewCell {
+            cell(for: shown.sections[indexPath.section].rows[indexPath.row])
+        }
+        // end
+
+        func cell(for row: Snapshot.Row) -> UITableViewCell {
+            let cell = UITableViewCell()
+            cell.text = ClientsDocumentTests.text(row)
+            return cell
+        }
+
+        func configureHeader(_ section: Int) { tableView.headerView(forSection: section)?.text = shown.sections[section].header?.title }
+    }
+
+    nonisolated static func text(_ row: Snapshot.Row) -> String { "\(row.id ?? "-") \(row.model.map { "\($0)" } ?? "")" }
+
+    private struct Golden: Decodable {
+        var cases: [Case]
+
+        struct Case: Decodable {
+            var name: String
+            var before: Snapshot
+            var update: Update
+            var after: Snapshot
+        }
+    }
+
+    private func cases() throws -> [Golden.Case] {
+        let data = try Data(contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/updates.json").standardized)
+        return try JSONDecoder().decode(Golden.self, from: data).cases
+    }
+
+    @Test("The table view's recipe shows every golden update, and never gives the view numbers by which it would crash")
+    func tableViews() throws {
+        for golden in try cases() {
+            let table = Table()
+            table.show(.snapshot(golden.before))
+            let texts = table.tableView.texts
+            #expect(texts == golden.before.sections.map { $0.rows.map(Self.text) })
+            table.show(.update(golden.update, before: golden.before, after: golden.after))
+            #expect(table.shown == golden.after, "\(golden.name)")
+            // Rows whose change needs no visual reload show what they showed.
+            let silent = Set(golden.update.stages.flatMap { $0.updateRows.map(\.row) + $0.moveRows.compactMap(\.row) })
+            for (section, cells) in zip(golden.after.sections, table.tableView.texts) {
+                #expect(section.rows.count == cells.count, "\(golden.name)")
+                for (row, cell) in zip(section.rows, cells) where !silent.contains(row) { #expect(Self.text(row) == cell, "\(golden.name)") }
+            }
+            let kept = Set(golden.before.sections.map(\.id))
+            for (section, header) in zip(golden.after.sections, table.tableView.headerTexts) where kept.contains(section.id) && golden.update.stages.count == 1 {
+                let old = golden.before.sections.first { $0.id == section.id }
+                let isReloaded = golden.update.stages.contains { $0.reloadSections.contains { $0.section.id == section.id } }
+                if !isReloaded || old?.header == section.header { #expect(isReloaded || header == section.header?.title, "\(golden.name)") }
+            }
+        }
+    }
+
+    @MainActor
+    private final class Collection {
+        var shown = Snapshot()
+        lazy var dataSource = UICollectionViewDiffableDataSource<String, ItemID> { [unowned self] item in row(of: item).map(ClientsDocumentTests.text) ?? "" }
+
+        // snippet: diffable
+        /// A row's id is unique in its section, and so is this. (Where a table's ids are unique in all of it, `id` alone does, and
+        /// rows that change their section move instead of fading.)
+        struct ItemID: Hashable {
+            var section: String
+            var id: String
+        }
+
+        private func item(_ row: Snapshot.Row, _ index: Int, in section: Snapshot.Section) -> ItemID {
+            ItemID(section: section.id, id: row.id ?? "#\(index)")
+        }
+
+        func show(_ event: SessionEvent) {
+            switch event {
+            case .snapshot(let snapshot): apply(snapshot, reconfiguring: [], animated: false)
+            case .update(let update, _, let after):
+                var changed: Set<ItemID> = []
+                for step in (try? update.steps(from: shown)) ?? [] {
+                    for reload in step.stage.reloadRows {
+                        changed.insert(item(reload.row, reload.at.row, in: step.before[reload.at.section]))
+                    }
+                    for (_, section) in step.stage.reloadSections.map({ ($0.at, $0.section) }) {
+                        changed.formUnion(section.rows.enumerated().map { item($1, $0, in: section) })
+                    }
+                    // Without ids rows are told apart by their places.
+                    for section in step.after where !section.isDiffable {
+                        changed.formUnion(section.rows.enumerated().map { item($1, $0, in: section) })
+                    }
+                }
+                apply(after, reconfiguring: changed, animated: true)
+            case .cellEvent, .live, .interrupted: break
+            }
+        }
+
+        private func apply(_ snapshot: Snapshot, reconfiguring changed: Set<ItemID>, animated: Bool) {
+            shown = snapshot
+            let known = Set(dataSource.snapshot().itemIdentifiers)
+            var items = NSDiffableDataSourceSnapshot<String, ItemID>()
+            items.appendSections(snapshot.sections.map(\.id))
+            for section in snapshot.sections {
+                items.appendItems(section.rows.enumerated().map { item($1, $0, in: section) }, toSection: section.id)
+            }
+            items.reconfigureItems(items.itemIdentifiers.filter { known.contains($0) && (changed.contains($0) || !animated) })
+            dataSource.apply(items, animatingDifferences: animated)
+        }
+        // end
+
+        func row(of item: ItemID) -> Snapshot.Row? {
+            guard let section = shown.sections.first(where: { $0.id == item.section }) else { return nil }
+            return section.rows.enumerated().first { ($1.id ?? "#\($0)") == item.id }?.element
+        }
+    }
+
+    @Test("The diffable data source's recipe shows every golden update, with identifiers that are unique")
+    func collectionViews() throws {
+        for golden in try cases() {
+            let collection = Collection()
+            collection.show(.snapshot(golden.before))
+            collection.show(.update(golden.update, before: golden.before, after: golden.after))
+            #expect(collection.dataSource.current.sectionIdentifiers == golden.after.sections.map(\.id))
+            let silent = Set(golden.update.stages.flatMap { $0.updateRows.map(\.row) + $0.moveRows.compactMap(\.row) })
+            for section in golden.after.sections {
+                let items = collection.dataSource.current.items[section.id] ?? []
+                #expect(items.count == section.rows.count)
+                for (row, item) in zip(section.rows, items) where !silent.contains(row) { #expect(collection.dataSource.shown[item] == Self.text(row), "\(golden.name)") }
+            }
+        }
+    }
+}

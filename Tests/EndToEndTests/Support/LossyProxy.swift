@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A network between a client and the server that loses what it likes.
+final class LossyProxy: Sendable {
+    enum Fate {
+        case pass
+        /// The connection is lost before the bytes arrive.
+        case lose
+        /// Half of them arrive; of an answer's first piece, the whole head, as URLSession on Linux ends the process that is left
+        /// without it ("Transfer completed, but there's no response").
+        case tear
+        /// From now on nothing goes through, and nobody is told.
+        case stall
+    }
+
+    let port: Int
+    private let listener: Int32
+    private let upstream: Int
+    private let fate: Mutex<@Sendable (_ toServer: Bool) -> Fate>
+    private let open = Mutex<Set<Int32>>([])
+    private let lostPieces = Atomic<Int>(0)
+
+    struct Failure: Error {}
+
+    var url: URL { URL(string: "http://127.0.0.1:\(port)") ?? URL(fileURLWithPath: "/") }
+    var lost: Int { lostPieces.load(ordering: .relaxed) }
+
+    init(to upstream: Int, fate: @escaping @Sendable (_ toServer: Bool) -> Fate) throws {
+        self.upstream = upstream
+        self.fate = Mutex(fate)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = listener
+        var address = Self.address(port: 0), length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0 }
+        }
+        guard bound else { throw Failure() }
+        port = Int(in_port_t(bigEndian: address.sin_port))
+        Thread.detachNewThread { [weak self] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0, let self else { return }
+                self.serve(client)
+            }
+        }
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+        open.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
+    }
+
+    private static func address(port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        return address
+    }
+
+    private func serve(_ client: Int32) {
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.address(port: upstream)
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+        guard connected == 0 else {
+            close(server)
+            close(client)
+            return
+        }
+        open.withLock { $0.formUnion([client, server]) }
+        let running = DispatchGroup()
+        for (source, target, toServer) in [(client, server, true), (server, client, false)] {
+            running.enter()
+            Thread.detachNewThread { [weak self] in
+                Self.pump(source, target) { self?.next(toServer) ?? .lose }
+                // Both ways end together.
+                shutdown(source, Int32(SHUT_RDWR))
+                shutdown(target, Int32(SHUT_RDWR))
+                running.leave()
+            }
+        }
+        running.notify(queue: .global()) { [weak self] in
+            self?.open.withLock { $0.subtract([client, server]) }
+            close(client)
+            close(server)
+        }
+    }
+
+    private func next(_ toServer: Bool) -> Fate {
+        let fate = fate.withLock { $0 }(toServer)
+        if fate != .pass { lostPieces.add(1, ordering: .relaxed) }
+        return fate
+    }
+
+    private static func pump(_ source: Int32, _ target: Int32, _ fate: () -> Fate) {
+        var bytes = [UInt8](repeating: 0, count: 65_536), isStalled = false
+        while case let count = recv(source, &bytes, bytes.count, 0), count > 0 {
+            if isStalled { continue }
+            switch fate() {
+            case .pass: guard send(bytes[..<count], to: target) else { return }
+            case .tear:
+                let piece = bytes[..<count], head = piece.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? 0
+                _ = send(piece[..<max(head, count / 2)], to: target)
+                return
+            case .lose: return
+            case .stall: isStalled = true
+            }
+        }
+    }
+
+    private static func send(_ bytes: ArraySlice<UInt8>, to target: Int32) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let sent = rest.withUnsafeBytes { Glibc.send(target, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard sent > 0 else { return false }
+            rest = rest.dropFirst(sent)
+        }
+        return true
+    }
+}

@@ -1,0 +1,180 @@
+import BraidClient
+import Foundation
+import Synchronization
+import Testing
+
+/// The client for Swift against the real server: sessions followed through lost connections, restarts, resets and ends.
+@Suite(.serialized) struct SwiftClientStreamTests {
+    /// What a subscription told, one event at a time.
+    private struct Listener {
+        private var events: AsyncThrowingStream<SessionEvent, any Error>.Iterator
+        var shown: Snapshot?
+        var snapshots = 0
+        var updates: [Update] = []
+        var cellEvents: [CellEvent] = []
+        var interruptions: [any Error] = []
+        var isLive = false
+        var hasEnded = false
+
+        init(_ session: BraidSession, from snapshot: Snapshot? = nil) {
+            events = session.subscribe(from: snapshot).makeAsyncIterator()
+            shown = snapshot
+        }
+
+        mutating func listen(until holds: (Listener) -> Bool) async throws {
+            while !holds(self) {
+                switch try await events.next() {
+                case .snapshot(let snapshot): (shown, snapshots) = (snapshot, snapshots + 1)
+                case .update(let update, let before, let after):
+                    // Each leads on from where the one before led, and none comes twice.
+                    #expect(before.revision <= update.from && before.revision >= (updates.last?.to ?? 0) && after.revision == update.to)
+                    updates.append(update)
+                    shown = after
+                case .cellEvent(let event): cellEvents.append(event)
+                case .live: isLive = true
+                case .interrupted(let error):
+                    isLive = false
+                    interruptions.append(error)
+                case nil:
+                    hasEnded = true
+                    return
+                }
+            }
+        }
+
+        mutating func revision(_ revision: Int) async throws { try await listen { $0.shown?.revision ?? -1 >= revision } }
+        mutating func live() async throws { try await listen { $0.isLive } }
+    }
+
+    private func tell(_ session: BraidSession, _ name: String) async throws {
+        try await session.perform(.setModels(["invited": [["name": .string(name)]]]))
+    }
+
+    @Test("After the server was killed and started again, the subscriber goes on where it was: nothing is missed or told twice")
+    func restarts() async throws {
+        let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
+        var server = try ServerProcess(database: database, AttendeesTests.fixtures)
+        let port = server.port, party = try SwiftClientTests.client(server).session("party")
+        var listener = Listener(party)
+        try await listener.live()
+        #expect(try await listener.shown == party.snapshot())
+        for round in 1...3 {
+            for number in 0..<5 { try await tell(party, "guest \(round) \(number)") }
+            server.kill()
+            let count = listener.interruptions.count
+            try await listener.listen { $0.interruptions.count > count }
+            server = try ServerProcess(database: database, AttendeesTests.fixtures + ["--port", String(port)])
+            try await tell(party, "after \(round)")
+            try await listener.revision(round * 6)
+        }
+        #expect(listener.snapshots == 1 && listener.updates.map(\.to) == Array(1...18))
+        #expect(try await listener.shown == party.snapshot())
+    }
+
+    @Test("A connection that is torn anywhere, again and again, is made anew without a gap")
+    func tears() async throws {
+        let server = try ServerProcess(AttendeesTests.fixtures), random = Mutex(SeededNumbers(seed: 11))
+        let proxy = try LossyProxy(to: server.port) { toServer in
+            random.withLock { !toServer && Int.random(in: 0..<10, using: &$0) < 4 ? .tear : .pass }
+        }
+        let party = try SwiftClientTests.client(server).session("party")
+        let first = try await party.snapshot()
+        var listener = Listener(SwiftClientTests.client(proxy.url).session("party"), from: first)
+        for number in 1...40 { try await tell(party, "guest \(number)") }
+        try await listener.revision(40)
+        #expect(listener.snapshots == 0 && listener.updates.map(\.to) == Array(1...40))
+        #expect(try await listener.shown == party.snapshot())
+        #expect(proxy.lost > 1)
+    }
+
+    @Test("A connection on which nothing comes any more is given up, and made anew")
+    func stalls() async throws {
+        let server = try ServerProcess(AttendeesTests.fixtures), party = try SwiftClientTests.client(server).session("party")
+        let flag = Flag()
+        let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .stall : .pass }
+        var listener = Listener(SwiftClientTests.client(proxy.url, timeout: .seconds(1)).session("party"))
+        try await listener.live()
+        flag.set(true)
+        try await tell(party, "Ann")
+        try await listener.listen { !$0.interruptions.isEmpty }
+        flag.set(false)
+        try await listener.revision(1)
+        #expect(listener.snapshots == 1 && listener.updates.map(\.to) == [1])
+    }
+
+    private final class Flag: Sendable {
+        private let value = Atomic<Bool>(false)
+        var isSet: Bool { value.load(ordering: .relaxed) }
+        func set(_ new: Bool) { value.store(new, ordering: .relaxed) }
+    }
+
+    @Test("A reset is an update like any other; an ended session ends its subscribers; one of the same id is another")
+    func ends() async throws {
+        let server = try ServerProcess(AttendeesTests.fixtures), client = try SwiftClientTests.client(server)
+        let (guests, opened) = try await client.openSession(["table": "attendees", "id": "guests"])
+        var listener = Listener(guests, from: opened)
+        try await tell(guests, "Ann")
+        try await guests.perform(.reset)
+        try await listener.revision(2)
+        #expect(listener.snapshots == 0 && listener.shown?.sections == opened.sections)
+        try await guests.end()
+        try await listener.listen { _ in false }
+        #expect(listener.hasEnded)
+        var late = Listener(guests, from: listener.shown)
+        let gone = await #expect(throws: Problem.self) { try await late.listen { _ in false } }
+        #expect(gone?.status == 404)
+        let (_, again) = try await client.openSession(["table": "attendees", "id": "guests"])
+        var anew = Listener(guests, from: listener.shown)
+        try await anew.live()
+        #expect(anew.snapshots == 1 && anew.shown == again && again.epoch != opened.epoch)
+    }
+
+    @Test("An update that does not fit what the subscriber has is not guessed at: it asks for a snapshot")
+    func misfits() async throws {
+        let server = try ServerProcess(AttendeesTests.fixtures), party = try SwiftClientTests.client(server).session("party")
+        var wrong = try await party.snapshot()
+        wrong.totalRowCount -= wrong.sections.removeFirst().rows.count
+        var listener = Listener(party, from: wrong)
+        try await listener.live()
+        try await tell(party, "Ann")
+        try await listener.listen { $0.snapshots > 0 }
+        #expect(listener.interruptions.contains { $0 is UpdateFault })
+        #expect(try await listener.shown == party.snapshot())
+    }
+
+    @Test("A token's subscription ends with it, and says why; controllers hear of cell events")
+    func tokens() async throws {
+        let server = try ServerProcess(["--fixtures", ServerProcess.package.appendingPathComponent("Examples/form").path], environment: ["BRAID_TOKEN": "secret"])
+        let event = try SwiftClientTests.client(server, token: "secret").session("event")
+        let token = try await event.makeToken(.participant, expiringIn: 600)
+        #expect(try await event.tokens().tokens.map(\.tokenId) == [token.tokenId])
+        let guest = try SwiftClientTests.client(server, token: token.token).session("event")
+        var listener = Listener(guest), all = Listener(event)
+        try await listener.live()
+        try await all.live()
+        let sections = try #require(listener.shown?.sections)
+        let paths = sections.indices.flatMap { section in sections[section].rows.indices.map { RowPath(section: section, row: $0) } }
+        let path = try #require(paths.first { sections[$0.section].rows[$0.row].cell == "TextFieldCell" })
+        try await guest.perform(.event(named: "textEntered", ["text": "Party"], at: .path(path)))
+        try await all.listen { !$0.cellEvents.isEmpty }
+        #expect(all.cellEvents.first?.event == ["textEntered": ["text": "Party"]] && all.cellEvents.first?.at == path)
+        #expect(listener.cellEvents.isEmpty)
+        try await event.revokeToken(token.tokenId)
+        let refused = await #expect(throws: Problem.self) { try await listener.listen { _ in false } }
+        #expect(refused?.status == 401)
+    }
+
+    @Test("Who breaks off is followed no more: the server has its connection back")
+    func cancellations() async throws {
+        let server = try ServerProcess(AttendeesTests.fixtures), party = try SwiftClientTests.client(server).session("party")
+        func subscribers() throws -> Bool {
+            try server.client().get("/metrics").text.split(separator: "\n").contains { $0.hasPrefix("braid_subscribers{") && !$0.hasSuffix(" 0") }
+        }
+        for try await event in party.subscribe() {
+            guard case .live = event else { continue }
+            #expect(try subscribers())
+            break
+        }
+        while try subscribers() { try await Task.sleep(for: .milliseconds(5)) }
+    }
+}
