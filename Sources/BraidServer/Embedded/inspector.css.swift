@@ -56,6 +56,7 @@ extension Embedded {
         .button.destructive { color: var(--red); }
         .button.icon { padding: 0; width: 34px; }
         .button.plain:hover:not(:disabled), .button.copy:hover { background: var(--hover); filter: none; }
+        @media (hover: none) { .button.plain:hover:not(:disabled) { background: none; } }
         .button.copy { width: 28px; min-height: 28px; color: var(--faint); }
         .button.copy:hover { color: var(--tint); }
         .button.copy .symbol { width: 18px; height: 18px; }

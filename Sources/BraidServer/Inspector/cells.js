@@ -11,7 +11,8 @@ export const rules = [
   { look: "date", fits: (content, cell) => isText(content.date) || /date|time|picker/i.test(cell) && isText(content.mode) },
   {
     look: "field",
-    fits: (content, _cell, events) => isText(content.placeholder) || isText(content.text) && (isText(content.title) || parameter(events, "text")),
+    fits: (content, _cell, events) =>
+      isText(content.placeholder) || isText(content.text) && (isText(content.title) || events && parameter(events, "text")),
   },
   { look: "image", fits: (content) => ["image", "imageURL"].some((name) => isText(content[name])) },
   { look: "labels", fits: (content) => isLabel(content.title) || isLabel(content.name) },

@@ -64,6 +64,7 @@ export class Dragging {
     carried.place = place;
     const { at } = carried.places[place];
     this.#list.show(withMovedRow(carried.frame, carried.from, at));
+    this.#markSections();
     this.#list.element(carried.key)?.toggleAttribute("data-carried", true);
     const section = carried.frame.snapshot.sections[at[0]];
     const count = section.rows.length + (at[0] === carried.from[0] ? 0 : 1);
