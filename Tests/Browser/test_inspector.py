@@ -502,6 +502,17 @@ def test_a_token_is_asked_for_once_and_a_viewers_only_looks(page, make_server):
     assert server.snapshot()["revision"] == 0
 
 
+def test_a_participants_controls_work_though_the_description_is_not_theirs_to_read(page, make_server):
+    server = make_server(token="secret")
+    participant = server.request("POST", "/v1/sessions/event/tokens", {"role": "participant", "expiresIn": 600})[1]["token"]
+    page.goto(f"{server.url}/#/sessions/event")
+    page.get_by_role("dialog").get_by_label("Token").fill(participant)
+    page.get_by_role("button", name="Use it").click()
+    page.get_by_role("switch", name="All-day").click()
+    expect(page.get_by_role("switch", name="All-day")).to_have_attribute("aria-checked", "true")
+    assert server.snapshot("event")["state"]["isAllDay"] is True
+
+
 def test_what_is_copied_as_curl_does_in_a_shell_what_the_button_does(make_page, show, server):
     page = show("party", make_page(permissions=["clipboard-read", "clipboard-write"]))
     rows(page).nth(2).click()

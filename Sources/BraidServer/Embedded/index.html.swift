@@ -14,6 +14,27 @@ extension Embedded {
         <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234f46e5'/%3E%3Cg fill='none' stroke='%23fff' stroke-width='3' stroke-linecap='round'%3E%3Cpath d='M10 6c0 7 12 6 12 13s-5 4-6 7M22 6c0 3-2 5-4.5 6.5M10 26c0-4 1-6 4-8'/%3E%3C/g%3E%3C/svg%3E">
         <link rel="stylesheet" href="/inspector.css">
         <script type="module" src="/inspector.js"></script>
+        <link rel="modulepreload" href="/braid.js">
+        <link rel="modulepreload" href="/inspector/cells.js">
+        <link rel="modulepreload" href="/inspector/console.js">
+        <link rel="modulepreload" href="/inspector/dom.js">
+        <link rel="modulepreload" href="/inspector/dragging.js">
+        <link rel="modulepreload" href="/inspector/editor.js">
+        <link rel="modulepreload" href="/inspector/frames.js">
+        <link rel="modulepreload" href="/inspector/items.js">
+        <link rel="modulepreload" href="/inspector/layout.js">
+        <link rel="modulepreload" href="/inspector/list.js">
+        <link rel="modulepreload" href="/inspector/pointers.js">
+        <link rel="modulepreload" href="/inspector/row.js">
+        <link rel="modulepreload" href="/inspector/screen.js">
+        <link rel="modulepreload" href="/inspector/server.js">
+        <link rel="modulepreload" href="/inspector/session.js">
+        <link rel="modulepreload" href="/inspector/sidebar.js">
+        <link rel="modulepreload" href="/inspector/stages.js">
+        <link rel="modulepreload" href="/inspector/table.js">
+        <link rel="modulepreload" href="/inspector/timeline.js">
+        <link rel="modulepreload" href="/inspector/toasts.js">
+        <link rel="modulepreload" href="/inspector/updates.js">
         </head>
         <body data-pane="list" data-view="welcome">
         <nav id="sidebar" aria-label="Sessions and tables">

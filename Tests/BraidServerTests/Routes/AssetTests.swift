@@ -34,7 +34,14 @@ import Testing
         let text = String(decoding: page.bytes, as: UTF8.self)
         #expect(!text.contains(/<script(?![^>]*\bsrc=)/) && !text.contains(/<style/) && !text.contains(/\sstyle=/) && !text.contains(/\son[a-z]+=/))
         for reference in text.matches(of: /\s(?:src|href)="([^"]*)"/) where !reference.1.hasPrefix("#") && !reference.1.hasPrefix("data:") {
-            #expect(Asset.all.contains { $0.path == reference.1 }, "\(reference.1)")
+            #expect((Asset.all + Asset.inspectorModules.values).contains { $0.path == reference.1 }, "\(reference.1)")
         }
+    }
+
+    @Test("The page asks for all modules at once, not for each when another one names it")
+    func modulesAreAskedForAtOnce() throws {
+        let page = try #require(Asset.all.first { $0.path == "/" })
+        let text = String(decoding: page.bytes, as: UTF8.self)
+        for path in ["/braid.js"] + Asset.inspectorModules.values.map(\.path) { #expect(text.contains("<link rel=\"modulepreload\" href=\"\(path)\">"), "\(path)") }
     }
 }
