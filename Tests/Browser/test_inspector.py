@@ -340,6 +340,23 @@ def test_nothing_of_a_model_is_run_or_loaded(show, server, page):
     assert dialogs == [] and all(url.startswith(server.url) for url in requests)
 
 
+def test_each_stage_is_drawn_as_the_table_before_it_and_the_table_after_it(show, server, screenshot):
+    models = {"a": ["one", "two", "three"], "b": ["four", "five"], "c": ["six"], "d": ["seven"]}
+    opened(server, {"sections": ["a", "b", "c", "d"], "sectionDisplay": {"behavior": "manuallyManaged", "displayed": ["a", "b", "c"]}, "bindings": [
+        {"on": "allSections", "cell": "Cell", "viewModel": {"title": "${model.t}"}, "models": {id: [{"id": t, "t": t} for t in titles] for id, titles in models.items()}}]})
+    page = show("test")
+    changed = {"a": [{"id": "three", "t": "three"}, {"id": "one", "t": "ONE"}, {"id": "new", "t": "new"}], "c": [{"id": "six", "t": "SIX"}]}
+    server.request("POST", "/v1/sessions/test/transactions", {"commands": [{"displayed-sections": ["c", "a", "d"]}, {"models": changed}]})
+    stages = page.locator("svg.stage")
+    expect(stages).to_have_count(2)
+    texts = lambda stage, what="": stages.nth(stage).locator(f"{what} text").all_text_contents()
+    assert " ".join(texts(0)) == "a one two three b four five c ⋮ 1 row c ⋮ 1 row a three one new d seven"
+    assert " ".join(texts(1)) == "c six a three one new d ⋮ 1 row c SIX a three ONE new d ⋮ 1 row"
+    assert [texts(0, mark) for mark in [".deleted", ".inserted", ".moved"]] == [["two", "b", "four", "five"], ["new", "d", "seven"], ["one", "c", "c", "one"]]
+    assert texts(1, ".reloaded") == ["six", "one", "SIX", "ONE"]
+    screenshot(page, "stages")
+
+
 def test_a_session_without_a_table_is_managed_row_by_row(show, server):
     assert server.request("POST", "/v1/sessions", {"id": "list", "rows": [{"id": "a", "type": "person", "name": "Ada"}]})[0] == 201
     page = show("list")

@@ -11,38 +11,43 @@ extension Embedded {
 
         /** `moment`: of a timeline; `before`: the frame it came from. */
         export function stagePictures(moment, before) {
-          const names = namesOf(before, moment.frame);
-          return h(
-            "ol",
-            { class: "stages" },
-            moment.stages.map(({ stage, before, after }, i) =>
-              h("li", {}, h("h3", {}, moment.stages.length > 1 ? `Stage ${i + 1}` : "One stage"), picture(stage, before, after, names))
-            ),
-          );
+          const late = namesOf(moment.frame);
+          // What everything is called so far: from stage to stage, what changes has its new name.
+          const names = new Map([...late, ...namesOf(before)]);
+          const items = moment.stages.map(({ stage, before, after }, i) => {
+            const rename = () => changedKeys(stage, before).forEach((key) => names.set(key, late.get(key) ?? names.get(key)));
+            return h("li", {}, h("h3", {}, moment.stages.length > 1 ? `Stage ${i + 1}` : "One stage"), picture(stage, before, after, names, rename));
+          });
+          return h("ol", { class: "stages" }, items);
         }
 
-        function namesOf(...frames) {
+        function namesOf({ snapshot, keys }) {
           const names = new Map();
-          for (const { snapshot, keys } of frames) {
-            snapshot.sections.forEach((section, s) => {
-              names.set(keys.sections[s].id, sectionName(section));
-              section.rows.forEach((row, r) => names.set(keys.sections[s].rows[r].id, rowName(row, r)));
-            });
-          }
+          snapshot.sections.forEach((section, s) => {
+            names.set(keys.sections[s].id, sectionName(section));
+            section.rows.forEach((row, r) => names.set(keys.sections[s].rows[r].id, rowName(row, r)));
+          });
           return names;
         }
 
-        function picture(stage, before, after, names) {
+        /** The keys of what a stage brings new content for. */
+        function changedKeys({ reloadRows = [], updateRows = [], moveRows = [], reloadSections = [], updateSections = [] }, { sections }) {
+          const rows = [...reloadRows, ...updateRows, ...moveRows.filter(({ row }) => row).map(({ from }) => ({ at: from }))];
+          return [...rows.map(({ at: [s, r] }) => sections[s].rows[r].id), ...[...reloadSections, ...updateSections].map(({ at }) => sections[at].id)];
+        }
+
+        /** `rename` is called between the table before and the one after. */
+        function picture(stage, before, after, names, rename) {
           const marks = marksOf(stage, before, after);
-          const left = entries(before, marks.before);
-          const right = entries(after, marks.after);
           const places = [new Map(), new Map()];
-          const parts = [left, right].map((list, side) =>
+          const side = (list, side) =>
             list.map((entry, i) => {
               if (entry.key) places[side].set(entry.key, i);
               return drawn(entry, side * (width - column), i * line, names);
-            })
-          );
+            });
+          const left = side(entries(before, marks.before), 0);
+          rename();
+          const right = side(entries(after, marks.after), 1);
           const lines = [...places[0]].filter(([key]) => places[1].has(key)).map(([key, from]) => {
             const [y1, y2] = [from, places[1].get(key)].map((i) => i * line + line / 2);
             const bend = (width - 2 * column) / 2;
@@ -52,7 +57,7 @@ extension Embedded {
             });
           });
           const height = Math.max(left.length, right.length, 1) * line;
-          return svg("svg", { class: "stage", viewBox: `-1 0 ${width + 2} ${height}`, role: "img", "aria-label": spoken(stage) }, lines, parts);
+          return svg("svg", { class: "stage", viewBox: `-1 0 ${width + 2} ${height}`, role: "img", "aria-label": spoken(stage) }, lines, left, right);
         }
 
         /** Key -> what happens to it, for both sides. */
