@@ -10,11 +10,18 @@ extension Embedded {
 
         const states = { connecting: "Connecting…", live: "Live", waiting: "Reconnecting…", ended: "Ended" };
 
+        /** Milliseconds. */
+        const calm = 150;
+
         /** One session on the screen: its table, its bar, and the slider through its revisions. Panels beside it listen to `changed` and `selected`. */
         export class Screen {
           #server;
           #listeners;
           #subscription;
+          #drawing;
+          #shown = 0;
+          /** Keys of rows that were loaded anew since the table was shown. */
+          #reloaded = new Set();
 
           /** `listeners`: `changed(screen)`, `selected(screen)`, `ended(screen)`: all optional. `buttons`: more for the bar. */
           constructor(server, id, listeners = {}, buttons = []) {
@@ -62,8 +69,9 @@ extension Embedded {
           get path() {
             return this.#server.client.session(this.id).request.path;
           }
+          /** What is on the screen. */
           get snapshot() {
-            return this.timeline.shown?.frame.snapshot;
+            return this.table.frame?.snapshot;
           }
           get description() {
             return this.table.description;
@@ -71,6 +79,7 @@ extension Embedded {
 
           close() {
             this.#subscription.close();
+            cancelAnimationFrame(this.#drawing);
             this.table.close();
           }
 
@@ -157,8 +166,18 @@ extension Embedded {
             this.#listeners.ended?.(this, problem);
           }
 
+          /** However many updates come, the table is shown once for each frame of the display: as it is by then. */
           #show(moment, previous) {
+            if (moment !== previous) moment.reloaded?.forEach((key) => this.#reloaded.add(key));
+            this.#drawing ??= requestAnimationFrame(() => {
+              this.#drawing = undefined;
+              this.#draw();
+            });
+          }
+
+          #draw() {
             const { timeline } = this;
+            const moment = timeline.shown;
             const { snapshot } = moment.frame;
             this.table.readOnly = !timeline.isLive || this.status.dataset.status === "ended";
             this.element.classList.toggle("past", !timeline.isLive);
@@ -167,8 +186,15 @@ extension Embedded {
               `revision ${snapshot.revision}`,
               `${snapshot.totalRowCount.toLocaleString("en")} rows`,
             ].join(" · ");
-            if (moment.frame !== this.table.frame) this.table.show(moment.frame, { reloaded: moment.reloaded });
-            if (moment !== previous && moment.stages && timeline.isLive) announce(inWords(moment.stages) || `Revision ${moment.revision}`);
+            if (moment.frame !== this.table.frame) {
+              // What changes faster than anyone can follow is not animated.
+              const now = performance.now();
+              const animated = now - this.#shown > calm;
+              if (this.table.frame) this.#shown = now;
+              this.table.show(moment.frame, { reloaded: this.#reloaded, animated });
+              if (moment.stages && timeline.isLive) announce(inWords(moment.stages) || `Revision ${moment.revision}`);
+            }
+            this.#reloaded = new Set();
             this.slider.max = timeline.moments.length - 1;
             this.slider.value = timeline.position ?? timeline.moments.length - 1;
             this.slider.disabled = timeline.moments.length < 2;

@@ -9,6 +9,8 @@ extension Embedded {
         import { confirmed, copy, copyButton, problemToast, toast } from "./toasts.js";
         import { UpdatesPanel } from "./updates.js";
 
+        const panelPause = 150;
+
         /** A session with its panels. `app`: `{server, main, panel, go(path), sessionsChanged()}`. */
         export class SessionView {
           constructor(app, id) {
@@ -38,6 +40,7 @@ extension Embedded {
           }
 
           close() {
+            clearTimeout(this.drawing);
             this.screen.close();
           }
           asked() {
@@ -66,12 +69,13 @@ extension Embedded {
             next.focus();
           }
 
-          /** However many updates come, panels are made once for each frame of the display. */
+          /** However many updates come, panels are made a few times a second. */
           #show() {
-            this.drawing ??= requestAnimationFrame(() => {
+            this.drawing ??= setTimeout(() => {
               this.drawing = undefined;
               this.#draw();
-            });
+              this.drawn = performance.now();
+            }, Math.max(0, (this.drawn ?? 0) + panelPause - performance.now()));
           }
 
           /** Only the panel that is seen is made. */

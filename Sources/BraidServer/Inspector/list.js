@@ -16,6 +16,8 @@ export class List {
   #heights = new Map();
   #layout = new Layout([], this.#heights);
   #frame = null;
+  /** What is on its way goes on from where it is: one animation for each element. */
+  #glides = new WeakMap();
   /** The row that follows the pointer: `{key, y}`. */
   held = null;
   hidden = new Map();
@@ -195,8 +197,9 @@ export class List {
       }
       start = previous.tops[i];
     }
+    this.#glides.get(element)?.cancel();
     if (Math.abs(start - y) > 0.5) {
-      element.animate({ transform: [`translateY(${start}px)`, `translateY(${y}px)`] }, { duration: 360, easing });
+      this.#glides.set(element, element.animate({ transform: [`translateY(${start}px)`, `translateY(${y}px)`] }, { duration: 360, easing }));
     }
   }
 

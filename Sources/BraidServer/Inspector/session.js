@@ -5,6 +5,8 @@ import { Screen } from "./screen.js";
 import { confirmed, copy, copyButton, problemToast, toast } from "./toasts.js";
 import { UpdatesPanel } from "./updates.js";
 
+const panelPause = 150;
+
 /** A session with its panels. `app`: `{server, main, panel, go(path), sessionsChanged()}`. */
 export class SessionView {
   constructor(app, id) {
@@ -34,6 +36,7 @@ export class SessionView {
   }
 
   close() {
+    clearTimeout(this.drawing);
     this.screen.close();
   }
   asked() {
@@ -62,12 +65,13 @@ export class SessionView {
     next.focus();
   }
 
-  /** However many updates come, panels are made once for each frame of the display. */
+  /** However many updates come, panels are made a few times a second. */
   #show() {
-    this.drawing ??= requestAnimationFrame(() => {
+    this.drawing ??= setTimeout(() => {
       this.drawing = undefined;
       this.#draw();
-    });
+      this.drawn = performance.now();
+    }, Math.max(0, (this.drawn ?? 0) + panelPause - performance.now()));
   }
 
   /** Only the panel that is seen is made. */

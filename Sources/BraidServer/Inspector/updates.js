@@ -6,7 +6,8 @@ const listed = 60;
 
 /** The panel of what happened: each revision, and of the one that is shown its command, its picture, its JSON. */
 export class UpdatesPanel {
-  #commands = new Map();
+  #asking;
+  #asked = new WeakSet();
   #details = new WeakMap();
   element = h("div", { class: "panel-content updates" });
 
@@ -22,6 +23,7 @@ export class UpdatesPanel {
     ]).reverse();
     const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.revision : undefined;
     this.element.replaceChildren(h("ol", { class: "moments" }, items));
+    this.#askForCommand(screen, timeline.shown);
     if (focused !== undefined) this.element.querySelector(`[data-revision="${focused}"]`)?.focus({ preventScroll: true });
   }
 
@@ -68,28 +70,25 @@ export class UpdatesPanel {
     const picture = moment.stages.length === 0
       ? h("p", { class: "note" }, "No row changed: what the rows are made from did.")
       : previous && stagePictures(moment, previous.frame);
-    return [this.#command(screen, moment.revision), picture, json];
+    return [h("div", { class: "command" }), picture, json];
   }
 
-  /** The command that led to it, as soon as the journal has told. */
-  #command(screen, revision) {
-    const place = h("div", { class: "command" });
-    const put = (command) => {
-      if (!command) return;
+  /** Puts the command that led to a moment into its detail, as soon as the journal has told. */
+  #askForCommand(screen, moment) {
+    clearTimeout(this.#asking);
+    if (!moment.update || this.#asked.has(moment)) return;
+    // Of updates in quick succession, only the last one's is asked for.
+    this.#asking = setTimeout(async () => {
+      const command = await screen.commandOf(moment.revision);
+      if (!command || this.#asked.has(moment)) return;
+      this.#asked.add(moment);
       const [kind, body] = Object.entries(command)[0];
-      place.append(
+      this.#details.get(moment).querySelector(".command").append(
         h("code", {}, kind),
         h("span", { class: "body" }, shortened(JSON.stringify(body), 300)),
         copyButton(() => screen.curl(...asRequest(kind, command))),
       );
-    };
-    const known = `${screen.snapshot.epoch}.${revision}`;
-    if (this.#commands.has(known)) put(this.#commands.get(known));
-    else {screen.commandOf(revision).then((command) => {
-        this.#commands.set(known, command);
-        put(command);
-      });}
-    return place;
+    }, 100);
   }
 }
 
