@@ -133,16 +133,17 @@ public struct BraidClient: Sendable {
     /// The answer's body, after as many tries as it takes.
     func data(of request: Request) async throws -> Data {
         let sent = try urlRequest(request)
-        for tries in 1... {
+        var tries = 0
+        while true {
+            tries += 1
             do {
                 return try await exchange(sent)
             } catch let problem as Problem where problem.status == 404 && request.isDeletion && tries > 1 {
                 return Data()
-            } catch where tries <= retrying.count && request.isWorthRetrying(after: error) {
+            } catch where tries <= retrying.count && request.isWorthRetrying(after: error, longest: max(retrying.longest, .seconds(30))) {
                 try await Task.sleep(for: retrying.delay(tries: tries, after: (error as? Problem)?.retryAfter))
             }
         }
-        throw CancellationError()
     }
 
     private func exchange(_ request: URLRequest) async throws -> Data {

@@ -33,9 +33,11 @@ struct Request: Sendable {
         self.isDeletion = isDeletion
     }
 
-    func isWorthRetrying(after error: any Error) -> Bool {
+    /// `longest`: for how long the server may ask to be left alone; for longer, who asked knows better what to do.
+    func isWorthRetrying(after error: any Error, longest: Duration) -> Bool {
         guard !Task.isCancelled else { return false }
         guard let problem = error as? Problem else { return error is ConnectionFailure && isRepeatable }
+        if let retryAfter = problem.retryAfter, retryAfter > longest { return false }
         switch problem.status {
         // 408: it did not arrive whole.
         case 408, 429, 503: return true

@@ -33,6 +33,20 @@ import Testing
         }
     }
 
+    @Test("What is sent again is what can do no harm twice, and what the server has not done; and not after an hour")
+    func retries() {
+        let command = Request("POST", ["edits"]), token = Request("POST", ["tokens"], isRepeatable: false)
+        func isRetried(_ request: Request, _ error: any Error) -> Bool { request.isWorthRetrying(after: error, longest: .seconds(30)) }
+        #expect(isRetried(command, ConnectionFailure(detail: "")) && !isRetried(token, ConnectionFailure(detail: "")))
+        for (status, again) in [(408, true), (429, true), (502, true), (503, true), (504, true), (400, false), (404, false), (409, false), (500, false), (507, false)] {
+            #expect(isRetried(command, Problem(status: status)) == again, "\(status)")
+            #expect(isRetried(token, Problem(status: status)) == (again && status != 502 && status != 504), "\(status)")
+        }
+        #expect(isRetried(command, Problem(status: 409, type: "/problems/idempotency-key-in-use")))
+        #expect(isRetried(command, Problem(status: 503, retryAfter: .seconds(30))) && !isRetried(command, Problem(status: 503, retryAfter: .seconds(31))))
+        #expect(!isRetried(command, URLError(.cancelled)))
+    }
+
     @Test("A value of the program's own becomes JSON, and JSON becomes it again")
     func values() throws {
         struct Person: Codable, Equatable {

@@ -156,6 +156,9 @@ test("A server that is busy is asked again, at the earliest when it said, with t
   assert.deepEqual(waits, [2250, 500, 1000, 2000, 5000]);
   assert.equal(new Set(keys).size, 1);
   assert.match(keys[0], /^[0-9a-f]{32}$/);
+  // So long nobody waits for an answer.
+  answers.push([503, { "Retry-After": "3600" }]);
+  await assert.rejects(client.session("x").tap({ id: "a" }), { status: 503, tries: 1, retryAfter: 3_600_000 });
   // What cannot be told apart is not sent twice.
   answers.push([502, {}]);
   await assert.rejects(client.session("x").tokens.create({ role: "viewer", expiresIn: 1 }), { status: 502, tries: 1 });

@@ -104,9 +104,10 @@ export const atOnce = async (milliseconds, signal) => {
   signal?.throwIfAborted();
 };
 
-/** Notes what a subscription tells, and lets a test wait for it. */
+/** Notes what a subscription tells, and lets a test wait for it. Ends with the test. */
 export class Listener {
-  constructor(session, options = {}) {
+  constructor(test, session, options = {}) {
+    test.after(() => this.subscription.close());
     this.told = [];
     this.waiting = [];
     const note = (name) => (...values) => {

@@ -20,7 +20,7 @@ function assertGapless(listener, from, to) {
 test("A subscriber has the snapshot, then each update as it happens, and is silent once closed", async (t) => {
   const server = await Server.start(t);
   const party = new BraidClient({ url: server.url }).session("party");
-  const listener = new Listener(party);
+  const listener = new Listener(t, party);
   await listener.status("live");
   assert.deepEqual(listener.told.map(([name, value]) => (name === "status" ? value : name)), ["connecting", "snapshot", "live"]);
   for (const name of ["Ann", "Bob"]) await tell(party, name);
@@ -31,7 +31,7 @@ test("A subscriber has the snapshot, then each update as it happens, and is sile
   assert.equal(listener.subscription.status, "closed");
   const told = listener.told.length;
   await tell(party, "Carl");
-  const other = new Listener(party, { from: listener.subscription.snapshot });
+  const other = new Listener(t, party, { from: listener.subscription.snapshot });
   await other.revision(3);
   assert.equal(listener.told.length, told);
   assert.deepEqual(other.of("snapshot"), [], "it went on from the snapshot that was there");
@@ -42,7 +42,7 @@ test("After the server was killed and started again, the subscriber goes on wher
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url, random: () => 0.01 });
   const party = client.session("party");
-  const listener = new Listener(party);
+  const listener = new Listener(t, party);
   await listener.status("live");
   for (let round = 0; round < 3; round++) {
     for (let number = 0; number < 5; number++) await tell(party, `guest ${round} ${number}`);
@@ -65,7 +65,7 @@ test("A connection that is torn anywhere, again and again, is made anew without 
   const random = seeded(11);
   const proxy = await Proxy.start(t, server.port, (toServer) => (!toServer && random() < 0.4 ? "tear" : "pass"));
   const party = new BraidClient({ url: server.url }).session("party");
-  const listener = new Listener(new BraidClient({ url: proxy.url, wait: atOnce }).session("party"));
+  const listener = new Listener(t, new BraidClient({ url: proxy.url, wait: atOnce }).session("party"));
   for (let number = 1; number <= 60; number++) await tell(party, `guest ${number}`);
   await listener.revision(60);
   assert.ok(proxy.lost > 3);
@@ -75,12 +75,60 @@ test("A connection that is torn anywhere, again and again, is made anew without 
   listener.subscription.close();
 });
 
+test("Three clients at once, each on a bad network and with an old table before it: all see what the server has, each command done once", async (t) => {
+  const server = await Server.start(t);
+  const list = await new BraidClient({ url: server.url }).sessions.open({ table: "attendees", id: "all" });
+  let added = 0;
+  const clients = await Promise.all(
+    [1, 2, 3].map(async (seed) => {
+      const random = seeded(seed);
+      const proxy = await Proxy.start(t, server.port, (toServer) => (random() < 0.15 ? (toServer ? "lose" : "tear") : "pass"));
+      const session = new BraidClient({ url: proxy.url, wait: atOnce, retries: 100 }).session("all");
+      const listener = new Listener(t, session);
+      const play = async () => {
+        for (let number = 0; number < 15; number++) {
+          // A table that is behind by what is on its way.
+          const base = listener.subscription.snapshot ?? list.opened;
+          const section = base.sections.findIndex(({ id }) => id === (random() < 0.5 ? "attending" : "invited"));
+          const rows = base.sections[section]?.rows ?? [];
+          const row = Math.floor(random() * rows.length);
+          const kind = random();
+          try {
+            if (kind < 0.4) {
+              await session.transaction([{ "data-source": { addRow: { at: [1, 0], model: { name: `${seed}-${number}` } } } }]);
+              added++;
+            } else if (rows.length === 0) continue;
+            else if (kind < 0.7) await session.edit({ delete: { section, row } }, { base });
+            else await session.move({ from: { section, row }, to: { section: "attending", row: 0 } }, { base });
+          } catch (error) {
+            // What another one did came first, or the table's description does not allow it.
+            if (!(error instanceof Problem) || error.status >= 500 || error.status === 400) throw error;
+          }
+        }
+      };
+      return { listener, play };
+    }),
+  );
+  await Promise.all(clients.map(({ play }) => play()));
+  const last = await list.snapshot();
+  for (const { listener } of clients) {
+    await listener.revision(last.revision);
+    assert.deepEqual(listener.subscription.snapshot, last);
+    assert.equal(listener.of("snapshot").length, 1);
+    assertGapless(listener, listener.of("snapshot")[0][0].revision, last.revision);
+    listener.subscription.close();
+  }
+  const names = last.sections.flatMap(({ rows }) => rows.map(({ id }) => id)).filter((id) => /^[123]-/.test(id));
+  assert.equal(new Set(names).size, names.length);
+  assert.ok(added > 5 && last.revision > 15);
+});
+
 test("A connection on which nothing comes any more is given up, and made anew", async (t) => {
   const server = await Server.start(t);
   let isStalled = false;
   const proxy = await Proxy.start(t, server.port, (toServer) => (isStalled && !toServer ? "stall" : "pass"));
   const party = new BraidClient({ url: server.url }).session("party");
-  const listener = new Listener(new BraidClient({ url: proxy.url, wait: atOnce }).session("party"), { silence: 500 });
+  const listener = new Listener(t, new BraidClient({ url: proxy.url, wait: atOnce }).session("party"), { silence: 500 });
   await listener.status("live");
   isStalled = true;
   await tell(party, "Ann");
@@ -95,7 +143,7 @@ test("A reset is an update like any other; an ended session ends its subscribers
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url, wait: atOnce });
   const guests = await client.sessions.open({ table: "attendees", id: "guests" });
-  const listener = new Listener(guests, { from: guests.opened });
+  const listener = new Listener(t, guests, { from: guests.opened });
   await tell(guests, "Ann");
   await guests.reset();
   await listener.revision(2);
@@ -106,12 +154,12 @@ test("A reset is an update like any other; an ended session ends its subscribers
   await listener.until(() => listener.of("end").length > 0);
   assert.deepEqual(listener.of("end"), [[undefined]]);
   assert.equal(listener.subscription.snapshot, last);
-  const late = new Listener(guests, { from: last });
+  const late = new Listener(t, guests, { from: last });
   await late.until(() => late.of("end").length > 0);
   assert.equal(late.of("end")[0][0].status, 404);
   // Its history is none that leads on from the old snapshot.
   const again = await client.sessions.open({ table: "attendees", id: "guests" });
-  const anew = new Listener(again, { from: last });
+  const anew = new Listener(t, again, { from: last });
   await anew.status("live");
   assert.equal(anew.of("snapshot").length, 1);
   assert.notEqual(anew.subscription.snapshot.epoch, last.epoch);
@@ -126,7 +174,7 @@ test("Where history does not reach back, a snapshot comes in place of what was m
   for (let number = 0; number < 9; number++) await tell(party, `guest ${number}`);
   await server.kill();
   await server.start();
-  const listener = new Listener(party, { from: old });
+  const listener = new Listener(t, party, { from: old });
   await listener.status("live");
   const [[snapshot, previous]] = listener.of("snapshot");
   assert.equal(previous, old);
@@ -140,7 +188,7 @@ test("An update that does not fit what the subscriber has is not guessed at: it 
   const wrong = await party.snapshot();
   wrong.sections = wrong.sections.slice(1);
   wrong.totalRowCount -= 1;
-  const listener = new Listener(party, { from: wrong });
+  const listener = new Listener(t, party, { from: wrong });
   await listener.status("live");
   await tell(party, "Ann");
   await listener.until(() => listener.of("snapshot").length > 0);
@@ -155,7 +203,7 @@ test("A viewer's subscription ends with its token, and says why; controllers hea
   const event = controller.session("event");
   const { token, tokenId } = await event.tokens.create({ role: "participant", expiresIn: 600 });
   const participant = new BraidClient({ url: server.url, token, wait: atOnce });
-  const [listener, all] = [new Listener(participant.session("event")), new Listener(event)];
+  const [listener, all] = [new Listener(t, participant.session("event")), new Listener(t, event)];
   await Promise.all([listener.status("live"), all.status("live")]);
   const snapshot = listener.subscription.snapshot;
   const [section, row] = snapshot.sections.flatMap((section, at) => section.rows.map((row, index) => [at, index, row])).find(([, , row]) => row.cell === "TextFieldCell");
@@ -171,7 +219,7 @@ test("A viewer's subscription ends with its token, and says why; controllers hea
   all.subscription.close();
 });
 
-test("A stream is read the same however its bytes are cut, and whichever line breaks it has", async () => {
+test("A stream is read the same however its bytes are cut, and whichever line breaks it has", async (t) => {
   const snapshot = { session: "x", epoch: "e", revision: 0, totalRowCount: 0, sections: [], state: { text: "ü\u2028€" } };
   const update = { from: 0, to: 1, stages: [], totalRowCount: 0, state: { text: "😀" } };
   for (const end of ["\n", "\r\n", "\r"]) {
@@ -181,7 +229,7 @@ test("A stream is read the same however its bytes are cut, and whichever line br
       const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.slice(index * size, (index + 1) * size));
       const body = () => new ReadableStream({ pull: (controller) => (pieces.length > 0 ? controller.enqueue(pieces.shift()) : controller.close()) });
       const client = new BraidClient({ url: "http://x", fetch: async () => new Response(body(), { headers: { "Content-Type": "text/event-stream" } }) });
-      const listener = new Listener(client.session("x"));
+      const listener = new Listener(t, client.session("x"));
       await listener.until(() => listener.of("end").length > 0);
       assert.deepEqual(listener.subscription.snapshot, { ...snapshot, revision: 1, state: update.state });
       assert.equal(listener.of("update").length, 1);
@@ -189,7 +237,7 @@ test("A stream is read the same however its bytes are cut, and whichever line br
   }
 });
 
-test("Each time nothing is to be had, the subscriber waits longer, and as long as it was told", async () => {
+test("Each time nothing is to be had, the subscriber waits longer, and as long as it was told", async (t) => {
   const waits = [];
   let count = 0;
   const fetch = async () => {
@@ -199,7 +247,7 @@ test("Each time nothing is to be had, the subscriber waits longer, and as long a
     throw new TypeError("no network");
   };
   const client = new BraidClient({ url: "http://x", fetch, random: () => 1, wait: async (milliseconds) => void waits.push(milliseconds) });
-  const listener = new Listener(client.session("x"));
+  const listener = new Listener(t, client.session("x"));
   await listener.until(() => listener.of("end").length > 0);
   assert.deepEqual(waits, [1000, 2000, 13_000, 8000, 16_000, 30_000]);
 });

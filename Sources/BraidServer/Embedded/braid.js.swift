@@ -147,6 +147,7 @@ extension Embedded {
 
           // Rows where they were: those that go are taken out, those that stay have their new content.
           const staying = new Map();
+          const losing = new Set();
           const sources = new Set();
           const take = ([section, row], what, replacement, left) => {
             const path = `[${section},${row}]`;
@@ -163,6 +164,7 @@ extension Embedded {
             }
             if (!staying.has(section)) staying.set(section, before[section].rows.slice());
             staying.get(section)[row] = left;
+            if (left === TAKEN) losing.add(section);
           };
           for (const path of list("deleteRows")) take(path, "deleted", undefined, TAKEN);
           for (const { from, row } of list("moveRows")) take(from, "moved", row, TAKEN);
@@ -204,7 +206,10 @@ extension Embedded {
             if (update?.footer !== undefined) section.footer = update.footer;
             if (update?.movesTo === null) delete section.movesTo;
             else if (update?.movesTo !== undefined) section.movesTo = update.movesTo;
-            if (stayed || arrivals) section.rows = filled(index, stayed?.filter((row) => row !== TAKEN) ?? old.rows, arrivals, fault);
+            if (stayed || arrivals) {
+              const rows = losing.has(origin.stayed) ? stayed.filter((row) => row !== TAKEN) : stayed ?? old.rows;
+              section.rows = filled(index, rows, arrivals, fault);
+            }
             section.rowCount = section.rows.length;
             return section;
           });
@@ -229,7 +234,8 @@ extension Embedded {
 
         /** A snapshot's place in its session's history, as `base`, `ifMatch` and `since` take it: "<epoch>.<revision>". */
         export function position(at) {
-          return typeof at === "object" ? `${at.epoch}.${at.revision}` : String(at);
+          if (typeof at !== "object") return String(at);
+          return at.epoch === undefined ? String(at.revision) : `${at.epoch}.${at.revision}`;
         }
 
         /** A path, its variable parts escaped. */
@@ -462,6 +468,8 @@ extension Embedded {
           // Sent twice, what cannot be told apart from its first time would be done twice.
           const isRepeatable = request.isRepeatable ?? true;
           if (error instanceof ConnectionError) return isRepeatable;
+          // Who asked knows better what to do for so long.
+          if (error.retryAfter > LONGEST_DELAY) return false;
           if (error.kind === "idempotency-key-in-use") return true;
           return RETRIED.has(error.status) && (isRepeatable || (error.status !== 502 && error.status !== 504));
         }

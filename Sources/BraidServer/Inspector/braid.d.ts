@@ -222,8 +222,8 @@ export declare class BraidClient {
 export interface CommandOptions {
   /** As of which revision index paths are meant: for edits, moves, events, taps and the data source. */
   base?: Position;
-  /** Only if the session is still there. */
-  ifMatch?: Position;
+  /** Only if the session is still there; else 412. */
+  ifMatch?: string | Snapshot;
   /** Checks and computes everything, and changes nothing. */
   dryRun?: boolean;
   /** The Idempotency-Key: one is made for each request; null for none. */
