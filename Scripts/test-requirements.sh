@@ -23,10 +23,10 @@ for program in node:nodejs tsc:node-typescript chromium:chromium; do
     || echo "${program#*:} could not be installed: the tests that need it are left out" >&2
 done
 # What Debian does not have, of PyPI, for this directory alone.
-if ! cat Tests/*/requirements.txt | cmp -s - .build/python/requirements.txt; then
-  echo "installing Tests/*/requirements.txt in .build/python ..." >&2
-  /usr/bin/python3 -m venv .build/python >&2 && .build/python/bin/pip install -q --disable-pip-version-check -r Tests/OpenAPI/requirements.txt -r Tests/Browser/requirements.txt >&2 \
-    && cat Tests/*/requirements.txt > .build/python/requirements.txt
+if ! cmp -s Tests/requirements.txt .build/python/requirements.txt; then
+  echo "installing Tests/requirements.txt in .build/python ..." >&2
+  /usr/bin/python3 -m venv .build/python >&2 && .build/python/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt >&2 \
+    && cp Tests/requirements.txt .build/python/requirements.txt
 fi
 # The proxies that the documents have recipes for: unpacked, as installed they would start to serve.
 if [ ! -e .build/proxies/usr/sbin/nginx ] || [ ! -e .build/proxies/usr/bin/caddy ]; then

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test("What browsers load is there for who has no token, asked for again at each use, and sent when it is another", arguments: [
-        "/": "text/html; charset=utf-8", "/inspector.js": "text/javascript; charset=utf-8", "/inspector.css": "text/css; charset=utf-8",
+        "/": "text/html; charset=utf-8", "/inspector.js": "text/javascript; charset=utf-8", "/inspector/dom.js": "text/javascript; charset=utf-8", "/inspector.css": "text/css; charset=utf-8",
         "/braid.js": "text/javascript; charset=utf-8", "/braid.d.ts": "application/typescript; charset=utf-8",
     ])
     func assetsAreForEveryone(path: String, type: String) throws {

@@ -40,6 +40,7 @@ enum Admission: Sendable, Equatable {
         // The inspector and the client, which ask for what they show.
         "GET /": .everyone,
         "GET /inspector.js": .everyone,
+        "GET /inspector/{file}": .everyone,
         "GET /inspector.css": .everyone,
         "GET /braid.js": .everyone,
         "GET /braid.d.ts": .everyone,

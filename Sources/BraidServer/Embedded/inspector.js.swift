@@ -2,14 +2,111 @@
 
 extension Embedded {
     static let inspectorJS = ##"""
-        import { BraidClient } from "/braid.js";
+        // The inspector: what there is on the left, a session's table in the middle, what is known of it on the right.
+        import { button, h } from "./inspector/dom.js";
+        import { Editor } from "./inspector/editor.js";
+        import { Server } from "./inspector/server.js";
+        import { SessionView } from "./inspector/session.js";
+        import { Sidebar } from "./inspector/sidebar.js";
+        import { dialog } from "./inspector/toasts.js";
 
-        const list = document.querySelector("#sessions");
-        for (const session of await new BraidClient().sessions.list()) {
-          const item = document.createElement("li");
-          item.textContent = session.id;
-          list.append(item);
+        const tokenKey = "braid-token";
+
+        class App {
+          main = document.querySelector("#main");
+          panel = document.querySelector("#panel");
+          view = null;
+          /** Ids of sessions that are no one's but the editor's. */
+          previews = new Set();
+          path = null;
+
+          constructor() {
+            this.#connect();
+            this.sidebar = new Sidebar(this, document.querySelector("#sidebar"));
+            addEventListener("hashchange", () => this.#route());
+            addEventListener("pagehide", () => this.view?.close());
+            addEventListener("focus", () => this.sessionsChanged());
+            for (const tab of document.querySelectorAll("#panes button")) tab.addEventListener("click", () => this.pane(tab.dataset.pane));
+            document.querySelector("#token-button").addEventListener("click", () => this.signIn());
+            this.sidebar.load();
+            this.#route();
+          }
+
+          sessionsChanged() {
+            this.sidebar.load();
+          }
+
+          go(path, { quietly = false } = {}) {
+            if (quietly) this.path = path;
+            if (location.hash === `#/${path}`) return this.#route();
+            location.hash = `#/${path}`;
+          }
+
+          /** On a phone one of the three columns is seen. */
+          pane(name) {
+            document.body.dataset.pane = name;
+            for (const tab of document.querySelectorAll("#panes button")) tab.setAttribute("aria-pressed", String(tab.dataset.pane === name));
+          }
+
+          /** Asks for a token, and begins anew with it. It is kept until the tab is closed, for this origin alone. */
+          async signIn() {
+            if (this.asking) return;
+            this.asking = true;
+            const input = h("input", { type: "password", autocomplete: "off", spellcheck: false, "aria-label": "Token" });
+            const token = await dialog("Token", [
+              h("p", {}, "The controller's token, or one for a single session. It is kept until this tab is closed."),
+              input,
+            ], [["Cancel", null], ["Use no token", ""], ["Use it", () => input.value, "primary"]]);
+            this.asking = false;
+            if (token === undefined) return;
+            if (token) sessionStorage.setItem(tokenKey, token);
+            else sessionStorage.removeItem(tokenKey);
+            this.#connect();
+            this.sidebar.load();
+            this.path = null;
+            this.#route();
+          }
+
+          #connect() {
+            const token = sessionStorage.getItem(tokenKey) ?? undefined;
+            this.server = new Server(token, () => this.view?.asked());
+            document.querySelector("#token-button").dataset.used = String(Boolean(token));
+          }
+
+          #route() {
+            const path = location.hash.slice(2);
+            if (path === this.path) return;
+            this.path = path;
+            this.view?.close();
+            const [kind, name] = path.split("/");
+            if (kind === "sessions" && name) this.view = new SessionView(this, decodeURIComponent(name));
+            else if (kind === "tables" && name) this.view = new Editor(this, decodeURIComponent(name));
+            else if (kind === "new-table") this.view = new Editor(this, null);
+            else this.#welcome();
+            document.title = name ? `${decodeURIComponent(name)} – Braid Server` : "Braid Server";
+            document.body.dataset.view = kind || "welcome";
+            const labels = this.view instanceof Editor ? ["Sessions", "Editor", "Preview"] : ["Sessions", "Table", "Details"];
+            document.querySelectorAll("#panes span").forEach((span, i) => (span.textContent = labels[i]));
+            this.pane(path ? "main" : "list");
+            this.sidebar.show();
+          }
+
+          #welcome() {
+            this.view = null;
+            this.main.replaceChildren(
+              h(
+                "div",
+                { class: "welcome" },
+                h("h1", {}, "Braid Server"),
+                h("p", {}, "Choose a session to see its table as a client does, to edit it, and to watch its updates."),
+                button("New description", () => this.go("new-table"), { kind: "primary" }),
+              ),
+            );
+            this.panel.replaceChildren();
+          }
         }
+
+        new App();
 
         """##
 }

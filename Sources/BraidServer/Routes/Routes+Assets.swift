@@ -23,6 +23,30 @@ struct Asset: Sendable {
         Asset("/inspector.css", "text/css", Embedded.inspectorCSS),
     ]
 
+    /// What `/inspector.js` is made of: modules, by the names of their files, at `/inspector/…`.
+    static let inspectorModules = [
+        "cells.js": Embedded.cellsJS,
+        "console.js": Embedded.consoleJS,
+        "dom.js": Embedded.domJS,
+        "dragging.js": Embedded.draggingJS,
+        "editor.js": Embedded.editorJS,
+        "frames.js": Embedded.framesJS,
+        "items.js": Embedded.itemsJS,
+        "layout.js": Embedded.layoutJS,
+        "list.js": Embedded.listJS,
+        "pointers.js": Embedded.pointersJS,
+        "row.js": Embedded.rowJS,
+        "screen.js": Embedded.screenJS,
+        "server.js": Embedded.serverJS,
+        "session.js": Embedded.sessionJS,
+        "sidebar.js": Embedded.sidebarJS,
+        "stages.js": Embedded.stagesJS,
+        "table.js": Embedded.tableJS,
+        "timeline.js": Embedded.timelineJS,
+        "toasts.js": Embedded.toastsJS,
+        "updates.js": Embedded.updatesJS,
+    ].reduce(into: [String: Asset]()) { $0[$1.key] = Asset("/inspector/\($1.key)", "text/javascript", $1.value) }
+
     var headers: [(String, String)] {
         let type = mediaType == "application/json" ? mediaType : "\(mediaType); charset=utf-8"
         // A new version of the server may have other bytes.
@@ -45,11 +69,20 @@ struct Asset: Sendable {
 
 func assetRoutes() -> [Route] {
     Asset.all.map { asset in
-        Route("GET", asset.path, produces: asset.mediaType) { context in
-            if let match = context.head.headers["if-none-match"], etags(in: match, include: asset.etag, weakly: true) {
-                return .ready(HTTPResponse(status: 304, headers: asset.headers.filter { $0.0 != "Content-Type" }))
-            }
-            return .ready(HTTPResponse(status: 200, headers: asset.headers, body: .bytes(asset.bytes)))
+        Route("GET", asset.path, produces: asset.mediaType) { context in .ready(asset.answer(to: context.head)) }
+    } + [
+        Route("GET", "/inspector/{file}", produces: "text/javascript") { context in
+            guard let module = Asset.inspectorModules[context.parameter("file")] else { throw ProblemError(.notFound, "The inspector has no module of this name.") }
+            return .ready(module.answer(to: context.head))
         }
+    ]
+}
+
+extension Asset {
+    func answer(to head: HTTPRequestHead) -> HTTPResponse {
+        if let match = head.headers["if-none-match"], etags(in: match, include: etag, weakly: true) {
+            return HTTPResponse(status: 304, headers: headers.filter { $0.0 != "Content-Type" })
+        }
+        return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
     }
 }

@@ -11,8 +11,9 @@ import Testing
         #expect(files.count >= 5)
         let types = ["html": "text/html", "css": "text/css", "js": "text/javascript", "ts": "application/typescript"]
         for file in files {
-            let path = file.lastPathComponent == "index.html" ? "/" : "/\(file.lastPathComponent)"
-            let asset = try #require(Asset.all.first { $0.path == path }, "\(path) is not in the table of assets")
+            let name = file.lastPathComponent
+            let path = name == "index.html" ? "/" : "/\(name)"
+            let asset = try #require(Asset.inspectorModules[name] ?? Asset.all.first { $0.path == path }, "\(path) is not in the table of assets")
             #expect(try Data(contentsOf: file).elementsEqual(asset.bytes), "\(path): run Scripts/embed")
             #expect(types[file.pathExtension] == asset.mediaType, "\(path)")
         }
@@ -33,7 +34,14 @@ import Testing
         let text = String(decoding: page.bytes, as: UTF8.self)
         #expect(!text.contains(/<script(?![^>]*\bsrc=)/) && !text.contains(/<style/) && !text.contains(/\sstyle=/) && !text.contains(/\son[a-z]+=/))
         for reference in text.matches(of: /\s(?:src|href)="([^"]*)"/) where !reference.1.hasPrefix("#") && !reference.1.hasPrefix("data:") {
-            #expect(Asset.all.contains { $0.path == reference.1 }, "\(reference.1)")
+            #expect((Asset.all + Asset.inspectorModules.values).contains { $0.path == reference.1 }, "\(reference.1)")
         }
+    }
+
+    @Test("The page asks for all modules at once, not for each when another one names it")
+    func modulesAreAskedForAtOnce() throws {
+        let page = try #require(Asset.all.first { $0.path == "/" })
+        let text = String(decoding: page.bytes, as: UTF8.self)
+        for path in ["/braid.js"] + Asset.inspectorModules.values.map(\.path) { #expect(text.contains("<link rel=\"modulepreload\" href=\"\(path)\">"), "\(path)") }
     }
 }

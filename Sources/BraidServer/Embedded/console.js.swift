@@ -1,0 +1,89 @@
+// Made by Scripts/embed from Sources/BraidServer/Inspector/console.js.
+
+extension Embedded {
+    static let consoleJS = ##"""
+        import { button, h, jsonBlock } from "./dom.js";
+        import { commands } from "./server.js";
+        import { copyButton, toast } from "./toasts.js";
+
+        /** A body for each command, as the shown snapshot suggests it. */
+        const samples = {
+          models: ({ sections }) =>
+            Object.fromEntries(sections.slice(0, 1).map(({ id, rows }) => [id, rows.slice(0, 20).map((row) => row.model ?? row.viewModel)])),
+          state: ({ state }) => state,
+          headers: ({ sections }) => Object.fromEntries(sections.map(({ id, header }) => [id, header?.title ?? null])),
+          footers: ({ sections }) => Object.fromEntries(sections.map(({ id, footer }) => [id, footer?.title ?? null])),
+          "displayed-sections": ({ sections }) => sections.map(({ id }) => id),
+          edits: ({ sections }) => ({ delete: { section: sections[0]?.id ?? "", row: 0 } }),
+          moves: ({ sections }) => ({ from: { section: sections[0]?.id ?? "", row: 0 }, to: { section: sections[0]?.id ?? "", row: 1 } }),
+          taps: ({ sections }) => ({ at: { section: sections[0]?.id ?? "", row: 0 } }),
+          events: ({ sections }) => ({ at: { section: sections[0]?.id ?? "", row: 0 }, event: { name: {} } }),
+          "displayed-rows": ({ sections }) => ({ rows: sections.slice(-1).map(({ id, rowCount }) => ({ section: id, row: Math.max(0, rowCount - 1) })) }),
+          transactions: (snapshot) => ({ commands: [{ state: snapshot.state ?? {} }] }),
+          rows: () => ({ at: [0, 0], model: {} }),
+          "update row": () => ({ at: [0, 0], model: {} }),
+          "remove row": () => ({ at: [0, 0] }),
+          sections: () => ({ section: { rows: [] }, at: null }),
+        };
+
+        /** Any command, as JSON: tried out without being carried out, sent, or copied. */
+        export class Console {
+          #screen;
+          constructor(screen) {
+            this.#screen = screen;
+            this.kind = h(
+              "select",
+              { "aria-label": "Command", on: { change: () => this.#suggest() } },
+              Object.keys(samples).map((kind) => h("option", { value: kind }, `${commands[kind].method} ${kind}`)),
+            );
+            this.body = h("textarea", { class: "code", rows: 7, spellcheck: false, "aria-label": "Body" });
+            this.fault = h("p", { class: "fault", role: "alert" });
+            this.result = h("div", {});
+            this.element = h(
+              "div",
+              { class: "console" },
+              this.kind,
+              this.body,
+              this.fault,
+              h(
+                "div",
+                { class: "choices" },
+                copyButton(() => this.#read() === undefined ? this.body.value : screen.curl(this.kind.value, this.#read())),
+                button("Dry run", () => this.#send(true), { kind: "small" }),
+                button("Send", () => this.#send(false), { kind: "small primary" }),
+              ),
+              this.result,
+            );
+          }
+
+          show() {
+            if (this.body.value === "") this.#suggest();
+          }
+
+          #suggest() {
+            this.body.value = JSON.stringify(samples[this.kind.value](this.#screen.snapshot), null, 2);
+            this.result.replaceChildren();
+          }
+
+          #read() {
+            try {
+              this.fault.textContent = "";
+              return JSON.parse(this.body.value);
+            } catch (error) {
+              this.fault.textContent = error.message;
+            }
+          }
+
+          async #send(dryRun) {
+            const body = this.#read();
+            if (body === undefined) return;
+            const done = await this.#screen.perform(this.kind.value, body, { dryRun });
+            if (done !== true) return;
+            const { answer } = this.#screen;
+            this.result.replaceChildren(h("h3", {}, dryRun ? "It would answer" : "Answer"), jsonBlock(answer, "Answer"));
+            if (!dryRun) toast(answer?.outcome ?? "Done", { detail: answer?.reason });
+          }
+        }
+
+        """##
+}

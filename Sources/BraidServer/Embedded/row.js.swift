@@ -1,0 +1,153 @@
+// Made by Scripts/embed from Sources/BraidServer/Inspector/row.js.
+
+extension Embedded {
+    static let rowJS = ##"""
+        import { button, compactJSON, h, jsonBlock } from "./dom.js";
+        import { rowName } from "./frames.js";
+        import { copy, toast } from "./toasts.js";
+
+        /** The panel of the selected row: what it is, and each command that it allows, to be sent or copied. */
+        export class RowPanel {
+          element = h("div", { class: "panel-content" });
+
+          show(screen) {
+            const place = screen.table.find(screen.selected);
+            if (!place) {
+              return this.element.replaceChildren(
+                h("p", { class: "note" }, "Select a row: its model, what it is shown from, and what can be done with it stand here."),
+              );
+            }
+            const [s, r] = place;
+            const section = screen.snapshot.sections[s];
+            const row = section.rows[r];
+            if (row === this.row && screen.table.readOnly === this.readOnly && this.element.childElementCount > 1) {
+              this.place.textContent = placeText(section, place);
+              return;
+            }
+            this.row = row;
+            this.readOnly = screen.table.readOnly;
+            this.place = h("dd", {}, placeText(section, place));
+            const facts = [
+              ["Place", this.place],
+              ["id", row.id],
+              ["cell", row.cell],
+              ["editing", row.editing],
+              ["movable", row.movable && movesTo(section)],
+              ["height", row.height ?? row.estimatedHeight],
+            ];
+            this.element.replaceChildren(
+              h("h2", {}, rowName(row, r)),
+              h(
+                "dl",
+                { class: "facts" },
+                facts.filter(([, value]) => value !== undefined && value !== false).flatMap((
+                  [name, value],
+                ) => [h("dt", {}, name), value instanceof Node ? value : h("dd", {}, String(value))]),
+              ),
+              ...(row.viewModel !== undefined ? [h("h3", {}, "View model"), jsonBlock(row.viewModel, "View model")] : []),
+              ...(row.model !== undefined ? [h("h3", {}, "Model"), jsonBlock(row.model, "Model")] : []),
+              h("h3", {}, "Commands"),
+              h("div", { class: "actions" }, actions(screen, screen.selected, section, row)),
+            );
+          }
+        }
+
+        const placeText = (section, [s, r]) => `[${s}, ${r}] in ${section.id}`;
+        const movesTo = ({ movesTo }) => movesTo === "anySection" ? "to any section" : `to ${movesTo?.join(", ") ?? "nowhere"}`;
+
+        /** The commands that the row allows. Where it stands is looked up when one is sent: it may have moved. */
+        function actions(screen, key, section, row) {
+          const place = () => screen.table.find(key) ?? [0, 0];
+          const named = () => screen.table.reference(place());
+          const onRow = (kind, body) => () => {
+            const { ref, base } = named();
+            return [kind, body(ref), { base }];
+          };
+          const onPlace = (kind, body) => () => {
+            const [s, r] = place();
+            return [kind, body({ section: screen.snapshot.sections[s].id, row: r }, [s, r]), { base: screen.snapshot.revision }];
+          };
+          const list = [action(screen, "Tap", [], onRow("taps", (at) => ({ at })))];
+          if (row.editing === "delete") list.push(action(screen, "Delete", [], onRow("edits", (ref) => ({ delete: ref }))));
+          if (row.editing === "insert") {
+            const model = jsonField("Model of the new row", row.model ?? {});
+            list.push(action(screen, "Insert here", [model], onPlace("edits", (insert) => ({ insert, model: model.read() }))));
+          }
+          if (row.movable) {
+            const targets = screen.snapshot.sections.map(({ id }) => id).filter((id) => section.movesTo === "anySection" || section.movesTo?.includes(id));
+            const [to, index] = [field("to", { enum: targets }, section.id), field("row", { type: "uint32" }, 0)];
+            const target = () => ({ section: to.read(), row: index.read() });
+            list.push(action(screen, "Move", [to, index], onPlace("moves", () => ({ from: named().ref, to: target() }))));
+          }
+          for (const [event, schema] of Object.entries(screen.description?.cells?.[row.cell]?.events ?? {})) {
+            const content = row.viewModel ?? row.model;
+            const fields = Object.entries({ ...schema.properties, ...schema.optionalProperties }).map(([name, type]) => field(name, type, content?.[name]));
+            const parameters = () => Object.fromEntries(fields.map((field) => [field.name, field.read()]));
+            list.push(action(screen, event, fields, onRow("events", (at) => ({ at, event: { [event]: parameters() } }))));
+          }
+          if (row.model !== undefined && screen.description) {
+            const model = jsonField("Model", row.model);
+            list.push(action(screen, "Update model", [model], onPlace("update row", (_, at) => ({ at, model: model.read() }))));
+          }
+          return list;
+        }
+
+        /** A line with a command's name, its fields, and buttons that send and copy it. `command()` gives `[kind, body, {base}]`. */
+        function action(screen, label, fields, command) {
+          // What is no JSON is said as what is refused.
+          const using = (use) => {
+            try {
+              use(command());
+            } catch (error) {
+              toast("Not JSON", { detail: error.message, kind: "problem" });
+            }
+          };
+          const submit = (event) => {
+            event.preventDefault();
+            using((parts) => screen.perform(...parts));
+          };
+          const send = button("Send", () => {}, { type: "submit", kind: "small", disabled: screen.table.readOnly, "aria-label": `Send ${label}` });
+          const copying = button(`Copy ${label} as curl`, () => using((parts) => copy(screen.curl(...parts))), {
+            icon: "icon-terminal",
+            iconOnly: true,
+            kind: "copy",
+          });
+          const elements = fields.map(({ element }) => element);
+          return h(
+            "form",
+            { class: "action", on: { submit } },
+            h("span", { class: "action-name" }, label),
+            elements,
+            h("span", { class: "action-buttons" }, send, copying),
+          );
+        }
+
+        function jsonField(label, value) {
+          const element = h("textarea", { class: "code", rows: 4, spellcheck: false, value: compactJSON(value), "aria-label": label });
+          return { element, read: () => JSON.parse(element.value) };
+        }
+
+        /** A field for a value of a JTD schema: `{name, element, read()}`. */
+        function field(name, schema, value) {
+          const label = (input) => h("label", {}, h("span", {}, name), input);
+          if (schema.enum) {
+            const input = h("select", {}, schema.enum.map((option) => h("option", { value: option, selected: option === value }, option)));
+            return { name, element: label(input), read: () => input.value };
+          }
+          if (schema.type === "boolean") {
+            const input = h("input", { type: "checkbox", checked: value === false });
+            return { name, element: label(input), read: () => input.checked };
+          }
+          const isText = schema.type === "string" || schema.type === "timestamp";
+          const isNumber = schema.type && !isText;
+          const input = h("input", {
+            type: isNumber ? "number" : "text",
+            step: "any",
+            spellcheck: false,
+            value: isText ? value ?? "" : isNumber ? value ?? 0 : JSON.stringify(value ?? null),
+          });
+          return { name, element: label(input), read: () => isText ? input.value : isNumber ? Number(input.value) : JSON.parse(input.value) };
+        }
+
+        """##
+}

@@ -1,0 +1,201 @@
+// Made by Scripts/embed from Sources/BraidServer/Inspector/session.js.
+
+extension Embedded {
+    static let sessionJS = ##"""
+        import { button, h, jsonBlock, shortened } from "./dom.js";
+        import { Console } from "./console.js";
+        import { RowPanel } from "./row.js";
+        import { Screen } from "./screen.js";
+        import { confirmed, copy, copyButton, problemToast, toast } from "./toasts.js";
+        import { UpdatesPanel } from "./updates.js";
+
+        const panelPause = 150;
+
+        /** A session with its panels. `app`: `{server, main, panel, go(path), sessionsChanged()}`. */
+        export class SessionView {
+          constructor(app, id) {
+            this.app = app;
+            this.updates = new UpdatesPanel();
+            this.row = new RowPanel();
+            this.session = h("div", { class: "panel-content" });
+            this.requests = h("div", { class: "panel-content" });
+            this.screen = new Screen(app.server, id, {
+              changed: () => this.#show(),
+              selected: () => this.#show(),
+              ended: (_, problem) => this.#ended(problem),
+            }, [this.#menu(id)]);
+            this.console = new Console(this.screen);
+            this.panels = { Updates: this.updates.element, Row: this.row.element, Session: this.session, Requests: this.requests };
+            this.tabs = h(
+              "div",
+              { class: "tabs", role: "tablist", "aria-label": "Panels", on: { keydown: (event) => this.#tabKey(event) } },
+              Object.keys(this.panels).map((name) =>
+                h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "panel-body", on: { click: () => this.choose(name) } }, name)
+              ),
+            );
+            this.body = h("div", { class: "panel-body", id: "panel-body", role: "tabpanel" });
+            app.main.replaceChildren(this.screen.element);
+            app.panel.replaceChildren(this.tabs, this.body);
+            this.choose("Updates");
+          }
+
+          close() {
+            clearTimeout(this.drawing);
+            this.screen.close();
+          }
+          asked() {
+            if (this.chosen === "Requests") this.#show();
+          }
+
+          choose(name) {
+            this.chosen = name;
+            for (const tab of this.tabs.children) {
+              const isChosen = tab.textContent === name;
+              tab.setAttribute("aria-selected", String(isChosen));
+              tab.tabIndex = isChosen ? 0 : -1;
+            }
+            this.body.setAttribute("aria-labelledby", `tab-${name}`);
+            this.body.replaceChildren(this.panels[name]);
+            this.#show();
+          }
+
+          #tabKey({ key, target }) {
+            const next = {
+              ArrowRight: target.nextElementSibling ?? this.tabs.firstElementChild,
+              ArrowLeft: target.previousElementSibling ?? this.tabs.lastElementChild,
+            }[key];
+            if (!next) return;
+            this.choose(next.textContent);
+            next.focus();
+          }
+
+          /** However many updates come, panels are made a few times a second. */
+          #show() {
+            this.drawing ??= setTimeout(() => {
+              this.drawing = undefined;
+              this.#draw();
+              this.drawn = performance.now();
+            }, Math.max(0, (this.drawn ?? 0) + panelPause - performance.now()));
+          }
+
+          /** Only the panel that is seen is made. */
+          #draw() {
+            const { screen } = this;
+            if (!screen?.snapshot || !this.body) return;
+            this.app.sidebar.count(screen.id, screen.timeline.last.frame.snapshot.totalRowCount);
+            if (this.chosen === "Updates") this.updates.show(screen);
+            if (this.chosen === "Row") this.row.show(screen);
+            if (this.chosen === "Session") this.#showSession();
+            if (this.chosen === "Requests") this.#showRequests();
+          }
+
+          #showSession() {
+            const { session, table, epoch, revision, totalRowCount, state, sections } = this.screen.snapshot;
+            const facts = { id: session, table: table ?? "none", epoch, revision, rows: totalRowCount, sections: sections.length };
+            this.console.show();
+            const parts = [
+              h("dl", { class: "facts" }, Object.entries(facts).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
+              h("h3", {}, "State"),
+              jsonBlock(state ?? {}, "State"),
+              h("h3", {}, "Send a command"),
+            ];
+            // The console stays in the page: what is being written in it is not lost.
+            if (this.console.element.parentNode !== this.session) this.session.replaceChildren(h("div", {}), this.console.element);
+            this.session.firstElementChild.replaceChildren(...parts);
+          }
+
+          #showRequests() {
+            const { server } = this.app;
+            const items = server.asked.map(({ request, error, took }) =>
+              h(
+                "li",
+                { class: error ? "refused" : "" },
+                h(
+                  "div",
+                  { class: "request" },
+                  h("code", {}, request.method),
+                  h("span", { class: "path" }, decodeURIComponent(request.path)),
+                  h("span", { class: "took" }, `${took.toFixed(0)} ms`),
+                  copyButton(() => server.curl(request)),
+                ),
+                request.body !== undefined && h("pre", { class: "body" }, shortened(JSON.stringify(request.body), 2000)),
+                error && h("p", { class: "fault" }, error.message),
+              )
+            );
+            this.requests.replaceChildren(
+              items.length
+                ? h("ol", { class: "requests" }, items)
+                : h("p", { class: "note" }, "What this page asks the server to do stands here, each request to be copied as curl."),
+            );
+          }
+
+          #menu(id) {
+            const check = (label, change) =>
+              h("label", { class: "menu-item" }, h("input", { type: "checkbox", on: { change: ({ target }) => change(target.checked) } }), label);
+            const item = (label, action, kind = "") =>
+              h("button", {
+                type: "button",
+                class: `menu-item ${kind}`,
+                on: {
+                  click: () => {
+                    menu.hidePopover();
+                    action();
+                  },
+                },
+              }, label);
+            const { server } = this.app;
+            const copyRead = (what, headers) => copy(server.curl({ method: "GET", path: `${this.screen.path}/${what}`, headers }));
+            const menu = h(
+              "div",
+              { class: "menu", popover: "auto", id: "session-menu" },
+              check("Show hidden sections", (shows) => this.screen.setShowsHidden(shows)),
+              check("Report displayed rows", (reports) => this.screen.setReports(reports)),
+              h("hr"),
+              item("Reset to the opening", () => this.#reset(id)),
+              item("Copy the snapshot as curl", () => copyRead("snapshot")),
+              item("Copy the stream of updates as curl", () => copyRead("updates", { Accept: "text/event-stream" })),
+              item("Edit its description", () => this.#editDescription()),
+              h("hr"),
+              item("End the session…", () => this.#delete(id), "destructive"),
+            );
+            return h(
+              "div",
+              { class: "menu-place" },
+              button("More", () => {}, { icon: "icon-more", iconOnly: true, kind: "plain", popoverTargetElement: menu }),
+              menu,
+            );
+          }
+
+          #editDescription() {
+            const table = this.screen.snapshot?.table;
+            if (table) this.app.go(`tables/${encodeURIComponent(table)}`);
+            else toast("It was opened without a description");
+          }
+
+          #reset() {
+            this.screen.perform("reset", undefined);
+          }
+
+          async #delete(id) {
+            if (!await confirmed("End the session?", `The session "${id}", its models and its journal are deleted.`, "End it")) return;
+            try {
+              await this.app.server.perform({ method: "DELETE", path: this.screen.path });
+              this.app.sessionsChanged();
+              this.app.go("");
+            } catch (error) {
+              problemToast(error);
+            }
+          }
+
+          #ended(problem) {
+            if (problem?.status === 401) return this.app.signIn();
+            if (problem) problemToast(problem);
+            this.app.sessionsChanged();
+            if (!this.screen.snapshot) {
+              this.screen.scroller.append(h("div", { class: "empty-table" }, h("p", {}, problem?.detail ?? "There is no such session.")));
+            }
+          }
+        }
+
+        """##
+}

@@ -1,0 +1,239 @@
+import { button, coloured, compactJSON, h } from "./dom.js";
+import { located, locations } from "./pointers.js";
+import { Screen } from "./screen.js";
+import { confirmed, copyButton, problemToast, toast } from "./toasts.js";
+
+const newDescription = {
+  table: "untitled",
+  sections: ["todo", "done"],
+  cells: { TitleDetailCell: {} },
+  bindings: [{
+    on: "allSections",
+    cell: "TitleDetailCell",
+    models: { todo: [{ id: "milk", title: "Buy milk" }, { id: "bread", title: "Bake bread" }], done: [{ id: "water", title: "Water the plants" }] },
+    viewModel: { title: "${model.title}" },
+    headers: { todo: "TO DO", done: "DONE" },
+    editing: "delete",
+    moving: { to: "anySection" },
+  }],
+};
+const pause = 250;
+
+/** The editor of a table description: what the server says of it stands where it is wrong, and a session of it beside it. */
+export class Editor {
+  #app;
+  #preview = null;
+  #waiting;
+  #asked = 0;
+
+  /** `name`: of a description that there is, or null for a new one. */
+  constructor(app, name) {
+    this.#app = app;
+    this.mirror = h("pre", { class: "mirror", "aria-hidden": "true" });
+    this.gutter = h("div", { class: "gutter", "aria-hidden": "true" });
+    this.area = h("textarea", {
+      class: "source",
+      spellcheck: false,
+      autocomplete: "off",
+      wrap: "off",
+      "aria-label": "Table description",
+      "aria-describedby": "faults",
+      on: { input: () => this.#changed(), keydown: (event) => this.#key(event) },
+    });
+    this.faults = h("ol", { class: "faults", id: "faults", "aria-live": "polite" });
+    this.state = h("span", { class: "status", role: "status" });
+    this.save = button("Save", () => this.#save(), { kind: "primary small" });
+    this.curl = copyButton(() => app.server.curl(this.#request()));
+    this.place = h("div", { class: "preview" });
+    const more = name === null ? [] : [button("Delete", () => this.#delete(name), { kind: "small destructive" })];
+    app.main.replaceChildren(
+      h(
+        "section",
+        { class: "editor", "aria-label": "Table description" },
+        h("header", { class: "bar" }, this.state, h("div", { class: "bar-buttons" }, more, this.curl, this.save)),
+        h("div", { class: "source-place" }, this.gutter, h("div", { class: "source-stack" }, this.mirror, this.area)),
+        this.faults,
+      ),
+    );
+    app.panel.replaceChildren(h("h2", { class: "panel-title" }, "Preview"), this.place);
+    this.#load(name);
+  }
+
+  close() {
+    clearTimeout(this.#waiting);
+    this.closed = true;
+    this.#endPreview();
+  }
+
+  asked() {}
+
+  async #load(name) {
+    try {
+      const description = name === null ? newDescription : await this.#app.server.client.tables.get(name);
+      this.area.value = readable(description);
+      this.#changed();
+    } catch (error) {
+      problemToast(error);
+    }
+  }
+
+  /** The text, which is valid, as what saves it. */
+  #request() {
+    const body = JSON.parse(this.area.value);
+    return { method: "PUT", path: `/v1/tables/${encodeURIComponent(body.table)}`, headers: { "Content-Type": "application/json" }, body };
+  }
+
+  #changed() {
+    this.#draw([]);
+    this.state.textContent = "Checking…";
+    this.save.disabled = this.curl.disabled = true;
+    clearTimeout(this.#waiting);
+    this.#waiting = setTimeout(() => this.#check(), pause);
+  }
+
+  async #check() {
+    const asked = ++this.#asked;
+    const { server } = this.#app;
+    const text = this.area.value;
+    let description;
+    try {
+      description = JSON.parse(text);
+    } catch (error) {
+      return this.#tell([syntaxFault(text, error)]);
+    }
+    try {
+      await server.client.tables.validate(description);
+    } catch (error) {
+      if (asked !== this.#asked) return;
+      if (!error.status) return void (this.state.textContent = "The server does not answer");
+      const places = locations(text);
+      const faults = error.errors.length > 0 ? error.errors : [{ pointer: "", detail: error.message }];
+      return this.#tell(faults.map((fault) => ({ ...fault, ...located(places, fault.pointer) })));
+    }
+    if (asked !== this.#asked) return;
+    this.#tell([]);
+    await this.#showPreview(description, asked);
+  }
+
+  #tell(faults) {
+    this.#draw(faults);
+    this.state.textContent = faults.length ? `${faults.length} ${faults.length === 1 ? "fault" : "faults"}` : "Valid";
+    this.state.dataset.status = faults.length ? "faulty" : "live";
+    this.save.disabled = this.curl.disabled = faults.length > 0;
+    this.faults.replaceChildren(
+      ...faults.map((fault) =>
+        h(
+          "li",
+          {},
+          h(
+            "button",
+            { type: "button", on: { click: () => this.#goTo(fault) } },
+            h("span", { class: "line" }, `line ${lineOf(this.area.value, fault.start)}`),
+            fault.pointer !== undefined && h("code", {}, fault.pointer || "the whole"),
+            h("span", {}, fault.detail),
+          ),
+        )
+      ),
+    );
+  }
+
+  #goTo({ start, end }) {
+    this.area.focus();
+    this.area.setSelectionRange(start, end);
+  }
+
+  /** The text in colours under the transparent one of the text area; faults are marked on their first line. */
+  #draw(faults) {
+    const text = this.area.value;
+    const parts = [];
+    let from = 0;
+    for (const { start, end } of [...faults].sort((a, b) => a.start - b.start)) {
+      if (start < from) continue;
+      const lineEnd = text.indexOf("\n", start);
+      const to = Math.max(start, Math.min(end, lineEnd < 0 ? text.length : lineEnd));
+      parts.push(...coloured(text.slice(from, start)), h("mark", {}, coloured(text.slice(start, to))));
+      from = to;
+    }
+    this.mirror.replaceChildren(...parts, ...coloured(text.slice(from)), "\n");
+    const lines = text.split("\n").length;
+    const faulty = new Set(faults.map(({ start }) => lineOf(text, start)));
+    this.gutter.replaceChildren(...Array.from({ length: lines }, (_, i) => h("div", { class: faulty.has(i + 1) ? "faulty" : "" }, String(i + 1))));
+  }
+
+  #key(event) {
+    if (event.key === "s" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      if (!this.save.disabled) this.#save();
+    }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      const { value, selectionStart } = this.area;
+      const indent = /^[ \t]*/.exec(value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1))[0];
+      const deeper = "{[".includes(value[selectionStart - 1] ?? "x") ? "  " : "";
+      // Keeps the text area's own undo.
+      document.execCommand("insertText", false, `\n${indent}${deeper}`);
+    }
+  }
+
+  async #save() {
+    const request = this.#request();
+    const { body } = request;
+    try {
+      await this.#app.server.perform(request);
+      toast("Saved", { detail: `Sessions that are opened from now on are of this version of "${body.table}".` });
+      this.#app.sessionsChanged();
+      this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
+    } catch (error) {
+      problemToast(error, this.#app.server.curl(request));
+    }
+  }
+
+  async #delete(name) {
+    if (!await confirmed("Delete the description?", `No session can be opened of "${name}" any more.`, "Delete it")) return;
+    try {
+      await this.#app.server.client.tables.delete(name);
+      this.#app.sessionsChanged();
+      this.#app.go("");
+    } catch (error) {
+      problemToast(error);
+    }
+  }
+
+  async #showPreview(description, asked) {
+    const { server } = this.#app;
+    const id = server.previewID();
+    this.#app.previews.add(id);
+    try {
+      await server.client.sessions.open({ table: description, id });
+      if (asked !== this.#asked || this.closed) return void server.end(id);
+      this.#endPreview();
+      this.#preview = new Screen(server, id);
+      this.#preview.element.querySelector("h1").textContent = description.table;
+      this.place.replaceChildren(this.#preview.element);
+    } catch (error) {
+      this.place.replaceChildren(h("p", { class: "fault" }, error.detail ?? "No session of it could be opened."));
+    }
+  }
+
+  /** Also when the page goes: `keepalive` lets the request outlive it. */
+  #endPreview() {
+    const preview = this.#preview;
+    if (!preview) return;
+    preview.close();
+    this.#app.server.end(preview.id);
+    this.#preview = null;
+  }
+}
+
+const lineOf = (text, offset) => text.slice(0, offset).split("\n").length;
+
+/** Browsers say where a text stops being JSON in words; the position in them, or the end. */
+function syntaxFault(text, error) {
+  const [, line, column] = /line (\d+) column (\d+)/.exec(error.message) ?? [];
+  const ofLine = line === undefined ? text.length : text.split("\n").slice(0, line - 1).join("\n").length + Number(column);
+  const position = Number(/position (\d+)/.exec(error.message)?.[1] ?? ofLine);
+  const start = Math.min(position, Math.max(0, text.length - 1));
+  return { start, end: start + 1, detail: error.message.replace(/ in JSON at position.*| at line.*/, "") };
+}
+
+const readable = (description) => compactJSON(description, { width: 110 });

@@ -1,0 +1,224 @@
+import { button, h } from "./dom.js";
+import { inWords } from "./stages.js";
+import { Table } from "./table.js";
+import { Timeline } from "./timeline.js";
+import { announce, askForJSON, problemToast, toast } from "./toasts.js";
+
+const states = { connecting: "Connecting…", live: "Live", waiting: "Reconnecting…", ended: "Ended" };
+
+/** Milliseconds. */
+const calm = 150;
+
+/** One session on the screen: its table, its bar, and the slider through its revisions. Panels beside it listen to `changed` and `selected`. */
+export class Screen {
+  #server;
+  #listeners;
+  #subscription;
+  #drawing;
+  #shown = 0;
+  /** Keys of rows that were loaded anew since the table was shown. */
+  #reloaded = new Set();
+
+  /** `listeners`: `changed(screen)`, `selected(screen)`, `ended(screen)`: all optional. `buttons`: more for the bar. */
+  constructor(server, id, listeners = {}, buttons = []) {
+    this.#server = server;
+    this.#listeners = listeners;
+    this.id = id;
+    this.status = h("span", { class: "status", role: "status" });
+    this.subtitle = h("p", { class: "subtitle" });
+    this.editButton = button("Edit", () => this.setEditing(!this.table.editing), { kind: "plain", "aria-pressed": "false" });
+    this.barTitle = h("span", { class: "bar-title", "aria-hidden": "true" }, id);
+    const scrolled = () => this.element.classList.toggle("scrolled", this.scroller.scrollTop > 40);
+    this.scroller = h(
+      "div",
+      { class: "scroller", on: { scroll: scrolled, scrollend: () => this.#report() } },
+      h("div", { class: "large-title" }, h("h1", {}, id), this.subtitle),
+    );
+    this.table = new Table(this.scroller, id, {
+      announce,
+      perform: (...command) => this.perform(...command),
+      select: (key) => {
+        this.selected = key;
+        listeners.selected?.(this);
+      },
+      needModel: (model) => askForJSON("A model is needed", "The description has no template for rows that are inserted here.", model ?? {}),
+    });
+    this.timeline = new Timeline((moment, previous) => this.#show(moment, previous));
+    this.element = h(
+      "section",
+      { class: "screen", "aria-label": `Session ${id}` },
+      h("header", { class: "bar" }, this.status, this.barTitle, h("div", { class: "bar-buttons" }, buttons, this.editButton)),
+      this.scroller,
+      this.#time(),
+    );
+    this.#setStatus("connecting");
+    this.#readDescription();
+    this.#subscription = server.client.session(id).subscribe({
+      onSnapshot: (snapshot) => this.timeline.start(snapshot),
+      onUpdate: (update, snapshot) => this.timeline.follow(update, snapshot),
+      onCellEvent: (event) => this.timeline.note(event),
+      onStatus: (status) => this.#setStatus(status),
+      onEnd: (problem) => this.#end(problem),
+    });
+  }
+
+  get path() {
+    return this.#server.client.session(this.id).request.path;
+  }
+  /** What is on the screen. */
+  get snapshot() {
+    return this.table.frame?.snapshot;
+  }
+  get description() {
+    return this.table.description;
+  }
+
+  close() {
+    this.#subscription.close();
+    cancelAnimationFrame(this.#drawing);
+    this.table.close();
+  }
+
+  /** Sends a command. True: done; else the problem's name (`quiet`: the one that is not shown), or false. */
+  async perform(kind, body, { base, quiet, dryRun } = {}) {
+    const request = this.#server.command(this.id, kind, body, { base, dryRun });
+    try {
+      this.answer = await this.#server.perform(request);
+      return true;
+    } catch (error) {
+      if (error.kind !== quiet) problemToast(error, this.#server.curl(request));
+      return error.kind ?? false;
+    }
+  }
+
+  curl = (kind, body, options) => this.#server.curl(this.#server.command(this.id, kind, body, options));
+
+  setEditing(editing) {
+    this.table.setEditing(editing);
+    this.editButton.querySelector("span").textContent = editing ? "Done" : "Edit";
+    this.editButton.setAttribute("aria-pressed", String(editing));
+  }
+
+  setShowsHidden(shows) {
+    this.table.showsHidden = shows;
+    this.table.refresh();
+  }
+
+  /** Tells the server which rows are in the window, whenever others are: what prefetching waits for. */
+  setReports(reports) {
+    this.reports = reports;
+    this.reported = "";
+    this.#report();
+  }
+
+  #report() {
+    if (!this.reports || !this.timeline.isLive || !this.snapshot) return;
+    const { sections } = this.snapshot;
+    const rows = this.table.list.visibleRows().map(({ s, r }) => ({ section: sections[s].id, row: r }));
+    const told = JSON.stringify(rows);
+    if (rows.length === 0 || told === this.reported) return;
+    this.reported = told;
+    this.perform("displayed-rows", { rows });
+  }
+
+  /** Reads from the journal what was before this page came, back to the opening if it reaches so far. */
+  async readHistory() {
+    const { client } = this.#server;
+    const { opening, description } = await this.#server.opening(this.id);
+    const { records } = await client.session(this.id).journal({ after: 0, limit: 1000 });
+    if (records.length && records[0].revision !== 1) return toast("The journal does not reach back to the opening");
+    // What it was opened as is not kept as a snapshot: a session that is opened in the same way, and ended, has it.
+    const { id: _, table, ...rest } = opening;
+    const first = await client.sessions.open({ ...rest, ...(table !== undefined && { table: description }), id: this.#server.previewID() });
+    await first.delete();
+    const { session, epoch } = this.snapshot;
+    this.timeline.precede({ ...first.opened, session, epoch }, records);
+  }
+
+  /** The command that led to a revision, from the journal; undefined where it may not be read. */
+  async commandOf(revision) {
+    if (!this.description) return undefined;
+    const answer = await this.#server.client.session(this.id).journal({ after: revision - 1, limit: 1 }).catch(() => null);
+    return answer?.records[0]?.revision === revision ? answer.records[0].command : undefined;
+  }
+
+  async #readDescription() {
+    const opened = await this.#server.opening(this.id).catch(() => null);
+    if (!opened) return;
+    this.table.description = opened.description ?? { cells: {} };
+    this.table.refresh();
+    this.#listeners.changed?.(this);
+  }
+
+  #setStatus(status) {
+    this.status.textContent = states[status] ?? status;
+    this.status.dataset.status = status;
+  }
+
+  #end(problem) {
+    this.#setStatus("ended");
+    this.table.readOnly = true;
+    this.table.refresh();
+    this.#listeners.ended?.(this, problem);
+  }
+
+  /** However many updates come, the table is shown once for each frame of the display: as it is by then. */
+  #show(moment, previous) {
+    if (moment !== previous) moment.reloaded?.forEach((key) => this.#reloaded.add(key));
+    this.#drawing ??= requestAnimationFrame(() => {
+      this.#drawing = undefined;
+      this.#draw();
+    });
+  }
+
+  #draw() {
+    const { timeline } = this;
+    const moment = timeline.shown;
+    const { snapshot } = moment.frame;
+    this.table.readOnly = !timeline.isLive || this.status.dataset.status === "ended";
+    this.element.classList.toggle("past", !timeline.isLive);
+    this.subtitle.textContent = [
+      snapshot.table ?? "no description",
+      `revision ${snapshot.revision}`,
+      `${snapshot.totalRowCount.toLocaleString("en")} rows`,
+    ].join(" · ");
+    if (moment.frame !== this.table.frame) {
+      // What changes faster than anyone can follow is not animated.
+      const now = performance.now();
+      const animated = now - this.#shown > calm;
+      if (this.table.frame) this.#shown = now;
+      this.table.show(moment.frame, { reloaded: this.#reloaded, animated });
+      if (moment.stages && timeline.isLive) announce(inWords(moment.stages) || `Revision ${moment.revision}`);
+    }
+    this.#reloaded = new Set();
+    this.slider.max = timeline.moments.length - 1;
+    this.slider.value = timeline.position ?? timeline.moments.length - 1;
+    this.slider.disabled = timeline.moments.length < 2;
+    this.slider.setAttribute("aria-valuetext", `Revision ${moment.revision}`);
+    this.slider.style.setProperty("--part", this.slider.disabled ? 0 : this.slider.value / this.slider.max);
+    this.moment.textContent = timeline.isLive ? `r${moment.revision}` : `r${moment.revision} of ${timeline.last.revision}`;
+    this.liveButton.hidden = timeline.isLive;
+    this.historyButton.hidden = timeline.moments[0].revision === 0;
+    this.#report();
+    this.#listeners.changed?.(this);
+  }
+
+  #time() {
+    this.slider = h("input", {
+      type: "range",
+      min: 0,
+      max: 0,
+      value: 0,
+      "aria-label": "Revision",
+      on: { input: ({ target }) => this.timeline.show(Number(target.value)) },
+    });
+    this.moment = h("output", { class: "moment-label" });
+    this.liveButton = button("Live", () => this.timeline.show(Infinity), { kind: "small primary", hidden: true });
+    this.historyButton = button("Read earlier revisions from the journal", () => this.readHistory().catch((error) => problemToast(error)), {
+      icon: "icon-history",
+      iconOnly: true,
+      hidden: true,
+    });
+    return h("footer", { class: "time" }, this.historyButton, this.slider, this.moment, this.liveButton);
+  }
+}

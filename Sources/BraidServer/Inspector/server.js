@@ -1,0 +1,88 @@
+import { BraidClient, Problem } from "/braid.js";
+
+/** The commands of a session, as the resources are named that take them; each makes its request from its body. */
+export const commands = {
+  edits: { method: "POST", request: (make, body, options) => make.edit(body, options) },
+  moves: { method: "POST", request: (make, body, options) => make.move(body, options) },
+  taps: { method: "POST", request: (make, { at }, options) => make.tap(at, options) },
+  events: { method: "POST", request: (make, { at, event }, options) => make.event(at, event, options) },
+  "displayed-rows": { method: "POST", request: (make, { rows }, options) => make.displayedRows(rows, options) },
+  models: { method: "PUT", request: (make, body, options) => make.setModels(body, options) },
+  headers: { method: "PUT", request: (make, body, options) => make.setHeaders(body, options) },
+  footers: { method: "PUT", request: (make, body, options) => make.setFooters(body, options) },
+  "displayed-sections": { method: "PUT", request: (make, body, options) => make.setDisplayedSections(body, options) },
+  state: { method: "PATCH", request: (make, body, options) => make.patchState(body, options) },
+  transactions: { method: "POST", request: (make, { commands }, options) => make.transaction(commands, options) },
+  rows: { method: "POST", request: (make, { at, model }, options) => make.addRow(at, model, options) },
+  sections: { method: "POST", request: (make, { section, at }, options) => make.addSection(section, at, options) },
+  "update row": { method: "PUT", request: (make, { at, model }, options) => make.updateRow(at, model, options) },
+  "remove row": { method: "DELETE", request: (make, { at }, options) => make.removeRow(at, options) },
+  reset: { method: "POST", request: (make, _, options) => make.reset(options) },
+};
+
+/** The server that the page came from, as the one whose token it is. It remembers what this page had it do. */
+export class Server {
+  /** `{request, error?, took}`, the newest first. */
+  asked = [];
+  #changed;
+
+  /** `changed()`: there is one more in `asked`. */
+  constructor(token, changed) {
+    this.client = new BraidClient({ url: location.origin, token, retries: 3 });
+    this.#changed = changed;
+  }
+
+  /** Sends a request that changes something; gives the answer, or throws the client's errors. */
+  async perform(request) {
+    const entry = { request, started: performance.now() };
+    try {
+      return await this.client.send(request);
+    } catch (error) {
+      entry.error = error;
+      throw error;
+    } finally {
+      entry.took = performance.now() - entry.started;
+      this.asked = [entry, ...this.asked].slice(0, 100);
+      this.#changed?.();
+    }
+  }
+
+  /** A command's request; its key is new with each. */
+  command = (id, kind, body, options) => commands[kind].request(this.client.session(id).request, body, options);
+
+  /** For a terminal: without the key, as it is another request each time. */
+  curl({ headers: { "Idempotency-Key": _, ...headers } = {}, ...request }) {
+    return this.client.curl({ ...request, headers });
+  }
+
+  /** How a session was opened, and with which version of its description: the first line of its journal. */
+  async opening(id) {
+    const stop = new AbortController();
+    const path = `${this.client.session(id).request.path}/journal`;
+    const response = await this.client.fetch({ method: "GET", path, headers: { Accept: "application/x-ndjson" } }, undefined, stop.signal);
+    if (!response.ok) throw new Problem(response.status, await response.json());
+    let text = "";
+    const decoder = new TextDecoder();
+    const reader = response.body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (!done) text += decoder.decode(value, { stream: true });
+      const end = text.indexOf("\n");
+      if (!done && end < 0) continue;
+      stop.abort();
+      return JSON.parse(end < 0 ? text : text.slice(0, end));
+    }
+  }
+
+  /** The request that opens a session. It is not sent again by itself: it would open another. */
+  openingRequest = (body) => ({ method: "POST", path: "/v1/sessions", headers: { "Content-Type": "application/json" }, body, isRepeatable: false });
+
+  /** For a session that is soon ended: recognisable, should the browser end before it. */
+  previewID = () => `preview-${Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+
+  /** Ends a session without waiting, also while the page goes. */
+  end(id) {
+    const headers = this.client.token ? { Authorization: `Bearer ${this.client.token}` } : {};
+    return fetch(this.client.session(id).request.path, { method: "DELETE", keepalive: true, headers }).catch(() => {});
+  }
+}

@@ -1,0 +1,154 @@
+import { button, h, symbol } from "./dom.js";
+import { copy, dialog, problemToast } from "./toasts.js";
+
+const atOnce = 100;
+const shownAtOnce = 500;
+
+/** The lists of sessions and table descriptions. `app`: `{server, go(path), path}`. */
+export class Sidebar {
+  #app;
+  /** Where the listing goes on; undefined: it is whole. */
+  #next;
+  #loading;
+  #sessions = [];
+  #tables = [];
+
+  constructor(app, element) {
+    this.#app = app;
+    this.search = h("input", {
+      type: "search",
+      placeholder: "Search",
+      "aria-label": "Search sessions and tables",
+      on: { input: () => this.#searched() },
+    });
+    this.list = h("div", { class: "sidebar-lists" });
+    element.append(h("div", { class: "search" }, this.search), this.list);
+  }
+
+  /** Reads the lists anew, as many pages of sessions as there were. */
+  async load() {
+    const { client } = this.#app.server;
+    const count = this.#sessions.length;
+    const loading = this.#loading = {};
+    try {
+      const tables = await client.tables.list();
+      let page = await client.sessions.list({ limit: atOnce });
+      const { sessions } = page;
+      while (page.next !== undefined && sessions.length < count) {
+        page = await client.sessions.list({ limit: atOnce, after: page.next });
+        sessions.push(...page.sessions);
+      }
+      if (loading !== this.#loading) return;
+      [this.#tables, this.#sessions, this.#next] = [tables, sessions, page.next];
+    } catch (error) {
+      if (loading !== this.#loading) return;
+      if (error.status === 401) return this.#app.signIn();
+      // A token for one session may not list them.
+      if (error.status === 403) [this.#tables, this.#sessions, this.#next] = [[], [], undefined];
+      else problemToast(error);
+    }
+    this.show();
+  }
+
+  async #more() {
+    const { sessions, next } = await this.#app.server.client.sessions.list({ limit: atOnce, after: this.#next });
+    this.#sessions.push(...sessions);
+    this.#next = next;
+    this.show();
+  }
+
+  /** A search looks at all sessions, so it reads on until it has them. */
+  async #searched() {
+    this.show();
+    try {
+      while (this.#next !== undefined && this.search.value) await this.#more();
+    } catch (error) {
+      problemToast(error);
+    }
+  }
+
+  show() {
+    const word = this.search.value.trim().toLowerCase();
+    const fits = (...texts) => texts.some((text) => text?.toLowerCase().includes(word));
+    const sessions = this.#sessions.filter(({ id, table }) => fits(id, table) && !this.#app.previews.has(id));
+    const tables = this.#tables.filter(({ table }) => fits(table));
+    const focused = this.list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    this.list.replaceChildren(
+      this.#group(
+        "Sessions",
+        button("Open a session", () => this.#open(), { icon: "icon-plus", iconOnly: true, kind: "plain" }),
+        sessions.slice(0, shownAtOnce).map(({ id, table, totalRowCount }) =>
+          this.#link(`sessions/${encodeURIComponent(id)}`, "icon-session", id, table ?? "no table", totalRowCount.toLocaleString("en"))
+        ),
+        sessions.length === 0 &&
+          (this.#app.server.client.token && this.#sessions.length === 0 ? "This token lists no sessions; open one by its id." : "No session."),
+      ),
+      sessions.length > shownAtOnce ? h("p", { class: "note" }, `${shownAtOnce} of ${sessions.length}: search for the others.`) : "",
+      this.#next !== undefined ? button("More sessions", () => this.#more().catch(problemToast), { kind: "small" }) : "",
+      this.#group(
+        "Table descriptions",
+        button("New description", () => this.#app.go("new-table"), { icon: "icon-plus", iconOnly: true, kind: "plain" }),
+        tables.map(({ table, version }) => this.#link(`tables/${encodeURIComponent(table)}`, "icon-table", table, `version ${version}`)),
+        tables.length === 0 && "No description.",
+      ),
+    );
+    if (focused) this.list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  /** The open session tells by itself how many rows it has. */
+  count(id, rows) {
+    const session = this.#sessions.find((session) => session.id === id);
+    if (!session || session.totalRowCount === rows) return;
+    session.totalRowCount = rows;
+    this.show();
+  }
+
+  #group(title, action, links, none) {
+    return h(
+      "section",
+      { "aria-label": title },
+      h("div", { class: "group-head" }, h("h2", {}, title), action),
+      h("ul", {}, links),
+      none && h("p", { class: "note" }, none),
+    );
+  }
+
+  #link(path, icon, title, subtitle, detail) {
+    return h(
+      "li",
+      {},
+      h(
+        "a",
+        { href: `#/${path}`, "aria-current": this.#app.path === path ? "page" : undefined },
+        symbol(icon),
+        h("span", { class: "names" }, h("span", { class: "title" }, title), h("span", { class: "subtitle" }, subtitle)),
+        detail && h("span", { class: "detail" }, detail),
+      ),
+    );
+  }
+
+  /** Opens a new session of a description, or goes to one that there is. */
+  async #open() {
+    const { server } = this.#app;
+    const options = this.#tables.map(({ table }) => h("option", { value: table }, table));
+    const table = h("select", { "aria-label": "Table" }, options, h("option", { value: "" }, "without a table"));
+    const id = h("input", { type: "text", placeholder: "chosen by the server", spellcheck: false, autocomplete: "off", "aria-label": "Id" });
+    const request = () => server.openingRequest({ ...(table.value ? { table: table.value } : { rows: [] }), ...(id.value && { id: id.value }) });
+    const lines = [h("label", { class: "line" }, "Table", table), h("label", { class: "line" }, "Id", id)];
+    const chosen = await dialog("Open a session", lines, [
+      ["Copy as curl", () => void copy(server.curl(request()))],
+      ["Cancel", null],
+      ["Go to this id", () => id.value ? { go: id.value } : undefined],
+      ["Open", () => ({ open: request() }), "primary"],
+    ]);
+    if (!chosen) return;
+    if (chosen.go) return this.#app.go(`sessions/${encodeURIComponent(chosen.go)}`);
+    try {
+      const { session } = await server.perform(chosen.open);
+      this.load();
+      this.#app.go(`sessions/${encodeURIComponent(session)}`);
+    } catch (error) {
+      problemToast(error, server.curl(chosen.open));
+    }
+  }
+}

@@ -1,0 +1,239 @@
+import { h } from "./dom.js";
+import { Dragging } from "./dragging.js";
+import { ItemMaker } from "./items.js";
+import { hiddenSections } from "./layout.js";
+import { List } from "./list.js";
+
+/**
+ * A session's table: the list, what pointers and keys do to it, and edit mode.
+ * `actions`: `perform(kind, body, options)` sends a command, and is true if it was carried out; `select(row | null)`; `announce(text)`;
+ * `needModel(row)` asks for the model of a row that is to be inserted.
+ */
+export class Table {
+  #actions;
+  #version = 0;
+  /** The session's description, or null where it may not be read. */
+  description = null;
+  readOnly = false;
+  editing = false;
+  showsHidden = false;
+
+  constructor(scroller, label, actions) {
+    this.#actions = actions;
+    this.items = new ItemMaker((key) => this.list.forget(key), () => this.list.show(this.frame, { animated: false }));
+    this.list = new List(scroller, label, this.items.make);
+    this.dragging = new Dragging(this.list, { announce: actions.announce, drop: (from, to) => this.#drop(from, to) });
+    this.empty = h("div", { class: "empty-table", hidden: true });
+    scroller.append(this.empty);
+    const { content } = this.list;
+    content.addEventListener("click", (event) => this.#click(event));
+    content.addEventListener("keydown", (event) => this.#key(event));
+    content.addEventListener("pointerdown", (event) => {
+      const handle = event.target.closest(".handle");
+      if (handle && !handle.disabled) this.dragging.byPointer(event, at(handle));
+    });
+  }
+
+  close() {
+    this.list.close();
+  }
+
+  show(frame, options) {
+    this.dragging.cancel();
+    this.frame = frame;
+    const { sections, state } = frame.snapshot;
+    const behaves = JSON.stringify([state, this.readOnly, Boolean(this.description)]);
+    if (behaves !== this.behaves) this.#version++;
+    this.behaves = behaves;
+    this.items.context = {
+      version: this.#version,
+      sections,
+      state,
+      readOnly: this.readOnly,
+      send: (element, event, parameters) => this.#send(element, event, parameters),
+      events: this.description ? cellEvents(this.description) : null,
+      display: this.description && !this.readOnly && (this.description.sectionDisplay?.behavior ?? "manuallyManaged") === "manuallyManaged"
+        ? (id) => this.#display(id)
+        : null,
+    };
+    this.list.hidden = this.showsHidden ? hiddenSections(this.description, frame.snapshot) : new Map();
+    const rows = frame.keys.sections.flatMap((section) => section.rows);
+    if (!rows.some(({ id }) => id === this.items.selected)) {
+      this.items.selected = rows[0]?.id ?? null;
+      this.items.isSelected = false;
+    }
+    const focused = this.#focusedRow();
+    this.list.show(frame, options);
+    if (focused >= 0 && !this.list.content.contains(document.activeElement)) this.#focusRow(focused);
+    this.#showEmpty(frame.snapshot);
+  }
+
+  refresh() {
+    this.behaves = null;
+    if (this.frame) this.show(this.frame, { animated: false });
+  }
+
+  setEditing(editing) {
+    this.editing = editing;
+    this.list.content.classList.toggle("editing", editing);
+    this.#confirm(null);
+    this.list.remeasure();
+  }
+
+  /** A reference to a row, and what it needs to be true: by id where that says which, else by index as of the shown revision. */
+  reference([s, r]) {
+    const { sections, revision } = this.frame.snapshot;
+    const { id } = sections[s].rows[r];
+    const isUnique = id !== undefined && sections.every((section, i) => section.rows.every((row, j) => row.id !== id || (i === s && j === r)));
+    return isUnique ? { ref: { id }, base: undefined } : { ref: { section: sections[s].id, row: r }, base: revision };
+  }
+
+  select(key, focus = true) {
+    const previous = this.list.element(this.items.selected);
+    this.items.selected = key;
+    this.items.isSelected = true;
+    for (const element of [previous, this.list.element(key)]) {
+      if (!element) continue;
+      const isSelected = element.dataset.key === key;
+      element.tabIndex = isSelected ? 0 : -1;
+      element.setAttribute("aria-selected", String(isSelected));
+      if (isSelected && focus) element.focus({ preventScroll: true });
+    }
+    this.#actions.select(key);
+  }
+
+  /** Where the row with a key stands in the shown frame: `[section, row]`, or null. */
+  find(key) {
+    for (const [s, section] of this.frame?.keys.sections.entries() ?? []) {
+      const r = section.rows.findIndex((row) => row.id === key);
+      if (r >= 0) return [s, r];
+    }
+    return null;
+  }
+
+  /** The index among all rows of the one that has the focus, or -1. */
+  #focusedRow() {
+    const key = document.activeElement?.closest?.(".item")?.dataset.key;
+    return key === undefined || !this.list.content.contains(document.activeElement) ? -1 : this.#rows().findIndex((row) => row.key === key);
+  }
+
+  /** Where a row that had the focus is gone, the next one has it. */
+  #focusRow(index) {
+    const rows = this.#rows();
+    const row = rows[Math.min(index, rows.length - 1)];
+    if (row) this.select(row.key);
+  }
+
+  #rows() {
+    return this.list.layout.items.filter((item) => item.kind === "row");
+  }
+
+  #row([s, r]) {
+    return this.frame.snapshot.sections[s].rows[r];
+  }
+
+  #click(event) {
+    const element = event.target.closest(".row");
+    if (!element) return;
+    const place = at(element);
+    if (event.target.closest(".minus")) return this.#confirm(element);
+    if (event.target.closest(".delete")) {
+      element.focus();
+      return this.#delete(place);
+    }
+    if (event.target.closest(".plus")) return this.#insert(place);
+    if (event.target.closest("input, button")) return this.select(element.dataset.key, false);
+    this.#confirm(null);
+    this.select(element.dataset.key);
+    this.#tap(place);
+  }
+
+  /** Shows a row's Delete button, or hides it again; no other row's is shown. */
+  #confirm(element) {
+    for (const other of this.list.content.querySelectorAll("[data-confirming]")) if (other !== element) other.removeAttribute("data-confirming");
+    if (element?.toggleAttribute("data-confirming")) element.querySelector(".delete").focus();
+  }
+
+  #tap(place) {
+    if (this.readOnly || this.editing) return;
+    const { ref, base } = this.reference(place);
+    this.#actions.perform("taps", { at: ref }, { base });
+  }
+
+  #delete(place) {
+    const { ref, base } = this.reference(place);
+    this.#confirm(null);
+    this.#actions.perform("edits", { delete: ref }, { base });
+  }
+
+  async #insert([s, r]) {
+    const section = this.frame.snapshot.sections[s];
+    const ref = { section: section.id, row: r };
+    const base = this.frame.snapshot.revision;
+    const outcome = await this.#actions.perform("edits", { insert: ref }, { base, quiet: "model-required" });
+    if (outcome !== "model-required") return;
+    const model = await this.#actions.needModel(this.#row([s, r])?.model);
+    if (model !== undefined) this.#actions.perform("edits", { insert: ref, model }, { base });
+  }
+
+  async #drop(from, to) {
+    const { sections, revision } = this.frame.snapshot;
+    const { ref } = this.reference(from);
+    const body = { from: ref, to: { section: sections[to[0]].id, row: to[1] } };
+    if (await this.#actions.perform("moves", body, { base: revision }) !== true) this.list.show(this.frame);
+  }
+
+  /** A control shows what was chosen before the server agrees; if it does not, it shows again what holds. */
+  async #send(element, event, parameters) {
+    const { ref, base } = this.reference(at(element));
+    if (await this.#actions.perform("events", { at: ref, event: { [event]: parameters } }, { base }) === true) return;
+    if (element.contains(document.activeElement)) document.activeElement.blur();
+    this.refresh();
+  }
+
+  #display(id) {
+    const declared = this.description.sections;
+    const displayed = new Set([...this.frame.snapshot.sections.map((section) => section.id), id]);
+    this.#actions.perform("displayed-sections", Array.isArray(declared) ? declared.filter((id) => displayed.has(id)) : [...displayed]);
+  }
+
+  #key(event) {
+    const element = event.target.closest(".row");
+    if (!element) return;
+    const handle = event.target.closest(".handle");
+    if (handle) this.dragging.byKey(event, at(handle));
+    if (event.defaultPrevented || event.target.matches("input") || this.dragging.isCarrying) return;
+    if (event.key === "Escape" && element.hasAttribute("data-confirming")) {
+      this.#confirm(null);
+      element.querySelector(".minus").focus();
+    }
+    const isOnRow = event.target === element;
+    if (isOnRow && (event.key === "Enter" || event.key === " ")) this.#tap(at(element));
+    else if (isOnRow && ["ArrowUp", "ArrowDown", "Home", "End"].includes(event.key)) this.#step(element.dataset.key, event.key);
+    else return;
+    event.preventDefault();
+  }
+
+  #step(key, direction) {
+    const rows = this.#rows();
+    const i = rows.findIndex((row) => row.key === key);
+    const next = { ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: rows.length - 1 }[direction];
+    if (!rows[next]) return;
+    this.list.scrollTo(rows[next].key);
+    this.select(rows[next].key);
+  }
+
+  #showEmpty({ empty, totalRowCount }) {
+    this.empty.hidden = totalRowCount > 0;
+    const title = empty?.title ?? empty?.text ?? (typeof empty === "string" ? empty : "No rows");
+    this.empty.replaceChildren(h("p", {}, String(title)));
+  }
+}
+
+const at = (element) => {
+  const { at, row } = element.closest(".row").dataset;
+  return [Number(at), Number(row)];
+};
+
+/** Cell name -> event name -> schema. */
+const cellEvents = (description) => Object.fromEntries(Object.entries(description.cells ?? {}).map(([cell, { events }]) => [cell, events ?? {}]));

@@ -1,0 +1,107 @@
+import { ConnectionError, Problem } from "/braid.js";
+import { button, h } from "./dom.js";
+
+const place = document.querySelector("#toasts");
+const announcer = document.querySelector("#announcer");
+
+/** Says something to screen readers. */
+export function announce(text) {
+  announcer.textContent = announcer.textContent === text ? `${text}\u00a0` : text;
+}
+
+/** A message that goes by itself, unless the pointer or the focus rests on it. */
+export function toast(title, { detail, errors = [], kind = "", actions = [] } = {}) {
+  const element = h(
+    "div",
+    { class: `toast ${kind}`, role: kind === "problem" ? "alert" : "status" },
+    h(
+      "div",
+      { class: "toast-text" },
+      h("strong", {}, title),
+      detail && h("p", {}, detail),
+      errors.length > 0 && h("ul", {}, errors.slice(0, 4).map(({ pointer, detail }) => h("li", {}, h("code", {}, pointer), " ", detail))),
+    ),
+    actions,
+    button("Dismiss", () => element.remove(), { icon: "icon-close", iconOnly: true }),
+  );
+  place.append(element);
+  while (place.children.length > 4) place.firstElementChild.remove();
+  const leave = () => element.matches(":hover, :focus-within") ? setTimeout(leave, 2000) : element.remove();
+  setTimeout(leave, kind === "problem" ? 9000 : 3000);
+}
+
+/** A refusal, in the words of the problem document; or that there was no answer. Other errors are faults of the page's: they are thrown on. */
+export function problemToast(error, curl) {
+  const actions = curl ? [copyButton(() => curl)] : [];
+  if (error instanceof Problem) toast(error.title ?? "Refused", { detail: error.detail, errors: error.errors, kind: "problem", actions });
+  else if (error instanceof ConnectionError) toast("The server does not answer", { detail: error.message, kind: "problem", actions });
+  else throw error;
+}
+
+/** `text()` is what is copied. */
+export const copyButton = (text, label = "Copy as curl") =>
+  button(label, () => copy(text()), { icon: label.endsWith("curl") ? "icon-terminal" : "icon-copy", iconOnly: true, kind: "copy" });
+
+/** Without a secure context there is no clipboard: the text is shown, to be copied by hand. */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast("Copied", { detail: text.length > 160 ? `${text.slice(0, 160)}…` : text });
+  } catch {
+    const area = h("textarea", { readOnly: true, rows: 6, value: text, "aria-label": "To copy" });
+    dialog("Copy", [area], [["Done", null]]);
+    area.select();
+  }
+}
+
+/** A modal dialog; a promise of the value of the button that was pressed (a function is called for it), undefined if none was. */
+export function dialog(title, content, choices) {
+  return new Promise((resolve) => {
+    const close = (value) => {
+      element.remove();
+      resolve(value);
+    };
+    const form = h(
+      "form",
+      {
+        method: "dialog",
+        on: {
+          submit: (event) => {
+            event.preventDefault();
+            form.querySelector(".primary, .destructive")?.click();
+          },
+        },
+      },
+      h("h2", {}, title),
+      content,
+      h(
+        "div",
+        { class: "choices" },
+        choices.map(([label, value, kind = ""]) =>
+          button(label, () => {
+            const result = typeof value === "function" ? value() : value;
+            if (result !== undefined) close(result ?? undefined);
+          }, { kind })
+        ),
+      ),
+    );
+    const element = h("dialog", { "aria-label": title, on: { close: () => close(undefined), cancel: () => close(undefined) } }, form);
+    document.body.append(element);
+    element.showModal();
+  });
+}
+
+export const confirmed = (title, text, label) => dialog(title, [h("p", {}, text)], [["Cancel", false], [label, true, "destructive"]]);
+
+/** Asks for a JSON value; undefined if none was given. */
+export function askForJSON(title, text, value) {
+  const area = h("textarea", { class: "code", rows: 8, spellcheck: false, value: JSON.stringify(value, null, 2), "aria-label": "JSON" });
+  const fault = h("p", { class: "fault", role: "alert" });
+  return dialog(title, [h("p", {}, text), area, fault], [["Cancel", null], ["Send", () => {
+    try {
+      return JSON.parse(area.value);
+    } catch (error) {
+      fault.textContent = error.message;
+    }
+  }, "primary"]]);
+}

@@ -1,0 +1,592 @@
+"""The inspector in a real browser, through every example's flow, on the real server. `expect` waits for what it says."""
+import json
+import random
+import re
+import subprocess
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import ROOT, Server
+from playwright.sync_api import expect
+
+PARTY = ["Christa's Party", "Jonathan", "Omar", "Sara", "Yvonne", "Kalinda"]
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("shared"))
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def server(shared):
+    """One server for all, with the examples' sessions as they were at first."""
+    for session in shared.request("GET", "/v1/sessions?limit=1000")[1]["sessions"]:
+        # 404: the page of the test before ended its preview in the meantime.
+        assert shared.request("DELETE", f"/v1/sessions/{session['id']}")[0] in (204, 404)
+    for path in sorted(ROOT.glob("Examples/*/*.session.json")):
+        assert shared.request("POST", "/v1/sessions", json.loads(path.read_text()))[0] == 201
+    return shared
+
+
+@pytest.fixture
+def show(page, server):
+    """Shows a session in the inspector: `show("party")`."""
+
+    def show(session, page=page):
+        page.goto(f"{server.url}/#/sessions/{session}")
+        expect(page.locator(".status")).to_have_text("Live")
+        return page
+
+    return show
+
+
+def rows(page):
+    """The titles of the rows, from top to bottom."""
+    return page.locator(".row .title")
+
+
+def edit(page):
+    page.get_by_role("button", name="Edit", exact=True).click()
+
+
+def panel(page, name):
+    page.get_by_role("tab", name=name).click()
+
+
+def names(server, session="party", section=None):
+    sections = server.snapshot(session)["sections"]
+    return [row["id"] for part in sections if section in (None, part["id"]) for row in part["rows"]]
+
+
+def drag(page, name, y):
+    """Takes a row by its handle to a height of the window, in steps as a hand does."""
+    box = page.get_by_label(f"Move {name}", exact=True).bounding_box()
+    x, start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, start)
+    page.mouse.down()
+    for step in range(1, 9):
+        page.mouse.move(x, start + (y - start) * step / 8)
+
+
+def middle(page, name):
+    box = page.locator(".item.row", has_text=name).bounding_box()
+    return box["y"] + box["height"] / 2
+
+
+# What there is
+
+
+def test_the_page_lists_sessions_and_descriptions_and_finds_them(page, server, screenshot):
+    page.goto(server.url)
+    sessions = page.get_by_role("region", name="Sessions").get_by_role("link")
+    expect(sessions).to_have_count(7)
+    expect(page.get_by_role("region", name="Table descriptions").get_by_role("link")).to_have_count(7)
+    screenshot(page, "lists")
+    page.get_by_label("Search sessions and tables").fill("atten")
+    expect(sessions).to_have_text([re.compile("party")])
+    sessions.click()
+    expect(rows(page)).to_have_text(PARTY)
+
+
+def test_a_search_finds_a_session_of_a_later_page(page, server):
+    commands = [server.request("POST", "/v1/sessions", {"rows": [], "id": f"many-{number:03}"})[0] for number in range(120)]
+    assert set(commands) == {201}
+    page.goto(server.url)
+    page.get_by_label("Search sessions and tables").fill("shop")
+    expect(page.get_by_role("region", name="Sessions").get_by_role("link", name="shop")).to_be_visible()
+
+
+def test_sessions_are_opened_reset_and_ended(show, server):
+    page = show("party")
+    page.get_by_role("button", name="Open a session").click()
+    page.get_by_role("dialog").get_by_label("Table").select_option("news")
+    page.get_by_role("dialog").get_by_label("Id").fill("morning")
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_role("heading", name="morning")).to_be_visible()
+    expect(rows(page)).to_have_count(4)
+    panel(page, "Requests")
+    expect(page.locator(".requests li")).to_have_text([re.compile(r'^POST/v1/sessions\d+ ms\{"table":"news","id":"morning"\}')])
+    server.request("PUT", "/v1/sessions/morning/models", {"table": []})
+    expect(page.locator(".empty-table")).to_be_visible()
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("button", name="Reset to the opening").click()
+    expect(rows(page)).to_have_count(4)
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("button", name="End the session").click()
+    page.get_by_role("button", name="End it").click()
+    expect(page.get_by_role("region", name="Sessions").get_by_role("link")).to_have_count(7)
+    assert server.request("GET", "/v1/sessions/morning")[0] == 404
+
+
+# Attendees: editing and moving
+
+
+def test_attendees_minus_and_delete_send_the_edit_and_show_its_update(show, server, screenshot):
+    page = show("party")
+    expect(page.get_by_label("Delete Omar", exact=True)).to_be_hidden()
+    edit(page)
+    page.get_by_label("Delete Omar", exact=True).click()
+    screenshot(page, "confirm")
+    page.get_by_label("Confirm: delete Omar").click()
+    expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"])
+    assert names(server, section="invited") == ["Omar", "Yvonne", "Kalinda"]
+    expect(page.locator(".shown .command")).to_have_text('edits{"delete":{"id":"Omar"}}')
+    expect(page.get_by_role("img", name="move rows: 1")).to_be_visible()
+    update = server.request("GET", "/v1/sessions/party/updates?since=0")[1]["updates"][0]
+    assert json.loads(page.get_by_label("Update of revision 1").inner_text()) == update
+    screenshot(page, "deleted")
+
+
+def test_attendees_a_row_is_dragged_into_another_section(show, server, screenshot):
+    page = show("party")
+    edit(page)
+    drag(page, "Kalinda", middle(page, "Omar"))
+    screenshot(page, "dragging")
+    assert names(server) == ["1", "Jonathan", "Omar", "Sara", "Yvonne", "Kalinda"], "nothing is sent before the row is dropped"
+    page.mouse.up()
+    expect(page.locator(".revision").first).to_have_text("r1")
+    expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Kalinda", "Omar", "Sara", "Yvonne"])
+    assert names(server, section="attending") == ["Jonathan", "Kalinda", "Omar", "Sara"]
+
+
+def test_attendees_a_row_is_dropped_only_where_the_description_lets_it(show, server):
+    page = show("party")
+    edit(page)
+    expect(page.get_by_label("Move Christa's Party")).to_have_count(0)
+    drag(page, "Yvonne", middle(page, "Christa's Party"))
+    expect(page.locator(".row", has_text="Christa's Party")).to_have_attribute("data-closed", "")
+    page.mouse.up()
+    expect(page.locator(".revision").first).to_have_text("r1")
+    assert names(server, section="description") == ["1"]
+    assert names(server, section="attending") == ["Yvonne", "Jonathan", "Omar", "Sara"]
+
+
+def test_attendees_a_row_is_moved_by_keyboard_and_left_where_it_was_by_escape(show, server):
+    page = show("party")
+    edit(page)
+    said = page.locator("#announcer")
+    page.get_by_label("Move Sara").focus()
+    page.keyboard.press("Space")
+    expect(said).to_contain_text("Arrow keys")
+    page.keyboard.press("ArrowDown")
+    expect(said).to_have_text("INVITED, 1 of 3")
+    page.keyboard.press("Escape")
+    expect(said).to_have_text("Left where it was.")
+    expect(rows(page)).to_have_text(PARTY)
+    assert server.snapshot()["revision"] == 0
+    for key in ["Enter", "ArrowDown", "ArrowDown", "Enter"]:
+        page.keyboard.press(key)
+    expect(said).to_have_text("1 row moved")
+    assert names(server, section="invited") == ["Yvonne", "Sara", "Kalinda"]
+    expect(page.get_by_label("Move Sara")).to_be_focused()
+
+
+# The other examples
+
+
+def test_accounts_controls_emit_cell_events_and_taps_tap(show, server, screenshot):
+    page = show("bank")
+    page.get_by_role("radio", name="business").click()
+    expect(rows(page)).to_have_text(["Business Checking", "Travel Rewards Visa"])
+    expect(page.get_by_role("radio", name="business")).to_have_attribute("aria-checked", "true")
+    page.get_by_role("button", name="closed").click()
+    expect(page.locator(".item.row", has_text="Open a savings account")).to_have_count(0)
+    page.locator(".row", has_text="Travel Rewards Visa").click()
+    panel(page, "Session")
+    expect(page.get_by_role("region", name="State")).to_contain_text("658***778")
+    assert server.snapshot("bank")["state"] == {"filter": "business", "opened": "658***778"}
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_label("Show hidden sections").check()
+    page.keyboard.press("Escape")
+    expect(page.locator(".item.hidden")).to_have_text(["banner · hidden", "savings · hidden"])
+    screenshot(page, "business")
+
+
+def test_artists_a_response_of_the_backend_comes_in_live(show, server, screenshot):
+    page = show("library")
+    server.request("PUT", "/v1/sessions/library/models", {
+        "Nina Simone": [{"id": "sinnerman", "title": "Sinnerman", "album": "Pastel Blues", "length": "10:22"}],
+        "Bill Withers": [{"id": "use-me", "title": "Use Me", "album": "Still Bill", "length": "3:47"}]})
+    expect(page.locator(".header [role=heading]")).to_have_text(["Bill Withers", "Nina Simone"])
+    expect(page.locator(".item.footer")).to_have_text(["1 song", "1 song"])
+    expect(page.locator(".row .detail")).to_have_text(["3:47", "10:22"])
+    screenshot(page, "response")
+
+
+def test_form_text_switches_and_dates_are_entered(show, server, screenshot):
+    page = show("event")
+    page.get_by_label("Event name").fill("Picnic")
+    page.keyboard.press("Enter")
+    page.get_by_text("Start time").click()
+    page.locator("input[type=time]").fill("08:30")
+    page.locator("input[type=time]").press("Enter")
+    expect(page.locator(".row", has_text="Start time")).to_contain_text("08:30")
+    screenshot(page, "picker")
+    page.get_by_role("switch", name="All-day").click()
+    expect(page.get_by_role("switch", name="All-day")).to_have_attribute("aria-checked", "true")
+    expect(page.locator("input[type=time]")).to_have_count(0)
+    state = server.snapshot("event")["state"]
+    assert (state["title"], state["startTime"], state["isAllDay"]) == ("Picnic", "08:30", True)
+
+
+def test_form_a_refusal_says_why_and_the_control_shows_what_holds(show, server, screenshot):
+    page = show("event")
+    page.get_by_text("Start time").click()
+    page.locator("input[type=time]").fill("23:00")
+    page.locator("input[type=time]").press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="Rejected")).to_contain_text("An event cannot end before it starts.")
+    expect(page.locator("input[type=time]")).to_have_value("09:00")
+    assert server.snapshot("event")["state"]["startTime"] == "09:00"
+    screenshot(page, "refused")
+
+
+def test_home_cells_have_their_looks_and_heights(show, server, screenshot):
+    page = show("shop")
+    heights = {name: page.locator(".row", has_text=name).bounding_box()["height"] for name in ["Shopping made easy", "Kettle"]}
+    assert heights == {"Shopping made easy": 60, "Kettle": 80}
+    expect(page.locator(".row", has_text="Kettle").get_by_role("img", name="kettle.png")).to_be_visible()
+    expect(page.locator(".header [role=heading]")).to_have_text(["Stores near you", "Recommended"])
+    screenshot(page, "home")
+
+
+def test_news_rows_that_are_displayed_are_reported_and_more_come(show, server, screenshot):
+    page = show("feed")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_label("Report displayed rows").check()
+    page.keyboard.press("Escape")
+    expect(page.locator(".item.footer")).to_have_text("Loading…")
+    assert server.snapshot("feed")["state"] == {"wantedFrom": 4}
+    items = [row["model"] for row in server.snapshot("feed")["sections"][0]["rows"]]
+    more = [{"id": f"n{n}", "title": f"News {n}", "summary": "", "isAd": False} for n in (5, 6)]
+    server.request("PUT", "/v1/sessions/feed/models", {"table": items + more})
+    expect(rows(page)).to_have_count(6)
+    screenshot(page, "feed")
+
+
+def test_list_rows_are_deleted_until_what_is_described_for_none_stands_there(show, server):
+    page = show("contacts")
+    expect(page.locator(".row .subtitle")).to_have_text("members 2")
+    edit(page)
+    for name in ["Ada Lovelace", "Analytical Engine", "Charles Babbage"]:
+        page.get_by_label(f"Delete {name}", exact=True).click()
+        page.get_by_label(f"Confirm: delete {name}").click()
+        expect(page.locator(".row", has_text=name)).to_have_count(0)
+    expect(page.locator(".empty-table")).to_have_text("No contacts yet")
+    assert server.snapshot("contacts")["totalRowCount"] == 0
+
+
+# What other descriptions may have
+
+
+def opened(server, description, **opening):
+    table = {"table": "test", "cells": {"Cell": {}}, **description}
+    status, snapshot = server.request("POST", "/v1/sessions", {"table": table, "id": "test", **opening})
+    assert status == 201, snapshot
+
+
+def test_plus_inserts_and_asks_for_the_model_that_is_needed(show, server):
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell", "models": [{"id": "a", "title": "Add one"}], "editing": "insert"}]})
+    page = show("test")
+    edit(page)
+    page.get_by_label("Insert at Add one").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("JSON").fill("{")
+    dialog.get_by_role("button", name="Send").click()
+    expect(dialog.get_by_role("alert")).not_to_be_empty()
+    dialog.get_by_label("JSON").fill('{"id": "b", "title": "New"}')
+    dialog.get_by_role("button", name="Send").click()
+    expect(rows(page)).to_have_text(["New", "Add one"])
+
+
+def test_a_row_is_dragged_into_a_section_without_rows(show, server):
+    models = {"full": [{"id": "a", "title": "Mover"}, {"id": "b", "title": "Stayer"}], "none": []}
+    opened(server, {"sections": ["full", "none"], "bindings": [
+        {"on": "allSections", "cell": "Cell", "models": models, "headers": {"full": "FULL", "none": "NONE"}, "moving": {"to": "anySection"}}]})
+    page = show("test")
+    edit(page)
+    header = page.locator(".header", has_text="NONE").bounding_box()
+    drag(page, "Mover", header["y"] + header["height"])
+    page.mouse.up()
+    expect(page.locator(".revision").first).to_have_text("r1")
+    assert (names(server, "test", "full"), names(server, "test", "none")) == (["b"], ["a"])
+
+
+def test_a_cell_that_no_rule_knows_shows_its_view_model(show, server):
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell", "viewModels": [{"id": "a", "bars": [3, 1, 4]}, {"id": "b", "title": "Known"}]}]})
+    page = show("test")
+    expect(page.locator(".unknown")).to_have_text(re.compile(r'Cell\{ "id": "a", "bars": \[3, 1, 4\] \}'))
+
+
+def test_nothing_of_a_model_is_run_or_loaded(show, server, page):
+    requests, dialogs = [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    attack = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    rows = [{"id": attack, "title": attack, "subtitle": attack, "detail": attack, "image": "javascript:alert(3)"},
+            {"id": "b", "title": "b", "imageURL": "data:text/html,<script>alert(4)</script>"}, {"id": "c", "text": attack, "title": attack, "placeholder": attack},
+            {"id": "d", "other": {attack: attack}}, {"id": "e", "segments": [attack], "chosen": attack}, {"id": "f", "isOn": True, "title": attack}]
+    opened(server, {"sections": ["a"], "bindings": [{"on": "allSections", "cell": "Cell", "viewModels": {"a": rows}, "headers": {"a": attack}, "footers": {"a": attack}}]})
+    page = show("test")
+    expect(page.locator(".row .title").first).to_have_text(attack)
+    for name in ["Row", "Session", "Requests", "Updates"]:
+        page.locator(".row .title").first.click()
+        panel(page, name)
+    server.request("PUT", "/v1/sessions/test/headers", {"a": attack * 2})
+    expect(page.locator(".header [role=heading]")).to_have_text(attack * 2)
+    assert page.locator(".item img, .item script, #panel img, #panel script").count() == 0
+    assert dialogs == [] and all(url.startswith(server.url) for url in requests)
+
+
+def test_each_stage_is_drawn_as_the_table_before_it_and_the_table_after_it(show, server, screenshot):
+    models = {"a": ["one", "two", "three"], "b": ["four", "five"], "c": ["six"], "d": ["seven"]}
+    opened(server, {"sections": ["a", "b", "c", "d"], "sectionDisplay": {"behavior": "manuallyManaged", "displayed": ["a", "b", "c"]}, "bindings": [
+        {"on": "allSections", "cell": "Cell", "viewModel": {"title": "${model.t}"}, "models": {id: [{"id": t, "t": t} for t in titles] for id, titles in models.items()}}]})
+    page = show("test")
+    changed = {"a": [{"id": "three", "t": "three"}, {"id": "one", "t": "ONE"}, {"id": "new", "t": "new"}], "c": [{"id": "six", "t": "SIX"}]}
+    server.request("POST", "/v1/sessions/test/transactions", {"commands": [{"displayed-sections": ["c", "a", "d"]}, {"models": changed}]})
+    stages = page.locator("svg.stage")
+    expect(stages).to_have_count(2)
+    texts = lambda stage, what="": stages.nth(stage).locator(f"{what} text").all_text_contents()
+    assert " ".join(texts(0)) == "a one two three b four five c ⋮ 1 row c ⋮ 1 row a three one new d seven"
+    assert " ".join(texts(1)) == "c six a three one new d ⋮ 1 row c SIX a three ONE new d ⋮ 1 row"
+    assert [texts(0, mark) for mark in [".deleted", ".inserted", ".moved"]] == [["two", "b", "four", "five"], ["new", "d", "seven"], ["one", "c", "c", "one"]]
+    assert texts(1, ".reloaded") == ["six", "one", "SIX", "ONE"]
+    screenshot(page, "stages")
+
+
+def test_a_session_without_a_table_is_managed_row_by_row(show, server):
+    assert server.request("POST", "/v1/sessions", {"id": "list", "rows": [{"id": "a", "type": "person", "name": "Ada"}]})[0] == 201
+    page = show("list")
+    rows(page).first.click()
+    panel(page, "Row")
+    page.get_by_role("textbox", name="Model").fill('{"id": "a", "type": "person", "name": "Ada Lovelace"}')
+    page.get_by_role("button", name="Send Update model").click()
+    expect(rows(page)).to_have_text(["Ada Lovelace"])
+    panel(page, "Session")
+    page.get_by_label("Command", exact=True).select_option("rows")
+    page.get_by_label("Body").fill('{"at": [0, 1], "model": {"id": "b", "type": "person", "name": "Grace"}}')
+    page.get_by_role("button", name="Dry run").click()
+    expect(page.get_by_role("region", name="Answer")).to_contain_text('"outcome": "applied"')
+    assert server.snapshot("list")["totalRowCount"] == 1
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(rows(page)).to_have_text(["Ada Lovelace", "Grace"])
+
+
+def test_ten_thousand_rows_are_there_and_few_are_in_the_page(show, server):
+    models = [{"id": f"row {number}", "title": f"Row {number}"} for number in range(10_000)]
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell"}]}, models={"table": models})
+    page = show("test")
+    grid = page.get_by_role("grid")
+    expect(grid).to_have_attribute("aria-rowcount", "10000")
+    rows(page).first.click()
+    page.keyboard.press("End")
+    expect(page.locator(".row", has_text="Row 9999")).to_be_focused()
+    assert page.locator(".item").count() < 200
+    server.request("PUT", "/v1/sessions/test/models", {"table": [*models[:9_998], {"id": "new", "title": "New"}, *models[9_998:]]})
+    expect(rows(page).filter(has_text="New")).to_be_in_viewport()
+    expect(page.locator("svg.stage")).to_contain_text("9,997 rows")
+
+
+def test_many_updates_in_quick_succession_lead_where_they_lead(make_page, show, server):
+    models = [{"id": f"row {number}", "title": f"Row {number}"} for number in range(40)]
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell"}]}, models={"table": models})
+    page = show("test", make_page(reduced_motion="no-preference"))
+    chance = random.Random(5)
+    for _ in range(300):
+        models.insert(chance.randrange(40), models.pop(chance.randrange(40)))
+        server.request("PUT", "/v1/sessions/test/models", {"table": models})
+    expect(rows(page)).to_have_text([model["title"] for model in models])
+    page.wait_for_function("() => document.getAnimations().length === 0")
+    tops = page.evaluate("[...document.querySelectorAll('.row')].map(row => row.getBoundingClientRect().top)")
+    assert tops == sorted(tops)
+
+
+def test_scrolling_back_through_rows_that_were_never_measured_does_not_jump(show, server):
+    models = [{"id": f"row {number}", "title": f"Row {number}", "subtitle": "of many"} for number in range(2_000)]
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell"}]}, models={"table": models})
+    page = show("test")
+    rows(page).first.click()
+    page.keyboard.press("End")
+    expect(page.locator(".row", has_text="Row 1999")).to_be_focused()
+    tops = "() => Object.fromEntries([...document.querySelectorAll('.row')].map(row => [row.querySelector('.title').textContent, row.getBoundingClientRect().top]))"
+    for _ in range(4):
+        before = page.evaluate(tops)
+        page.evaluate("new Promise(done => { const list = document.querySelector('.scroller'); list.onscroll = () => requestAnimationFrame(done); list.scrollTop -= 600 })")
+        after = page.evaluate(tops)
+        assert {round(after[row] - before[row]) for row in before.keys() & after.keys() if row != "Row 1999"} == {600}
+
+
+# Live, and in the past
+
+
+def test_the_page_follows_through_a_crash_of_the_server(show, server, screenshot):
+    page = show("party")
+    server.kill()
+    expect(page.locator(".status")).to_have_text("Reconnecting…")
+    screenshot(page, "gone")
+    server.start()
+    server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Omar"}})
+    expect(page.locator(".status")).to_have_text("Live")
+    expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"])
+    edit(page)
+    page.get_by_label("Delete Sara", exact=True).click()
+    page.get_by_label("Confirm: delete Sara").click()
+    expect(page.locator(".revision").first).to_have_text("r2")
+
+
+def test_the_slider_goes_back_to_what_was_before_the_page_came(show, server, screenshot):
+    for name in ["Omar", "Sara"]:
+        server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": name}})
+    page = show("party")
+    page.get_by_label("Read earlier revisions from the journal").click()
+    slider = page.get_by_label("Revision", exact=True)
+    expect(slider).to_have_attribute("max", "2")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"])
+    page.keyboard.press("ArrowLeft")
+    expect(rows(page)).to_have_text(PARTY)
+    expect(page.get_by_label("Delete Omar", exact=True)).to_be_disabled()
+    screenshot(page, "past")
+    server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Jonathan"}})
+    expect(page.locator(".moment-label")).to_have_text("r0 of 3")
+    expect(rows(page)).to_have_text(PARTY)
+    page.get_by_role("button", name="Live").click()
+    expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"])
+    assert len(server.request("GET", "/v1/sessions")[1]["sessions"]) == 7, "what the history was made with is gone"
+
+
+def test_rows_glide_to_their_places_unless_less_motion_is_wished(make_page, show, server):
+    counting = "() => { window.animations = []; const run = Element.prototype.animate; Element.prototype.animate = function (...values) { animations.push(Object.keys(values[0]).join()); return run.apply(this, values); } }"
+    for revision, (motion, name, expected) in enumerate([("no-preference", "Omar", True), ("reduce", "Sara", False)], 1):
+        page = show("party", make_page(reduced_motion=motion))
+        page.evaluate(counting)
+        server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": name}})
+        expect(page.locator(".revision").first).to_have_text(f"r{revision}")
+        assert ("transform" in page.evaluate("animations")) == expected
+
+
+# The description's editor
+
+
+def test_the_editor_marks_faults_where_they_are_and_previews_what_is_right(page, make_server, screenshot):
+    server = make_server()
+    page.goto(f"{server.url}/#/tables/attendees")
+    source = page.get_by_label("Table description", exact=True).and_(page.locator("textarea"))
+    expect(page.locator(".preview .row .title")).to_have_text(PARTY)
+    text = source.input_value()
+    source.fill(text.replace('"editing": "delete"', '"edting": "delete"'))
+    faults = page.locator(".faults li")
+    expect(faults).to_have_text(re.compile(r"line \d+/bindings/2/edting.*did you mean `editing`\?"))
+    expect(page.locator(".mirror mark")).to_have_text('"edting": "delete"')
+    expect(page.get_by_role("button", name="Save")).to_be_disabled()
+    screenshot(page, "fault")
+    faults.get_by_role("button").click()
+    assert source.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == '"edting": "delete"'
+    source.fill(text.replace('"cells"', '"cells'))
+    expect(faults).to_have_text(re.compile(r"line \d+"))
+    source.fill(text.replace("We start at 7.", "We start at 8."))
+    expect(page.locator(".preview .subtitle", has_text="We start at 8.")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status").filter(has_text="Saved")).to_be_visible()
+    assert "We start at 8." in json.dumps(server.request("GET", "/v1/tables/attendees")[1])
+    page.get_by_role("link", name="Braid Server").click()
+    expect(page.get_by_role("region", name="Sessions").get_by_role("link")).to_have_count(7)
+    page.wait_for_function("async () => (await (await fetch('/v1/sessions')).json()).sessions.length === 7")
+
+
+def test_a_new_description_is_written_and_saved(page, make_server):
+    server = make_server()
+    page.goto(server.url)
+    page.get_by_role("main").get_by_role("button", name="New description").click()
+    expect(page.locator(".preview .row .title")).to_have_text(["Buy milk", "Bake bread", "Water the plants"])
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("region", name="Table descriptions").get_by_role("link", name="untitled")).to_be_visible()
+    assert server.request("GET", "/v1/tables/untitled")[0] == 200
+
+
+# Who is let in; what is copied; how it is reached
+
+
+def test_a_token_is_asked_for_once_and_a_viewers_only_looks(page, make_server):
+    server = make_server(token="secret")
+    page.goto(f"{server.url}/#/sessions/party")
+    page.get_by_role("dialog").get_by_label("Token").fill("secret")
+    page.get_by_role("button", name="Use it").click()
+    expect(rows(page)).to_have_text(PARTY)
+    page.reload()
+    expect(rows(page)).to_have_text(PARTY)
+    viewer = server.request("POST", "/v1/sessions/party/tokens", {"role": "viewer", "expiresIn": 600})[1]["token"]
+    page.get_by_role("button", name="Token").click()
+    page.get_by_role("dialog").get_by_label("Token").fill(viewer)
+    page.get_by_role("button", name="Use it").click()
+    expect(page.get_by_text("This token lists no sessions")).to_be_visible()
+    expect(rows(page)).to_have_text(PARTY)
+    edit(page)
+    page.get_by_label("Delete Omar", exact=True).click()
+    page.get_by_label("Confirm: delete Omar").click()
+    expect(page.get_by_role("alert").filter(has_text="role")).to_be_visible()
+    assert server.snapshot()["revision"] == 0
+
+
+def test_a_participants_controls_work_though_the_description_is_not_theirs_to_read(page, make_server):
+    server = make_server(token="secret")
+    participant = server.request("POST", "/v1/sessions/event/tokens", {"role": "participant", "expiresIn": 600})[1]["token"]
+    page.goto(f"{server.url}/#/sessions/event")
+    page.get_by_role("dialog").get_by_label("Token").fill(participant)
+    page.get_by_role("button", name="Use it").click()
+    page.get_by_role("switch", name="All-day").click()
+    expect(page.get_by_role("switch", name="All-day")).to_have_attribute("aria-checked", "true")
+    assert server.snapshot("event")["state"]["isAllDay"] is True
+
+
+def test_what_is_copied_as_curl_does_in_a_shell_what_the_button_does(make_page, show, server):
+    page = show("party", make_page(permissions=["clipboard-read", "clipboard-write"]))
+    rows(page).nth(2).click()
+    panel(page, "Row")
+    page.get_by_label("Copy Delete as curl").click()
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    command = page.evaluate("navigator.clipboard.readText()")
+    answer = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=30, check=True).stdout
+    assert json.loads(answer)["outcome"] == "applied"
+    expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"])
+
+
+def test_rows_are_reached_and_tapped_by_keyboard(show, server):
+    page = show("event")
+    page.locator(".row", has_text="All-day").focus()
+    for key in ["ArrowDown", "ArrowDown", "Enter"]:
+        page.keyboard.press(key)
+    expect(page.locator("input[type=time]")).to_be_visible()
+    assert server.snapshot("event")["state"]["active"] == "startTime"
+    expect(page.locator(".row", has_text="Start time")).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everything_has_a_place_on_a_phone(make_page, show, screenshot, scheme):
+    page = show("bank", make_page(viewport=PHONE, has_touch=True, color_scheme=scheme))
+    for pane in ["Table", "Details", "Sessions"]:
+        page.get_by_role("group", name="Panes").get_by_role("button", name=pane).click()
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        screenshot(page, f"{scheme}-{pane}".lower())
+    page.get_by_role("link", name="party").tap()
+    expect(rows(page)).to_have_text(PARTY)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_that_keeps_people_out(make_page, server, scheme):
+    page = make_page(viewport=DESKTOP, color_scheme=scheme)
+    for path, tab in [("", None), ("sessions/bank", "Updates"), ("sessions/event", "Row"), ("sessions/party", "Requests"), ("sessions/shop", "Session"), ("tables/form", None)]:
+        page.goto(f"{server.url}/#/{path}")
+        expect(page.locator(".screen h1, .welcome h1")).to_be_visible()
+        if tab:
+            edit(page)
+            rows(page).last.click()
+            panel(page, tab)
+            expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+        found = Axe().run(page).response["violations"]
+        assert [(fault["id"], fault["nodes"][0]["html"]) for fault in found] == [], path
