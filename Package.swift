@@ -7,6 +7,9 @@ let package = Package(
         .executable(name: "braid-server", targets: ["BraidServer"]),
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
     ],
+    traits: [
+        .trait(name: "PostgreSQL", description: "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
+    ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -20,17 +23,22 @@ let package = Package(
                 "BraidEngine",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // Empty without the trait.
+        .target(
+            name: "BraidPostgres",
+            dependencies: ["BraidStore", "BraidEngine", .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"]))]),
         .target(name: "CEpoll"),
         .executableTarget(
             name: "BraidServer",
             dependencies: [
-                "BraidEngine", "BraidStore", "CEpoll",
+                "BraidEngine", "BraidStore", "BraidPostgres", "CEpoll",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
         .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
-        .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine"], exclude: ["Schemas"]),
+        .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidPostgres", "BraidEngine"], exclude: ["Schemas"]),
         .testTarget(name: "EndToEndTests", dependencies: ["BraidServer", "BraidEngine"], exclude: ["Flows", "Golden"]),
         .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidStore", "BraidEngine", "CEpoll"]),
     ],
