@@ -10,6 +10,15 @@ if [ -n "$missing" ]; then
   # shellcheck disable=SC2086
   $sudo apt-get install -y -qq --no-install-recommends $missing >&2
 fi
+# PostgreSQL, where it can be had: elsewhere the tests of what is kept in it are left out.
+has_postgres() {
+  { command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 && pkg-config --exists libpq 2>/dev/null
+}
+if ! has_postgres; then
+  echo "installing postgresql libpq-dev pkg-config ..." >&2
+  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
+  { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends postgresql libpq-dev pkg-config; } >&2 || true
+fi
 # What Debian does not have, of PyPI, for this directory alone.
 if ! cmp -s Tests/OpenAPI/requirements.txt .build/python/requirements.txt; then
   echo "installing Tests/OpenAPI/requirements.txt in .build/python ..." >&2

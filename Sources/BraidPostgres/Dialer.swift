@@ -48,6 +48,8 @@ final class Dialer: Sendable {
             ("statement_timeout", "\(timeout * 3 / 4)"), ("lock_timeout", "\(timeout / 4)"),
             // A server that died must not hold what others need.
             ("idle_in_transaction_session_timeout", "\(timeout)"),
+            // Nor a machine that is gone: its connection ends after half a minute.
+            ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
             // Every statement finds its rows by a key, however the planner sees a table that was empty a moment ago: no plan
             // is made for each execution, none reads a whole table that has grown since, none is compiled.
             ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("jit", "off"),

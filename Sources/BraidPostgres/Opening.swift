@@ -1,5 +1,6 @@
 #if PostgreSQL
 import BraidStore
+import Glibc
 
 /// Recognises a database, and makes or upgrades what this server keeps in it: in the schema that is the first of the
 /// connection's search path, `public` as it comes.
@@ -26,6 +27,16 @@ enum Opening {
         } catch {
             try? connection.endTransaction()
             throw error
+        }
+    }
+
+    /// Takes the lock that keeps other servers off; it goes with the connection, however that ends. One of before that has just been
+    /// lost may have it still: once this returns, nothing that was sent over it can be done any more.
+    static func claim(_ connection: Connection, name: String, wait: Duration) throws {
+        let deadline = ContinuousClock.now + wait
+        while try connection.query("SELECT pg_try_advisory_lock(\(lock)::int4, 'braid_server'::regclass::oid::int4)").first?.bool(0) != true {
+            guard .now < deadline else { throw StoreError.locked(path: name, holder: nil) }
+            usleep(20_000)
         }
     }
 

@@ -23,10 +23,11 @@ public final class PostgresStore: SessionStore {
         let connection = try dialer.connect()
         do {
             try Opening.prepare(connection, name: dialer.name)
+            if options.isAlone { try Opening.claim(connection, name: dialer.name, wait: options.timeout / 4) }
         } catch {
             throw StoreError(error, of: dialer.name)
         }
-        writer = Writer(dialer: dialer, connection: connection)
+        writer = Writer(dialer: dialer, connection: connection, isAlone: options.isAlone)
         readers = Readers(dialer: dialer, maximum: options.readers)
     }
 
@@ -41,7 +42,7 @@ public final class PostgresStore: SessionStore {
 
 extension PostgresStore {
     public func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool) {
-        let version = try await writer.write(Tables.put(name, description, at: at)) { $0.first?.first?.int(0) ?? 1 }
+        let version = try await writer.write(Tables.put(name, description, at: at)) { $0.dropFirst().first?.first?.int(0) ?? 1 }
         return (version, version == 1)
     }
 
@@ -50,7 +51,7 @@ extension PostgresStore {
     public func tables() async throws -> [StoredTableFacts] { try await readers.read { try $0.tables() } }
 
     public func deleteTable(_ name: String) async throws -> TableDeletion {
-        try await writer.write([Tables.delete(name)], value: Tables.deletion)
+        try await writer.write(Tables.delete(name), value: Tables.deletion)
     }
 }
 

@@ -2,11 +2,14 @@
 import BraidEngine
 import BraidStore
 
-/// Table descriptions. Two servers that register the same name at once collide at the key; the one that fails does it again.
+/// Table descriptions. Whoever changes one waits for others that do: the next version is counted from those that are there.
 enum Tables {
-    /// The first returns the version.
+    private static let lock: Statement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
+
+    /// The second returns the version.
     static func put(_ name: String, _ description: JSONText, at: Int) -> [Statement] {
         [
+            lock,
             """
             INSERT INTO table_description (name, version, updated, description)
             SELECT \(name: name), coalesce(max(version), 0) + 1, \(at), \(description) FROM table_description WHERE name = \(name: name)
@@ -20,17 +23,20 @@ enum Tables {
         ]
     }
 
-    /// Returns how many sessions have one of its versions, and how many versions are gone.
-    static func delete(_ name: String) -> Statement {
-        """
-        WITH used AS MATERIALIZED (SELECT count(*) AS sessions FROM session WHERE table_name = \(name: name) AND table_version IS NOT NULL),
-        gone AS (DELETE FROM table_description WHERE name = \(name: name) AND (SELECT sessions FROM used) = 0 RETURNING 1)
-        SELECT (SELECT sessions FROM used), (SELECT count(*) FROM gone)
-        """
+    /// The second returns how many sessions have one of its versions, and how many versions are gone.
+    static func delete(_ name: String) -> [Statement] {
+        [
+            lock,
+            """
+            WITH used AS MATERIALIZED (SELECT count(*) AS sessions FROM session WHERE table_name = \(name: name) AND table_version IS NOT NULL),
+            gone AS (DELETE FROM table_description WHERE name = \(name: name) AND (SELECT sessions FROM used) = 0 RETURNING 1)
+            SELECT (SELECT sessions FROM used), (SELECT count(*) FROM gone)
+            """,
+        ]
     }
 
     static func deletion(_ rows: [Rows]) -> TableDeletion {
-        guard let row = rows.first?.first else { return .missing }
+        guard let row = rows.last?.first else { return .missing }
         return row.int(0) > 0 ? .inUse(sessions: row.int(0)) : row.int(1) > 0 ? .deleted : .missing
     }
 }

@@ -21,12 +21,14 @@ final class Writer: @unchecked Sendable {
     private var whenStopped: [CheckedContinuation<Void, Never>]? = []
 
     private let dialer: Dialer
+    private let isAlone: Bool
     private var connection: Connection?
     let counters = StoreCounters()
 
     /// `connection`: the first one.
-    init(dialer: Dialer, connection: sending Connection) {
+    init(dialer: Dialer, connection: sending Connection, isAlone: Bool) {
         self.dialer = dialer
+        self.isAlone = isAlone
         self.connection = connection
         let thread = Thread { [self] in run() }
         thread.name = "store-writer"
@@ -151,6 +153,11 @@ extension Writer {
         if let connection, connection.isAlive { return connection }
         connection = nil
         let made = try dialer.connect()
+        do {
+            if isAlone { try Opening.claim(made, name: dialer.name, wait: .seconds(1)) }
+        } catch StoreError.locked {
+            throw StoreError.unavailable("the connection of before, or another server, still holds \(dialer.name)")
+        }
         connection = made
         return made
     }
