@@ -10,6 +10,9 @@ let package = Package(
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
         .library(name: "BraidClient", targets: ["BraidClient"]),
     ],
+    traits: [
+        .trait(name: "PostgreSQL", description: "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
+    ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -24,18 +27,25 @@ let package = Package(
                 "BraidEngine",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // Empty without the trait.
+        .target(
+            name: "BraidPostgres",
+            dependencies: ["BraidStore", "BraidEngine", .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"]))]),
         .target(name: "CEpoll"),
         .executableTarget(
             name: "BraidServer",
             dependencies: [
-                "BraidEngine", "BraidStore", "CEpoll",
+                "BraidEngine", "BraidStore", "BraidPostgres", "CEpoll",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["Inspector"]),
         .executableTarget(name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
         .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
-        .testTarget(name: "BraidStoreTests", dependencies: ["BraidStore", "BraidEngine", .product(name: "GRDBSQLite", package: "GRDB.swift")], exclude: ["Schemas"]),
+        .testTarget(
+            name: "BraidStoreTests", dependencies: ["BraidStore", "BraidPostgres", "BraidEngine", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            exclude: ["Schemas"]),
         .testTarget(name: "BraidClientTests", dependencies: ["BraidClient"]),
         .testTarget(name: "EndToEndTests", dependencies: ["BraidServer", "BraidEngine", "BraidClient"], exclude: ["Flows", "Golden"]),
         .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidStore", "BraidEngine", "CEpoll"]),

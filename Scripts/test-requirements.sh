@@ -22,6 +22,15 @@ for program in node:nodejs tsc:node-typescript chromium:chromium; do
   $sudo apt-get update -qq >&2 && $sudo apt-get install -y -qq --no-install-recommends "${program#*:}" >&2 \
     || echo "${program#*:} could not be installed: the tests that need it are left out" >&2
 done
+# PostgreSQL, where it can be had: elsewhere the tests of what is kept in it are left out.
+has_postgres() {
+  { command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 && pkg-config --exists libpq 2>/dev/null
+}
+if ! has_postgres; then
+  echo "installing postgresql libpq-dev pkg-config ..." >&2
+  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
+  { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends postgresql libpq-dev pkg-config; } >&2 || true
+fi
 # What Debian does not have, of PyPI, for this directory alone.
 if ! cmp -s Tests/requirements.txt .build/python/requirements.txt; then
   echo "installing Tests/requirements.txt in .build/python ..." >&2

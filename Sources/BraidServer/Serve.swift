@@ -1,6 +1,5 @@
 import ArgumentParser
 import BraidEngine
-import BraidStore
 import Foundation
 import Logging
 
@@ -26,12 +25,8 @@ struct Serve: AsyncParsableCommand {
         let address = options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
         let token = try options.access.controllerToken()
         try options.access.checkAddress(address, token: token)
-        let store: SQLiteStore
-        do {
-            store = try SQLiteStore(path: options.database, options: options.store)
-        } catch {
-            throw Failure("\(error)")
-        }
+        let database = try Database.open(options)
+        let store = database.store
         let source = options.deterministic ? try await Source(countingBehind: store) : Source()
         let app = App(
             store: store, source: source, limits: options.limits.limits, token: token, pages: options.access.pages(for: address, token: token),
@@ -41,7 +36,7 @@ struct Serve: AsyncParsableCommand {
         var configuration = HTTPServer.Configuration()
         configuration.address = address
         options.limits.configure(&configuration)
-        configuration.quietWork = { store.lendThread(for: $0) }
+        configuration.quietWork = database.quietWork
         let server = HTTPServer(configuration: configuration, handler: app)
         app.metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
         let stop = await StopSignal()
@@ -51,7 +46,7 @@ struct Serve: AsyncParsableCommand {
             throw Failure("\(error)")
         }
         FileHandle.standardOutput.write(Data("listening on \(server.address?.description ?? "")\n".utf8))
-        logger.info("serving \(options.database)")
+        logger.info("serving \(database.name)")
 
         let unloading = Task {
             if options.sessionIdleTime > 0 { await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions) }

@@ -17,6 +17,8 @@ public enum StoreError: Error, Sendable, Equatable {
     /// Another process holds the database's write lock.
     case busy(path: String)
     case corrupt(String)
+    /// The database cannot be reached, or does not take requests now.
+    case unavailable(String)
 
     // Why a database was not opened.
     /// Another process has opened it; `holder` says which, if it left word.
@@ -41,11 +43,14 @@ extension StoreError: CustomStringConvertible {
         case .io(let detail): "The database could not be read or written: \(detail)"
         case .busy(let path): "The database \(path) is locked for writing by another program."
         case .corrupt(let detail): "The database is damaged: \(detail)"
+        case .unavailable(let detail): "The database is not available: \(detail)"
         case .locked(let path, let holder):
             "The database \(path) is in use by another Braid Server\(holder.map { " (process \($0))" } ?? ""). "
                 + "Stop that one first, or give this one a database of its own."
         case .readOnly(let path):
-            "The database \(path) cannot be written: check the permissions of the file and of its directory."
+            path.hasPrefix("postgres://")
+                ? "The database \(path) cannot be written: it is read-only, as a standby is."
+                : "The database \(path) cannot be written: check the permissions of the file and of its directory."
         case .notADatabase(let path): "The file \(path) is not an SQLite database."
         case .wrongApplication(let path): "The database \(path) belongs to another application; it was left as it is."
         case .newerVersion(let found, let known):

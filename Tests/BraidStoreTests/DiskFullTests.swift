@@ -8,9 +8,9 @@ import Testing
     private func large(_ n: Int) -> JSONText { "\"\(String(repeating: "x", count: n))\"" }
 
     /// A database that may not grow is as good as a disk that is full.
-    @Test(arguments: StoreKind.forTests)
+    @Test(arguments: [StoreKind.file, .memory])
     func readsGoOnAndWritesComeBack(kind: StoreKind) async throws {
-        let store = try kind.open()
+        let store = try SQLiteStore(path: kind.place())
         let number = try await store.createSession(.make(rows: [(1, .make(1))]))
         try await store.writer.write { try $0.query("PRAGMA max_page_count = 40") { _ in } }
         await #expect(throws: StoreError.full) {

@@ -5,30 +5,16 @@ import Testing
 @testable import BraidStore
 
 @Suite struct GroupCommitTests {
-    /// Keeps the writer busy until the gate is opened.
-    private func hold(_ store: SQLiteStore) async -> (gate: DispatchSemaphore, end: Task<Void, any Error>) {
-        let gate = DispatchSemaphore(value: 0)
-        let isHeld = Flag()
-        let end = Task {
-            try await store.writer.write { _ in
-                isHeld.isSet = true
-                gate.wait()
-            }
-        }
-        while !isHeld.isSet { await Task.yield() }
-        return (gate, end)
-    }
-
     /// Keeps the writer busy with a first transaction until `count` writes wait for the second.
     private func gather(
-        _ count: Int, in store: SQLiteStore, _ write: @escaping @Sendable (Int) async throws -> Void
+        _ count: Int, in store: any HoldableStore, _ write: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
-        let (gate, end) = await hold(store)
+        let (release, end) = try await store.hold()
         try await withThrowingTaskGroup { group in
             for index in 0..<count { group.addTask { try await write(index) } }
             group.addTask {
-                while store.writer.queued < count { try await Task.sleep(for: .milliseconds(1)) }
-                gate.signal()
+                while store.queued < count { try await Task.sleep(for: .milliseconds(1)) }
+                release()
             }
             try await group.waitForAll()
         }
@@ -37,7 +23,7 @@ import Testing
 
     @Test(arguments: StoreKind.forTests)
     func whatWaitsTogetherIsOneTransaction(kind: StoreKind) async throws {
-        let store = try kind.open()
+        let store = try kind.openHoldable()
         var numbers: [Int] = []
         for index in 0..<50 { numbers.append(try await store.createSession(.make("s\(index)"))) }
         let before = store.statistics
@@ -58,7 +44,7 @@ import Testing
 
     @Test(arguments: StoreKind.forTests)
     func aConflictInAGroupFailsAlone(kind: StoreKind) async throws {
-        let store = try kind.open()
+        let store = try kind.openHoldable()
         var numbers: [Int] = []
         for index in 0..<20 { numbers.append(try await store.createSession(.make("s\(index)"))) }
         try await gather(20, in: store) { [numbers] (index: Int) async throws -> Void in
@@ -78,9 +64,9 @@ import Testing
     }
 
     /// A fault that SQLite finds, after the request has written: its writes are taken back, the others' are not lost.
-    @Test(arguments: StoreKind.forTests)
+    @Test(arguments: [StoreKind.file, .memory])
     func aFaultyWriteInAGroupFailsAlone(kind: StoreKind) async throws {
-        let store = try kind.open()
+        let store = try SQLiteStore(path: kind.place())
         let number = try await store.createSession(.make())
         try await gather(2, in: store) { index in
             if index == 0 {
@@ -98,34 +84,37 @@ import Testing
         await store.close()
     }
 
-    @Test func aReadDoesNotWaitForAWrite() async throws {
-        let store = try StoreKind.file.open()
+    /// In memory there is one connection for both.
+    @Test(arguments: StoreKind.forTests.filter { $0 != .memory })
+    func aReadDoesNotWaitForAWrite(kind: StoreKind) async throws {
+        let store = try kind.openHoldable()
         let number = try await store.createSession(.make())
-        let (gate, end) = await hold(store)
+        let (release, end) = try await store.hold()
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.writer.queued == 0 { await Task.yield() }
+        while store.queued == 0 { await Task.yield() }
         #expect(try await store.session("s")?.facts.revision == 0)
-        gate.signal()
+        release()
         try await commit
         try await end.value
         #expect(try await store.session("s")?.facts.revision == 1)
         await store.close()
     }
 
-    @Test func closingFinishesWhatWaits() async throws {
-        let path = TestDirectory.make() + "/braid.sqlite"
-        let store = try SQLiteStore(path: path)
+    @Test(arguments: StoreKind.forTests.filter { $0 != .memory })
+    func closingFinishesWhatWaits(kind: StoreKind) async throws {
+        let place = try kind.place()
+        let store = try kind.openHoldable(at: place)
         let number = try await store.createSession(.make())
-        let (gate, end) = await hold(store)
+        let (release, end) = try await store.hold()
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.writer.queued == 0 { await Task.yield() }
-        store.writer.stop()
+        while store.queued == 0 { await Task.yield() }
+        store.stopWriting()
         await #expect(throws: StoreError.closed) { try await store.commit(.make(number, to: 2)) }
-        gate.signal()
+        release()
         await store.close()
         try await commit
         try await end.value
-        let again = try SQLiteStore(path: path)
+        let again = try kind.open(at: place)
         #expect(try await again.sessionFacts("s")?.revision == 1)
         await again.close()
     }

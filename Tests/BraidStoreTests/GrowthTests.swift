@@ -16,7 +16,7 @@ import Testing
 
     /// For each edit, the pages that 20 commits add to the write-ahead log.
     private func pages(rows: Int, publishes: Bool) async throws -> [Int] {
-        let store = try StoreKind.file.open(options: SQLiteStoreOptions(journalLimit: 5))
+        let store = try SQLiteStore(path: StoreKind.file.place(), options: SQLiteStoreOptions(journalLimit: 5))
         let large: JSONText = "\"\(String(repeating: "x", count: rows * 10))\""
         let number = try await store.createSession(.make(
             opening: large, state: large, rows: (1...rows).map { (1, .make($0, id: "row-\($0)", #"{"name":"Somebody"}"#)) }))

@@ -4,6 +4,9 @@ import Testing
 
 /// What any store must do.
 @Suite struct SessionStoreTests {
+    @Test(.enabled(if: PostgresCluster.isThere, "needs `--traits PostgreSQL`, and to be run by Scripts/with-postgres"))
+    func postgreSQLIsAmongTheStores() { #expect(StoreKind.forTests.contains(.postgres)) }
+
     // MARK: Sessions
 
     @Test(arguments: StoreKind.forTests)
@@ -183,7 +186,7 @@ import Testing
 
     @Test(arguments: StoreKind.forTests)
     func theJournalKeepsItsLimit(kind: StoreKind) async throws {
-        let store = try kind.open(options: SQLiteStoreOptions(journalLimit: 3))
+        let store = try kind.open(journalLimit: 3)
         let number = try await store.createSession(.make())
         let other = try await store.createSession(.make("other"))
         for revision in 1...7 {
@@ -198,7 +201,7 @@ import Testing
 
     @Test(arguments: StoreKind.forTests)
     func theJournalKeepsItsBytes(kind: StoreKind) async throws {
-        let store = try kind.open(options: SQLiteStoreOptions(journalBytes: 30))
+        let store = try kind.open(journalBytes: 30)
         let number = try await store.createSession(.make())
         for revision in 1...5 { try await store.commit(.make(number, to: revision, command: #""12345678""#, update: "{}")) }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [4, 5])

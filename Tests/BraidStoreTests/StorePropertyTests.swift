@@ -7,8 +7,8 @@ import Testing
     @Test(arguments: StoreKind.forTests, 1...6)
     func loadingGivesWhatWasCommitted(kind: StoreKind, seed: Int) async throws {
         var random = SplitMix(seed: UInt64(seed))
-        let path = TestDirectory.make() + "/braid.sqlite"
-        var store = try SQLiteStore(path: kind == .file ? path : ":memory:", options: SQLiteStoreOptions(journalLimit: 7))
+        let place = try kind.place()
+        var store = try kind.open(at: place, journalLimit: 7)
         var oracle: [String: StoredSession] = [:]
         for step in 1...150 {
             let id = "s\(Int.random(in: 0..<4, using: &random))"
@@ -43,9 +43,9 @@ import Testing
                     displayedSections: nil, cells: nil, nextKey: new.nextKey, nextSection: new.nextSection, sections: [(new.sections[0], new.rows.map(\.row))])
             }
             #expect(dump(try await store.session(id)) == dump(oracle[id]))
-            if kind == .file, step % 50 == 0 {
+            if kind != .memory, step % 50 == 0 {
                 await store.close()
-                store = try SQLiteStore(path: path, options: SQLiteStoreOptions(journalLimit: 7))
+                store = try kind.open(at: place, journalLimit: 7)
             }
         }
         for number in 0..<4 {

@@ -38,7 +38,7 @@ import Testing
         #expect(try CommandRun(["render", template, "--context", directory.path("missing")]).errors.contains("cannot be read"))
     }
 
-    @Test func aBackupIsTakenWhileCommandsAreCarriedOut() throws {
+    @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupIsTakenWhileCommandsAreCarriedOut() throws {
         let database = directory.path("braid.sqlite"), copy = directory.path("copy.sqlite")
         let server = try ServerProcess(database: database)
         let client = try server.client(), port = server.port
@@ -69,7 +69,7 @@ import Testing
         #expect(try restored.get("/v1/sessions/s/snapshot").object["totalRowCount"] as? Int == revision + 1)
     }
 
-    @Test func aBackupThatCannotBeMadeSaysWhy() throws {
+    @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupThatCannotBeMadeSaysWhy() throws {
         let database = directory.path("other.sqlite")
         try ServerProcess(database: database).stop()
         let there = try file("there.sqlite", "mine")
@@ -82,6 +82,11 @@ import Testing
         }
         #expect(try String(contentsOfFile: there, encoding: .utf8) == "mine")
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).filter { $0.hasSuffix("-partial") || $0 == "x" || $0 == "y" } == [])
+    }
+
+    @Test func aPostgreSQLDatabaseIsCopiedByItsOwnTools() throws {
+        let run = try CommandRun(["backup", "postgres://localhost/tables", directory.path("copy")])
+        #expect(run.status == 64 && run.errors.contains("pg_dump"), "\(run)")
     }
 
     @Test func healthIsTheExitStatus() throws {

@@ -51,7 +51,7 @@ import Testing
     private func killWhileStarting(_ database: String, _ random: inout SeededNumbers) async throws {
         let process = Process()
         process.executableURL = ServerProcess.binary
-        process.arguments = ["serve", "--port", "0", "--database", database, "--log-level", "critical"]
+        process.arguments = ["serve", "--port", "0", "--database", try TestDatabase.address(of: database), "--log-level", "critical"]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()

@@ -55,7 +55,7 @@ import Testing
         #expect(acknowledged.values.allSatisfy { $0 > 0 }, "there was load")
     }
 
-    @Test func aSecondServerOnTheSameDatabaseIsRefused() throws {
+    @Test(.enabled(if: TestDatabase.isSQLite)) func aSecondServerOnTheSameDatabaseIsRefused() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         let first = try ServerProcess(database: database)
@@ -71,7 +71,7 @@ import Testing
         #expect(try ServerProcess(database: database).keptClient().get("/readyz").status == 200)
     }
 
-    @Test func aFileThatIsNoDatabaseIsRefusedAndLeftAsItWas() throws {
+    @Test(.enabled(if: TestDatabase.isSQLite)) func aFileThatIsNoDatabaseIsRefusedAndLeftAsItWas() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("notes.txt")
         let text = String(repeating: "not a database\n", count: 100)

@@ -24,7 +24,7 @@ import Testing
 
     // MARK: A full disk
 
-    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"), .enabled(if: TestDatabase.isSQLite))
     func onAFullDiskReadsGoOnAndWritesComeBack() throws {
         let disk = try SmallDisk(megabytes: 10)
         let server = try ServerProcess(database: disk.path + "/braid.sqlite"), client = try server.client()
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: A damaged file
 
-    @Test func aDamagedFileIsRefusedAndTheWayBackIsNamed() throws {
+    @Test(.enabled(if: TestDatabase.isSQLite)) func aDamagedFileIsRefusedAndTheWayBackIsNamed() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("braid.sqlite")
         do {
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// A page that went bad while nobody looked: it is an error of the session that stands on it, and says nothing of the inside.
-    @Test func aDamagedPageIsAnErrorOfItsSessionAlone() throws {
+    @Test(.enabled(if: TestDatabase.isSQLite)) func aDamagedPageIsAnErrorOfItsSessionAlone() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("braid.sqlite")
         do {

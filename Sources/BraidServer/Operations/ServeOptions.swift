@@ -1,4 +1,5 @@
 import ArgumentParser
+import BraidPostgres
 import BraidStore
 import Logging
 
@@ -14,7 +15,7 @@ struct ServeOptions: ParsableArguments {
     var port = 8080
     @Option(help: "Listen on this Unix socket instead.", completion: .file())
     var socket: String?
-    @Option(help: "The SQLite database, or :memory:.", completion: .file())
+    @Option(help: "The SQLite database, :memory:, or a PostgreSQL database: postgres://USER@HOST/NAME.", completion: .file())
     var database = "braid.sqlite"
     @Option(
         help: "A directory of *.table.json and *.session.json to load at start. Can be given several times.", completion: .directory)
@@ -27,7 +28,7 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "Seconds after which a session that nobody asks for leaves memory; the next request reads it again. 0: never.")
     var sessionIdleTime = 300
     @OptionGroup(title: "Limits") var limits: LimitOptions
-    @Option(help: "SQLite's durability: full survives a power loss, normal a crash of the process.")
+    @Option(help: "Durability: full survives a power loss, normal a crash of the process.")
     var synchronous = Synchronous.full
     @Flag(help: "For tests: ids, epochs and the clock count up instead of being random or real, so that answers stay equal.")
     var deterministic = false
@@ -43,9 +44,15 @@ struct ServeOptions: ParsableArguments {
         guard sessionIdleTime >= 0 else { throw ValidationError("--session-idle-time must not be negative") }
     }
 
-    var store: SQLiteStoreOptions {
+    var sqlite: SQLiteStoreOptions {
         SQLiteStoreOptions(synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes)
     }
+
+    #if PostgreSQL
+    var postgres: PostgresStoreOptions {
+        PostgresStoreOptions(synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes)
+    }
+    #endif
 }
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}

@@ -4,19 +4,6 @@ internal import GRDB
 // The writes, as the writer runs them inside its transaction. Each finds out whether it must refuse *before* it writes
 // anything: a refusal is alone in failing, and what it wrote would be committed with the rest of its group.
 
-/// The key of something that belongs to a session.
-enum Key {
-    static let bits = 32
-    static let largest = 1 << bits - 1
-
-    static func of(_ session: Int, _ number: Int) -> Int { session << bits | number }
-
-    /// All keys that belong to a session.
-    static func all(of session: Int) -> ClosedRange<Int> { of(session, 0)...of(session, largest) }
-
-    static func number(in key: Int) -> Int { key & largest }
-}
-
 extension Database {
     /// Returns the session's number.
     func create(_ session: NewSession) throws -> Int {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// The real binary, started on a free port with a database of its own.
@@ -28,6 +29,7 @@ final class ServerProcess {
     init(database: String = ":memory:", _ options: [String] = [], environment: [String: String] = [:], launcher: [String] = []) throws {
         process = Process()
         process.executableURL = launcher.first.map { URL(fileURLWithPath: $0) } ?? Self.binary
+        let database = try TestDatabase.address(of: database)
         process.arguments = (launcher.isEmpty ? [] : launcher.dropFirst() + [Self.binary.path]) + ["serve", "--port", "0", "--database", database, "--log-level", "warning"] + options
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         output = Pipe()
@@ -75,6 +77,27 @@ final class ServerProcess {
     deinit {
         if process.isRunning { kill() }
         try? FileManager.default.removeItem(at: errors)
+    }
+}
+
+/// Where the servers keep their data: SQLite, or (`BRAID_TEST_DATABASE=postgres`) the cluster that `Scripts/with-postgres` makes.
+enum TestDatabase {
+    static let isSQLite = ProcessInfo.processInfo.environment["BRAID_TEST_DATABASE"] != "postgres"
+    private static let made = Mutex<Set<String>>([])
+
+    /// Of a file the address of the schema that stands for it, which is the same each time; for one in memory that of a new one.
+    static func address(of database: String) throws -> String {
+        guard !isSQLite, !database.hasPrefix("postgres://"), let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else { return database }
+        let name = (database == ":memory:" ? UUID().uuidString : database.split(separator: "/").suffix(2).joined())
+            .lowercased().filter { $0.isLetter || $0.isNumber }
+        if made.withLock({ $0.insert(name).inserted }) {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = ["psql", "-q", "-h", directory, "-U", "braid", "postgres", "-c", "CREATE SCHEMA \"\(name)\""]
+            try process.run()
+            process.waitUntilExit()
+        }
+        return "postgres://braid@/postgres?host=\(directory)&options=-csearch_path%3D%22\(name)%22"
     }
 }
 

@@ -16,9 +16,9 @@ public struct StoreStatistics: Sendable, Equatable {
 /// How much is stored.
 public struct StoreSize: Sendable, Equatable {
     public var sessions: Int
-    /// The database file's.
+    /// The database's.
     public var bytes: Int
-    /// What waits in the write-ahead log beside it, to be copied into it.
+    /// What waits in SQLite's write-ahead log beside it, to be copied into it.
     public var logBytes: Int
 
     public init(sessions: Int, bytes: Int, logBytes: Int) {
@@ -28,17 +28,20 @@ public struct StoreSize: Sendable, Equatable {
     }
 }
 
-final class StoreCounters: Sendable {
+/// Counts for `StoreStatistics`.
+package final class StoreCounters: Sendable {
     private let statistics = Mutex(StoreStatistics())
 
-    var current: StoreStatistics { statistics.withLock { $0 } }
+    package init() {}
 
-    func count(writes: Int, duration: Duration) {
+    package var current: StoreStatistics { statistics.withLock { $0 } }
+
+    package func count(writes: Int, duration: Duration) {
         statistics.withLock {
             $0.commitSeconds.add(duration / .seconds(1))
             $0.groupSizes.add(Double(writes))
         }
     }
 
-    func count(failures: Int) { statistics.withLock { $0.failures += failures } }
+    package func count(failures: Int) { statistics.withLock { $0.failures += failures } }
 }

@@ -1,0 +1,150 @@
+#if PostgreSQL
+import BraidEngine
+import BraidStore
+
+// The writes of a session. Each is one statement that finds out whether it may write and writes, or writes nothing: all its
+// parts see the database as it was before, and each joins the part that succeeds where the whole may go ahead. A refusal is
+// so alone in failing, without a savepoint, and another server that has meanwhile taken the session over is not written over.
+
+extension SessionCommit {
+    var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
+
+    /// Returns whether the fence held, and whether there is such a session. (One that is ended while the statement waits for it
+    /// is still seen by it: a conflict.)
+    ///
+    /// A row's key stands in one of the change's lists at most, and once: no part touches what another has written.
+    func statement(journalLimit: Int, journalBytes: Int) -> Statement {
+        let added = command.count + update.count + (cellEvents?.count ?? 0) + (hidden?.count ?? 0)
+        // `was` and `fence` compare the revision both: the one as the parts of this statement see it, the other as it is when
+        // the session's row is locked.
+        var sql: Statement = """
+            WITH was AS MATERIALIZED (
+                SELECT updated, journal_bytes + \(added) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
+            ), oldest AS MATERIALIZED (
+                SELECT revision, bytes FROM (
+                    SELECT j.revision, j.bytes, was.bytes - sum(j.bytes) OVER (ORDER BY j.revision) + j.bytes AS remaining
+                    FROM was, (
+                        SELECT revision, octet_length(command)::bigint + octet_length(changes) + coalesce(octet_length(cell_events), 0)
+                               + coalesce(octet_length(hidden), 0) AS bytes
+                        FROM journal WHERE session = \(session) AND revision < \(to) ORDER BY revision LIMIT 4
+                    ) j
+                ) j WHERE revision <= \(to - journalLimit) OR remaining > \(journalBytes)
+            ), fence AS (
+                UPDATE session SET revision = \(to), updated = \(at), next_key = \(nextKey), next_section = \(nextSection),
+                    total_row_count = \(totalRowCount), journal_bytes = was.bytes - coalesce((SELECT sum(bytes) FROM oldest), 0)
+                FROM was WHERE number = \(session) AND revision = \(from) RETURNING number
+            ), trimmed AS (
+                DELETE FROM journal j USING fence, oldest WHERE j.session = fence.number AND j.revision = oldest.revision
+            ), journalled AS (
+                INSERT INTO journal (session, revision, at, command, changes, cell_events, hidden)
+                SELECT number, \(to), \(at), \(command), \(update), \(cellEvents), \(hidden) FROM fence
+            )
+            """
+        if publishes { sql += ", seen AS (DELETE FROM published p USING fence WHERE p.session = fence.number)" } else { sql += change.keepingPublished }
+        sql += change.writing
+        if let answer { sql += answer.keeping(if: "fence") }
+        sql += "SELECT EXISTS (SELECT FROM fence), EXISTS (SELECT FROM session WHERE number = \(session))"
+        return sql
+    }
+
+    static func outcome(_ rows: [Rows]) throws {
+        guard let row = rows.first?.first, row.bool(0) else {
+            throw rows.first?.first?.bool(1) == true ? StoreError.revisionConflict : StoreError.sessionMissing
+        }
+    }
+}
+
+extension TableChange {
+    /// Parts that write what changed, as long as there is a `fence`.
+    fileprivate var writing: Statement {
+        var sql: Statement = ""
+        if !removedRows.isEmpty {
+            sql += ", removed_rows AS (DELETE FROM model m USING fence WHERE m.session = fence.number AND m.key = ANY (\(removedRows)))"
+        }
+        if !writtenRows.isEmpty { sql += rowsWritten(writtenRows, of: "fence") }
+        if !placedRows.isEmpty {
+            sql += """
+                , placed_rows AS (
+                    UPDATE model m SET section = p.section, rank = p.rank
+                    FROM fence, unnest(\(placedRows.map(\.key)), \(placedRows.map(\.section)), \(placedRows.map(\.rank))) AS p (key, section, rank)
+                    WHERE m.session = fence.number AND m.key = p.key
+                )
+                """
+        }
+        if !removedSections.isEmpty {
+            sql += ", removed_sections AS (DELETE FROM section s USING fence WHERE s.session = fence.number AND s.key = ANY (\(removedSections)))"
+        }
+        if !writtenSections.isEmpty { sql += sectionsWritten(writtenSections, of: "fence") }
+        if state != nil || displayedSections != nil || cells != nil {
+            let displayed = displayedSections.flatMap { $0.isNull ? nil : $0 }
+            sql += """
+                , stated AS (
+                    UPDATE state SET state = coalesce(\(state), state), cells = coalesce(\(cells), cells),
+                        displayed_sections = CASE \(displayedSections == nil ? 0 : 1) WHEN 0 THEN displayed_sections ELSE \(displayed) END
+                    FROM fence WHERE session = fence.number
+                )
+                """
+        }
+        return sql
+    }
+
+    /// Parts that keep what clients see and are to go on seeing, before it is written over.
+    fileprivate var keepingPublished: Statement {
+        var sql: Statement = """
+            , unseen AS (
+                INSERT INTO published (session, updated, displayed_sections)
+                SELECT fence.number, was.updated, displayed_sections FROM fence, was, state WHERE session = fence.number
+                ON CONFLICT DO NOTHING
+            )
+            """
+        let rows = removedRows + writtenRows.map(\.row.key) + placedRows.map(\.key)
+        if !rows.isEmpty {
+            sql += """
+                , unseen_rows AS (
+                    INSERT INTO published_model (session, key, section, rank, id, body)
+                    SELECT fence.number, k.key, m.section, m.rank, m.id, m.body
+                    FROM fence CROSS JOIN unnest(\(rows)) AS k (key) LEFT JOIN model m ON m.session = fence.number AND m.key = k.key
+                    ON CONFLICT DO NOTHING
+                )
+                """
+        }
+        let sections = removedSections + writtenSections.map(\.number)
+        if !sections.isEmpty {
+            sql += """
+                , unseen_sections AS (
+                    INSERT INTO published_section (session, key, ordinal, id, header, footer, prefetched)
+                    SELECT fence.number, k.key, s.ordinal, s.id, s.header, s.footer, s.prefetched
+                    FROM fence CROSS JOIN unnest(\(sections)) AS k (key) LEFT JOIN section s ON s.session = fence.number AND s.key = k.key
+                    ON CONFLICT DO NOTHING
+                )
+                """
+        }
+        return sql
+    }
+}
+
+/// `source`: the part whose `number` is the session's.
+func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> Statement {
+    """
+    , written_rows AS (
+        INSERT INTO model (session, key, section, rank, id, body)
+        SELECT number, r.* FROM \(raw: source), unnest(
+            \(rows.map(\.row.key)), \(rows.map(\.section)), \(rows.map(\.row.rank)), \(names: rows.map(\.row.id?.text)), \(rows.map(\.row.model))) r
+        ON CONFLICT (session, key) DO UPDATE SET section = excluded.section, rank = excluded.rank, id = excluded.id, body = excluded.body
+    )
+    """
+}
+
+func sectionsWritten(_ sections: [StoredSectionFacts], of source: String) -> Statement {
+    """
+    , written_sections AS (
+        INSERT INTO section (session, key, ordinal, id, header, footer, prefetched)
+        SELECT number, s.* FROM \(raw: source), unnest(
+            \(sections.map(\.number)), \(sections.map(\.ordinal)), \(names: sections.map(\.id.text)), \(sections.map(\.header)),
+            \(sections.map(\.footer)), \(sections.map(\.prefetched))) s
+        ON CONFLICT (session, key) DO UPDATE SET ordinal = excluded.ordinal, id = excluded.id, header = excluded.header,
+            footer = excluded.footer, prefetched = excluded.prefetched
+    )
+    """
+}
+#endif

@@ -1,0 +1,92 @@
+#if PostgreSQL
+import BraidEngine
+import BraidStore
+
+extension NewSession {
+    var isExhausted: Bool { nextKey > Key.largest }
+
+    /// Returns the number; null with whether the id was taken, and whether the description is there.
+    var statement: Statement {
+        var sql: Statement = """
+            WITH description AS MATERIALIZED (
+                SELECT \(tableVersion) IS NULL OR EXISTS (
+                    SELECT FROM table_description WHERE name = \(name: table) AND version = \(tableVersion)) AS is_there
+            ), made AS (
+                INSERT INTO session (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count)
+                SELECT \(name: id), \(name: table), \(tableVersion), \(name: epoch), 0, \(created), \(created), \(nextKey), \(nextSection), \(totalRowCount)
+                FROM description WHERE is_there
+                ON CONFLICT (id) DO NOTHING RETURNING number
+            ), opened AS (
+                INSERT INTO opening (session, body, description) SELECT number, \(opening), \(description) FROM made
+            ), stated AS (
+                INSERT INTO state (session, state, displayed_sections, cells) SELECT number, \(state), \(displayedSections), \(cells) FROM made
+            )
+            """
+        if !sections.isEmpty { sql += sectionsWritten(sections, of: "made") }
+        if !rows.isEmpty { sql += rowsWritten(rows, of: "made") }
+        if let answer { sql += answer.keeping(if: "made") }
+        sql += "SELECT (SELECT number FROM made), EXISTS (SELECT FROM session WHERE id = \(name: id)), (SELECT is_there FROM description)"
+        return sql
+    }
+
+    static func outcome(_ rows: [Rows]) throws -> Int {
+        guard let row = rows.first?.first else { throw StoreError.sessionExists }
+        if let number = row.optionalInt(0) { return number }
+        // One that came since the statement began is not seen by it, but was in its way.
+        throw row.bool(1) || row.bool(2) ? StoreError.sessionExists : StoreError.tableMissing
+    }
+}
+
+enum Ending {
+    /// The first waits for a commit of the session that is under way: the second begins behind it, and sees all that it wrote.
+    static func statements(of id: String) -> [Statement] {
+        [
+            "SELECT number FROM session WHERE id = \(name: id) FOR UPDATE",
+            """
+            WITH gone AS (DELETE FROM session WHERE id = \(name: id) RETURNING number, table_name, table_version),
+            a AS (DELETE FROM model t USING gone WHERE t.session = gone.number),
+            b AS (DELETE FROM section t USING gone WHERE t.session = gone.number),
+            c AS (DELETE FROM journal t USING gone WHERE t.session = gone.number),
+            d AS (DELETE FROM opening t USING gone WHERE t.session = gone.number),
+            e AS (DELETE FROM state t USING gone WHERE t.session = gone.number),
+            f AS (DELETE FROM answer t USING gone WHERE t.session = gone.number),
+            g AS (DELETE FROM token t USING gone WHERE t.session = gone.number),
+            h AS (DELETE FROM published t USING gone WHERE t.session = gone.number),
+            i AS (
+                DELETE FROM table_description t USING gone WHERE t.name = gone.table_name AND t.version = gone.table_version
+                AND t.version < (SELECT max(version) FROM table_description WHERE name = gone.table_name)
+                AND NOT EXISTS (
+                    SELECT FROM session s
+                    WHERE s.table_name = gone.table_name AND s.table_version = gone.table_version AND s.number <> gone.number)
+            )
+            SELECT number FROM gone
+            """,
+        ]
+    }
+}
+
+extension KeptAnswer {
+    /// Parts that keep the answer if the part called `source` has a row, and let a few go that are older than answers are
+    /// kept: more go than come, and no commit waits for a long delete, or for another server that does the same.
+    func keeping(if source: String) -> Statement {
+        """
+        , answered AS (
+            INSERT INTO answer (session, key, at, request, answer)
+            SELECT \(session), \(name: key), \(at), \(request), \(answer) FROM \(raw: source)
+            ON CONFLICT (session, key) DO UPDATE SET at = excluded.at, request = excluded.request, answer = excluded.answer
+        ), forgotten AS (
+            DELETE FROM answer a USING (
+                SELECT session, key FROM answer WHERE at <= \(at - KeptAnswer.lifetime) ORDER BY at LIMIT 4 FOR UPDATE SKIP LOCKED) old
+            WHERE a.session = old.session AND a.key = old.key AND NOT (a.session = \(session) AND a.key = \(name: key))
+        )
+        """
+    }
+
+    var statement: Statement {
+        var sql: Statement = "WITH always AS (SELECT 1)"
+        sql += keeping(if: "always")
+        sql += "SELECT 1"
+        return sql
+    }
+}
+#endif

@@ -1,0 +1,76 @@
+#if PostgreSQL
+import BraidStore
+internal import CPostgreSQL
+import Synchronization
+
+/// Opens connections to one database. After a failure the next attempt has to wait, for longer each time: until then who asks
+/// is told of the failure at once, and a database that comes back is not met by everyone at the same moment.
+final class Dialer: Sendable {
+    /// The database's, for messages: without a password.
+    let name: String
+    let url: String
+    private let options: PostgresStoreOptions
+
+    private struct Failure {
+        var error: StoreError
+        var delay: Duration
+        var until: ContinuousClock.Instant
+    }
+    private let failure = Mutex<Failure?>(nil)
+    private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(5)
+
+    init(url: String, options: PostgresStoreOptions) throws {
+        self.url = url
+        self.options = options
+        name = try Self.name(of: url)
+    }
+
+    func connect() throws(StoreError) -> Connection {
+        if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
+        do {
+            let connection = try Connection(url: url, timeout: options.timeout, settings: settings)
+            failure.withLock { $0 = nil }
+            return connection
+        } catch {
+            let error = StoreError(error, of: name)
+            failure.withLock { failure in
+                let delay = failure.map { min($0.delay * 2, Self.longestDelay) } ?? Self.firstDelay
+                failure = Failure(error: error, delay: delay, until: .now + delay)
+            }
+            throw error
+        }
+    }
+
+    private var settings: [(name: String, value: String)] {
+        let timeout = options.timeout.milliseconds
+        return [
+            ("synchronous_commit", options.synchronous == .full ? "on" : "off"),
+            ("statement_timeout", "\(timeout * 3 / 4)"), ("lock_timeout", "\(timeout / 4)"),
+            // A server that died must not hold what others need.
+            ("idle_in_transaction_session_timeout", "\(timeout)"),
+            // Nor a machine that is gone: its connection ends after half a minute.
+            ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
+            // Every statement finds its rows by a key, however the planner sees a table that was empty a moment ago: no plan
+            // is made for each execution, none reads a whole table that has grown since, none is compiled.
+            ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("jit", "off"),
+        ]
+    }
+
+    /// `postgres://host:port/database`, as far as the address says so.
+    private static func name(of url: String) throws -> String {
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(url, &message) else {
+            defer { PQfreemem(message) }
+            throw StoreError.unavailable("its address cannot be read: \(message.map { ServerError.line($0) } ?? "out of memory")")
+        }
+        defer { PQconninfoFree(options) }
+        var found: [String: String] = [:], option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { found[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        let port = found["port"].map { ":\($0)" } ?? ""
+        return "postgres://\(found["host"] ?? "")\(port)/\(found["dbname"] ?? "")"
+    }
+}
+#endif

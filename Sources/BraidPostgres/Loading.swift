@@ -1,0 +1,154 @@
+#if PostgreSQL
+import BraidEngine
+import BraidStore
+
+// The reads. What needs more than one statement is one transaction, and so of one moment, and one journey to the database.
+
+extension Connection {
+    func session(_ id: String) throws -> StoredSession? {
+        let answers = try all([
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            """
+            SELECT \(raw: Self.factColumns), s.table_version, coalesce(o.description, t.description),
+                   st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
+            FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
+            LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
+            WHERE s.id = \(name: id)
+            """,
+            Self.part("section", Self.sectionColumns, of: id), Self.part("model", Self.rowColumns, of: id),
+            Self.part("published", "updated, displayed_sections", of: id),
+            Self.part("published_section", Self.sectionColumns, of: id), Self.part("published_model", Self.rowColumns, of: id),
+            "COMMIT",
+        ])
+        guard answers.count == 8, let found = answers[1].first else { return nil }
+        let facts = Self.facts(found)
+        var content = Content()
+        try content.add(sections: answers[2], rows: answers[3])
+        var session = StoredSession(
+            facts: facts, tableVersion: found.optionalInt(8), description: try found.optionalJSON(9),
+            state: try found.json(10), displayedSections: try found.optionalJSON(11), cells: try found.optionalJSON(12),
+            nextKey: found.int(13), nextSection: found.int(14), sections: try content.sorted(facts.number))
+        if let published = answers[4].first {
+            try content.add(sections: answers[5], rows: answers[6])
+            session.published = PublishedTable(
+                updated: published.int(0), displayedSections: try published.optionalJSON(1), sections: try content.sorted(facts.number))
+        }
+        return session
+    }
+
+    private static var sectionColumns: String { "key, id, ordinal, header, footer, prefetched" }
+    private static var rowColumns: String { "key, section, rank, id, body" }
+
+    private static func part(_ table: String, _ columns: String, of id: String) -> Statement {
+        "SELECT \(raw: columns) FROM \(raw: table) WHERE session = (SELECT number FROM session WHERE id = \(name: id))"
+    }
+
+    func opening(_ id: String) throws -> StoredOpening? {
+        let rows = try query(
+            """
+            SELECT \(raw: Self.factColumns), coalesce(o.description, t.description), o.body
+            FROM session s JOIN opening o ON o.session = s.number
+            LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
+            WHERE s.id = \(name: id)
+            """)
+        return try rows.first.map { StoredOpening(facts: Self.facts($0), description: try $0.optionalJSON(8), body: try $0.json(9)) }
+    }
+
+    func sessionFacts(_ id: String) throws -> SessionFacts? {
+        try query("SELECT \(raw: Self.factColumns) FROM session s WHERE s.id = \(name: id)").first.map(Self.facts)
+    }
+
+    func sessions(after: String?, limit: Int) throws -> [SessionFacts] {
+        // Ids are not empty, so every one comes after "".
+        try query("SELECT \(raw: Self.factColumns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))")
+            .map(Self.facts)
+    }
+
+    func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
+        let rows = try query(
+            """
+            SELECT revision, at, command, changes, cell_events, hidden FROM (
+                SELECT *, sum(bytes) OVER (ORDER BY revision) - bytes AS before FROM (
+                    SELECT *, octet_length(command)::bigint + octet_length(changes) + coalesce(octet_length(cell_events), 0)
+                              + coalesce(octet_length(hidden), 0) AS bytes
+                    FROM journal WHERE session = \(session) AND revision > \(revision) ORDER BY revision LIMIT \(max(0, limit))
+                ) j
+            ) j WHERE before < \(bytes) ORDER BY revision
+            """)
+        return try rows.map {
+            JournalRecord(
+                revision: $0.int(0), at: $0.int(1), command: try $0.json(2), update: try $0.json(3),
+                cellEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5))
+        }
+    }
+
+    func firstJournalRevision(of session: Int) throws -> Int? {
+        try query("SELECT revision FROM journal WHERE session = \(session) ORDER BY revision LIMIT 1").first?.int(0)
+    }
+
+    func answer(to key: String, of session: Int, now: Int) throws -> KeptAnswer? {
+        let rows = try query(
+            """
+            SELECT at, request, answer FROM answer
+            WHERE session = \(session) AND key = \(name: key) AND at > \(now - KeptAnswer.lifetime)
+            """)
+        return try rows.first.map { KeptAnswer(session: session, key: key, at: $0.int(0), request: $0.int(1), answer: try $0.json(2)) }
+    }
+
+    /// How many sessions there are, and the length of all tables with their indexes.
+    func size() throws -> (sessions: Int, bytes: Int) {
+        let rows = try query(
+            """
+            SELECT (SELECT count(*) FROM session), (
+                SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c
+                WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind = 'r')
+            """)
+        return rows.first.map { ($0.int(0), $0.int(1)) } ?? (0, 0)
+    }
+
+    private static var factColumns: String {
+        "s.id, s.number, s.table_name, s.epoch, s.revision, s.created, s.updated, s.total_row_count"
+    }
+
+    private static func facts(_ columns: Columns) -> SessionFacts {
+        SessionFacts(
+            id: columns.text(0), number: columns.int(1), table: columns.optionalText(2), epoch: columns.text(3),
+            revision: columns.int(4), created: columns.int(5), updated: columns.int(6), totalRowCount: columns.int(7))
+    }
+}
+
+/// A session's sections and rows as they are gathered.
+private struct Content {
+    private var sections: [Int: StoredSectionFacts] = [:]
+    private var rows: [Int: (section: Int, row: StoredRow)] = [:]
+
+    /// Those that come later take the place of those with the same keys; where they are null, there is nothing.
+    mutating func add(sections: Rows, rows: Rows) throws {
+        self.sections.reserveCapacity(sections.count)
+        self.rows.reserveCapacity(rows.count)
+        try sections.forEach {
+            let number = $0.int(0)
+            self.sections[number] = $0.optionalText(1) == nil ? nil : StoredSectionFacts(
+                number: number, id: SectionID($0.text(1)), ordinal: $0.int(2), header: try $0.optionalJSON(3),
+                footer: try $0.optionalJSON(4), prefetched: $0.optionalInt(5))
+        }
+        try rows.forEach {
+            let key = $0.int(0)
+            self.rows[key] = $0.optionalInt(1) == nil ? nil : (
+                $0.int(1), StoredRow(key: key, rank: $0.int(2), id: $0.optionalText(3).map { RowID($0) }, model: try $0.json(4)))
+        }
+    }
+
+    /// Sections by ordinal, rows by rank, both ascending.
+    func sorted(_ session: Int) throws -> [(facts: StoredSectionFacts, rows: [StoredRow])] {
+        var bySection: [Int: [StoredRow]] = [:]
+        for (section, row) in rows.values {
+            guard sections[section] != nil else { throw StoreError.corrupt("session \(session) has rows of a section that it has not") }
+            bySection[section, default: []].append(row)
+        }
+        return sections.values.sorted { $0.ordinal < $1.ordinal }.map { facts in
+            (facts, (bySection[facts.number] ?? []).sorted { $0.rank < $1.rank })
+        }
+    }
+}
+#endif

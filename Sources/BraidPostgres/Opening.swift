@@ -1,0 +1,65 @@
+#if PostgreSQL
+import BraidStore
+import Glibc
+
+/// Recognises a database, and makes or upgrades what this server keeps in it: in the schema that is the first of the
+/// connection's search path, `public` as it comes.
+enum Opening {
+    /// Anything; the same for all that open: those that start at once do so one after the other.
+    private static let lock = 1_114_792_297
+
+    static func prepare(_ connection: Connection, name: String) throws {
+        guard connection.serverVersion >= 120_000 else {
+            throw StoreError.io("\(name) is PostgreSQL \(connection.serverVersion / 10_000); 12 or later is needed")
+        }
+        let facts = try connection.query("SELECT current_setting('server_encoding'), current_schema()::text, current_setting('transaction_read_only')")
+        guard let facts = facts.first, let schema = facts.optionalText(1) else { throw StoreError.io("\(name) has no schema to keep tables in") }
+        guard facts.text(0) == "UTF8" else { throw StoreError.io("\(name) keeps texts as \(facts.text(0)); make one with ENCODING 'UTF8'") }
+        guard facts.text(2) == "off" else { throw StoreError.readOnly(path: name) }
+        _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(lock))"])
+        do {
+            switch try version(connection, schema: schema, name: name) {
+            case nil: try connection.script(Schema.text)
+            case let found? where found < Schema.version: try Schema.upgrade(connection, from: found)
+            default: break
+            }
+            _ = try connection.all(["COMMIT"])
+        } catch {
+            try? connection.endTransaction()
+            throw error
+        }
+    }
+
+    /// Takes the lock that keeps other servers off; it goes with the connection, however that ends. One of before that has just been
+    /// lost may have it still: once this returns, nothing that was sent over it can be done any more.
+    static func claim(_ connection: Connection, name: String, wait: Duration) throws {
+        let deadline = ContinuousClock.now + wait
+        while try connection.query("SELECT pg_try_advisory_lock(\(lock)::int4, 'braid_server'::regclass::oid::int4)").first?.bool(0) != true {
+            guard .now < deadline else { throw StoreError.locked(path: name, holder: nil) }
+            usleep(20_000)
+        }
+    }
+
+    /// The version of what is there; nil: nothing is. A database of others is left as it is.
+    private static func version(_ connection: Connection, schema: String, name: String) throws -> Int? {
+        let found = try connection.query(
+            """
+            SELECT to_regclass(quote_ident(\(schema)) || '.braid_server') IS NOT NULL, EXISTS (
+                SELECT FROM pg_class c WHERE c.relnamespace = quote_ident(\(schema))::regnamespace AND c.relkind IN ('r', 'p')
+                AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))
+            """)
+        guard let found = found.first, found.bool(0) || found.bool(1) else { return nil }
+        guard found.bool(0) else { throw StoreError.wrongApplication(path: name) }
+        let mark: Columns?
+        do {
+            mark = try connection.query("SELECT application::text, version::bigint FROM braid_server").first
+        } catch let error as ServerError where error.code == "42703" {  // other columns
+            throw StoreError.wrongApplication(path: name)
+        }
+        guard let mark, mark.text(0) == Schema.application else { throw StoreError.wrongApplication(path: name) }
+        let version = mark.int(1)
+        guard version <= Schema.version else { throw StoreError.newerVersion(found: version, known: Schema.version) }
+        return version
+    }
+}
+#endif

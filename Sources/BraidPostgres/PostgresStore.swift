@@ -1,0 +1,139 @@
+#if PostgreSQL
+import BraidEngine
+import BraidStore
+
+/// A store in a PostgreSQL database. Writes go through one connection, in groups; reads have connections of their own and
+/// neither wait for a write nor hold one up. A connection that is lost is made again when it is next needed.
+public final class PostgresStore: SessionStore {
+    /// The database's, for messages: without a password.
+    public var name: String { dialer.name }
+
+    let dialer: Dialer
+    private let options: PostgresStoreOptions
+    let writer: Writer
+    private let readers: Readers
+
+    /// Opens the database at `url` (libpq's: `postgres://user@host:port/database?…`), and makes its tables where there are none.
+    ///
+    /// Throws a `StoreError` that says why a database cannot be opened. One with tables of others is not changed.
+    public init(url: String, options: PostgresStoreOptions = PostgresStoreOptions()) throws {
+        let dialer = try Dialer(url: url, options: options)
+        self.dialer = dialer
+        self.options = options
+        let connection = try dialer.connect()
+        do {
+            try Opening.prepare(connection, name: dialer.name)
+            if options.isAlone { try Opening.claim(connection, name: dialer.name, wait: options.timeout / 4) }
+        } catch {
+            throw StoreError(error, of: dialer.name)
+        }
+        writer = Writer(dialer: dialer, connection: connection, isAlone: options.isAlone)
+        readers = Readers(dialer: dialer, maximum: options.readers)
+    }
+
+    deinit {
+        writer.stop()
+        readers.stop()
+    }
+
+    /// What the writer has done since the start.
+    public var statistics: StoreStatistics { writer.counters.current }
+}
+
+extension PostgresStore {
+    public func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool) {
+        let version = try await writer.write(Tables.put(name, description, at: at)) { $0.dropFirst().first?.first?.int(0) ?? 1 }
+        return (version, version == 1)
+    }
+
+    public func table(_ name: String) async throws -> StoredTable? { try await readers.read { try $0.table(name) } }
+
+    public func tables() async throws -> [StoredTableFacts] { try await readers.read { try $0.tables() } }
+
+    public func deleteTable(_ name: String) async throws -> TableDeletion {
+        try await writer.write(Tables.delete(name), value: Tables.deletion)
+    }
+}
+
+extension PostgresStore {
+    public func createSession(_ session: NewSession) async throws -> Int {
+        guard !session.isExhausted else { throw StoreError.exhausted }
+        return try await writer.write([session.statement], value: NewSession.outcome)
+    }
+
+    public func session(_ id: String) async throws -> StoredSession? { try await readers.read { try $0.session(id) } }
+
+    public func opening(_ id: String) async throws -> StoredOpening? { try await readers.read { try $0.opening(id) } }
+
+    public func sessionFacts(_ id: String) async throws -> SessionFacts? { try await readers.read { try $0.sessionFacts(id) } }
+
+    public func sessions(after: String?, limit: Int) async throws -> [SessionFacts] {
+        try await readers.read { try $0.sessions(after: after, limit: limit) }
+    }
+
+    public func deleteSession(_ id: String) async throws -> Int? {
+        try await writer.write(Ending.statements(of: id)) { $0.last?.first?.int(0) }
+    }
+}
+
+extension PostgresStore {
+    public func commit(_ commit: SessionCommit) async throws {
+        guard !commit.isExhausted else { throw StoreError.exhausted }
+        let statement = commit.statement(journalLimit: options.journalLimit, journalBytes: options.journalBytes)
+        try await writer.write([statement], value: SessionCommit.outcome)
+    }
+
+    public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
+        try await readers.read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
+    }
+
+    public func firstJournalRevision(of sessionNumber: Int) async throws -> Int? {
+        try await readers.read { try $0.firstJournalRevision(of: sessionNumber) }
+    }
+}
+
+extension PostgresStore {
+    public func keep(_ answer: KeptAnswer) async throws { try await writer.write([answer.statement]) { _ in } }
+
+    public func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer? {
+        try await readers.read { try $0.answer(to: key, of: session, now: now) }
+    }
+}
+
+extension PostgresStore {
+    public func createToken(_ token: NewToken, for sessionID: String) async throws {
+        try await writer.write([token.statement(for: sessionID)]) {
+            guard $0.first?.first?.bool(0) == true else { throw StoreError.sessionMissing }
+        }
+    }
+
+    public func token(_ id: String) async throws -> StoredToken? { try await readers.read { try $0.token(id) } }
+
+    public func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
+        try await readers.read { try $0.tokens(of: sessionID, after: after, limit: limit, now: now) }
+    }
+
+    public func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
+        try await writer.write([NewToken.deletion(id, of: sessionID)]) { ($0.first?.changes ?? 0) > 0 }
+    }
+}
+
+extension PostgresStore {
+    public func check() async throws {
+        _ = try await sessions(after: nil, limit: 1)
+        try await writer.write(["SELECT current_setting('transaction_read_only') = 'on'"]) { [name] in
+            if $0.first?.first?.bool(0) == true { throw StoreError.readOnly(path: name) }
+        }
+    }
+
+    public func size() async throws -> StoreSize {
+        let (sessions, bytes) = try await readers.read { try $0.size() }
+        return StoreSize(sessions: sessions, bytes: bytes, logBytes: 0)
+    }
+
+    public func close() async {
+        await writer.stopped()
+        await readers.stopped()
+    }
+}
+#endif

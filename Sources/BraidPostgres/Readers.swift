@@ -1,0 +1,130 @@
+#if PostgreSQL
+import BraidStore
+import Foundation
+
+/// Those who read: a few threads with a connection each, made as they are needed.
+final class Readers: @unchecked Sendable {
+    private struct Job: Sendable {
+        /// Returns what tells the caller of the success.
+        let perform: @Sendable (Connection) throws -> @Sendable () -> Void
+        let fail: @Sendable (StoreError) -> Void
+    }
+
+    /// Guards what follows down to `dialer`.
+    private let condition = NSCondition()
+    private var waiting: [Job] = []
+    private var threads = 0
+    private var idle = 0
+    private var isStopping = false
+    private var whenStopped: [CheckedContinuation<Void, Never>] = []
+
+    private let dialer: Dialer
+    private let maximum: Int
+
+    init(dialer: Dialer, maximum: Int) {
+        self.dialer = dialer
+        self.maximum = max(1, maximum)
+    }
+
+    /// `body` runs its statements in one pipeline or one after the other. It may be called a second time: on a new connection,
+    /// when the one of before was found broken.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let job = Job(
+                perform: { connection in
+                    let value = try body(connection)
+                    return { continuation.resume(returning: value) }
+                },
+                fail: { continuation.resume(throwing: $0) })
+            if !enqueue(job) { job.fail(.closed) }
+        }
+    }
+
+    private func enqueue(_ job: Job) -> Bool {
+        condition.withLock {
+            if isStopping { return false }
+            waiting.append(job)
+            if waiting.count > idle, threads < maximum {
+                threads += 1
+                let thread = Thread { [self] in run() }
+                thread.name = "store-reader"
+                thread.start()
+            } else {
+                condition.signal()
+            }
+            return true
+        }
+    }
+
+    /// Lets the threads finish what waits, and end.
+    func stop() {
+        condition.withLock {
+            isStopping = true
+            condition.broadcast()
+        }
+    }
+
+    /// Returns when every connection is closed.
+    func stopped() async {
+        stop()
+        await withCheckedContinuation { continuation in
+            let isStopped = condition.withLock {
+                if threads > 0 { whenStopped.append(continuation) }
+                return threads == 0
+            }
+            if isStopped { continuation.resume() }
+        }
+    }
+
+    private func run() {
+        var connection: Connection?
+        while let job = next() { connection = perform(job, on: connection) }
+        connection = nil
+        let waiters: [CheckedContinuation<Void, Never>] = condition.withLock {
+            threads -= 1
+            guard threads == 0 else { return [] }
+            defer { whenStopped = [] }
+            return whenStopped
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func next() -> Job? {
+        condition.withLock {
+            idle += 1
+            defer { idle -= 1 }
+            while waiting.isEmpty && !isStopping { condition.wait() }
+            return waiting.isEmpty ? nil : waiting.removeFirst()
+        }
+    }
+
+    /// Returns the connection for the next; nil: it is of no more use.
+    private func perform(_ job: Job, on kept: Connection?) -> Connection? {
+        do {
+            if let kept, kept.isAlive {
+                do {
+                    return try perform(job, on: kept)
+                } catch is LostConnection {
+                    // It broke while it was not used, most likely: a read can be done again.
+                }
+            }
+            return try perform(job, on: dialer.connect())
+        } catch {
+            job.fail(StoreError(error, of: dialer.name))
+            return nil
+        }
+    }
+
+    private func perform(_ job: Job, on connection: Connection) throws -> Connection? {
+        do {
+            try job.perform(connection)()
+            return connection
+        } catch let lost as LostConnection {
+            throw lost
+        } catch {
+            job.fail(StoreError(error, of: dialer.name))
+            return (try? connection.endTransaction()) == nil ? nil : connection
+        }
+    }
+}
+#endif

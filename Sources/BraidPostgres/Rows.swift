@@ -1,0 +1,75 @@
+#if PostgreSQL
+import BraidEngine
+import BraidStore
+internal import CPostgreSQL
+
+/// What a statement gave: its rows, in binary.
+final class Rows {
+    fileprivate let result: OpaquePointer
+
+    /// Takes a result of libpq's over.
+    init(result: OpaquePointer) { self.result = result }
+
+    deinit { PQclear(result) }
+
+    var count: Int { Int(PQntuples(result)) }
+
+    /// How many rows were written; 0 for a statement that writes none.
+    var changes: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
+
+    /// The command's name: `COMMIT` is answered with `ROLLBACK` where nothing was committed.
+    var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
+
+    var first: Columns? { count > 0 ? Columns(rows: self, row: 0) : nil }
+
+    func forEach(_ body: (Columns) throws -> Void) rethrows {
+        for row in 0..<PQntuples(result) { try body(Columns(rows: self, row: row)) }
+    }
+
+    func map<Value>(_ body: (Columns) throws -> Value) rethrows -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        try forEach { values.append(try body($0)) }
+        return values
+    }
+}
+
+/// The columns of one row, counted from 0.
+struct Columns {
+    fileprivate let rows: Rows
+    fileprivate let row: CInt
+
+    /// Of a `bigint`.
+    func int(_ column: CInt) -> Int {
+        let bytes = bytes(column)
+        return bytes.count == 8 ? Int(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))) : 0
+    }
+
+    func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
+
+    func bool(_ column: CInt) -> Bool { bytes(column).first == 1 }
+
+    /// Of `text`, or of `bytea` that was made of a string.
+    func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
+
+    func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
+
+    /// Checked once more on its way in, at any depth that the engine reads.
+    func json(_ column: CInt) throws -> JSONText {
+        do {
+            return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
+        } catch {
+            throw StoreError.corrupt("a stored text is not JSON: \(error)")
+        }
+    }
+
+    func optionalJSON(_ column: CInt) throws -> JSONText? { isNull(column) ? nil : try json(column) }
+
+    private func isNull(_ column: CInt) -> Bool { PQgetisnull(rows.result, row, column) == 1 }
+
+    /// Valid while the rows live.
+    private func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: PQgetvalue(rows.result, row, column), count: Int(PQgetlength(rows.result, row, column)))
+    }
+}
+#endif

@@ -1,0 +1,161 @@
+#if PostgreSQL
+/// The schema and the way to it from older ones.
+enum Schema {
+    static let application = "Braid Server"
+    static let version = 1
+
+    /// Steps from each version to the next: `steps[0]` leads from version 1 to 2.
+    ///
+    /// To change the schema: as for SQLite, with `schema-postgres.sql` and Schemas/postgres-….sql.
+    static let steps: [String] = []
+
+    static func upgrade(_ connection: Connection, from version: Int) throws {
+        for step in steps[(version - 1)...] { try connection.script(step) }
+        _ = try connection.all(["UPDATE braid_server SET version = \(Self.version)"])
+    }
+
+    /// The text of schema-postgres.sql, byte for byte.
+    static let text = #"""
+-- What Braid Server keeps in PostgreSQL. The binary has the same text in Schema.swift of BraidPostgres; a test holds the
+-- two together. The tables are those of schema.sql, which says more about each.
+--
+-- Times are milliseconds since 1970. JSON is the text that the client sent: `jsonb` would lose the order of members, and
+-- numbers as they were written. What clients name is `bytea`, the UTF-8 bytes of the name: they may have U+0000, which
+-- `text` cannot hold, and are in the order of their bytes. What belongs to a session has a key that starts with the session's
+-- number: a range of the index, or a shard, is all of it. There are no foreign keys where a command writes.
+
+CREATE TABLE braid_server (
+    application TEXT NOT NULL,
+    version BIGINT NOT NULL
+);
+INSERT INTO braid_server (application, version) VALUES ('Braid Server', 1);
+
+CREATE TABLE table_description (
+    name BYTEA NOT NULL,
+    version BIGINT NOT NULL, -- 1, 2, 3, …
+    updated BIGINT NOT NULL,
+    description TEXT NOT NULL,
+    PRIMARY KEY (name, version)
+);
+
+-- Rewritten by each commit, within its page: half of each is left free for that.
+-- A sequence gives no number twice: a late write to a session that has ended cannot hit another one.
+CREATE TABLE session (
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id BYTEA NOT NULL UNIQUE,
+    table_name BYTEA,
+    table_version BIGINT, -- of a registered description; null: the description stands in `opening`
+    epoch BYTEA NOT NULL,
+    revision BIGINT NOT NULL,
+    created BIGINT NOT NULL,
+    updated BIGINT NOT NULL,
+    next_key BIGINT NOT NULL,
+    next_section BIGINT NOT NULL,
+    total_row_count BIGINT NOT NULL, -- as clients see it
+    journal_bytes BIGINT NOT NULL DEFAULT 0, -- of the texts in its journal
+    FOREIGN KEY (table_name, table_version) REFERENCES table_description (name, version)
+) WITH (fillfactor = 50);
+
+CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
+
+CREATE TABLE opening (
+    session BIGINT PRIMARY KEY,
+    body TEXT NOT NULL,
+    description TEXT -- inline; null: a registered one
+);
+
+CREATE TABLE state (
+    session BIGINT PRIMARY KEY,
+    state TEXT NOT NULL,
+    displayed_sections TEXT, -- null: none were set
+    cells TEXT -- the session's own cells by model type; null: none
+);
+
+CREATE TABLE section (
+    session BIGINT NOT NULL,
+    key BIGINT NOT NULL, -- the section's number
+    ordinal BIGINT NOT NULL,
+    id BYTEA NOT NULL,
+    header TEXT, -- SQL null: none was set; JSON null: set to none
+    footer TEXT,
+    prefetched BIGINT,
+    PRIMARY KEY (session, key)
+);
+
+CREATE TABLE model (
+    session BIGINT NOT NULL,
+    key BIGINT NOT NULL,
+    section BIGINT NOT NULL, -- the section's number
+    rank BIGINT NOT NULL,
+    id BYTEA, -- null: the model's type is not identifiable
+    body TEXT NOT NULL,
+    PRIMARY KEY (session, key)
+);
+
+-- What clients go on seeing of a session that has changes which are not published.
+CREATE TABLE published (
+    session BIGINT PRIMARY KEY,
+    updated BIGINT NOT NULL,
+    displayed_sections TEXT
+);
+
+-- As `section`; all null: there was no such section.
+CREATE TABLE published_section (
+    session BIGINT NOT NULL REFERENCES published ON DELETE CASCADE,
+    key BIGINT NOT NULL,
+    ordinal BIGINT,
+    id BYTEA,
+    header TEXT,
+    footer TEXT,
+    prefetched BIGINT,
+    PRIMARY KEY (session, key)
+);
+
+-- As `model`; all null: there was no such row.
+CREATE TABLE published_model (
+    session BIGINT NOT NULL REFERENCES published ON DELETE CASCADE,
+    key BIGINT NOT NULL,
+    section BIGINT,
+    rank BIGINT,
+    id BYTEA,
+    body TEXT,
+    PRIMARY KEY (session, key)
+);
+
+CREATE TABLE journal (
+    session BIGINT NOT NULL,
+    revision BIGINT NOT NULL, -- that the command led to
+    at BIGINT NOT NULL,
+    command TEXT NOT NULL,
+    changes TEXT NOT NULL, -- the update, in JSON
+    cell_events TEXT,
+    hidden TEXT,
+    PRIMARY KEY (session, revision)
+);
+
+CREATE TABLE answer (
+    session BIGINT NOT NULL, -- 0: the opening of a session
+    key BYTEA NOT NULL, -- the client's Idempotency-Key
+    at BIGINT NOT NULL,
+    request BIGINT NOT NULL, -- a hash of what was asked
+    answer TEXT NOT NULL,
+    PRIMARY KEY (session, key)
+);
+
+CREATE INDEX answer_by_age ON answer (at);
+
+CREATE TABLE token (
+    id BYTEA PRIMARY KEY,
+    session BIGINT NOT NULL,
+    role TEXT NOT NULL, -- participant or viewer
+    created BIGINT NOT NULL,
+    expires BIGINT NOT NULL,
+    hash TEXT NOT NULL -- of the whole token: SHA-256 in hexadecimal
+);
+
+CREATE INDEX token_of_session ON token (session, id);
+CREATE INDEX token_by_expiry ON token (expires);
+
+"""#
+}
+#endif

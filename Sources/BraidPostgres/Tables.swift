@@ -1,0 +1,56 @@
+#if PostgreSQL
+import BraidEngine
+import BraidStore
+
+/// Table descriptions. Whoever changes one waits for others that do: the next version is counted from those that are there.
+enum Tables {
+    private static let lock: Statement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
+
+    /// The second returns the version.
+    static func put(_ name: String, _ description: JSONText, at: Int) -> [Statement] {
+        [
+            lock,
+            """
+            INSERT INTO table_description (name, version, updated, description)
+            SELECT \(name: name), coalesce(max(version), 0) + 1, \(at), \(description) FROM table_description WHERE name = \(name: name)
+            RETURNING version
+            """,
+            """
+            DELETE FROM table_description old WHERE name = \(name: name)
+            AND version < (SELECT max(version) FROM table_description WHERE name = \(name: name))
+            AND NOT EXISTS (SELECT FROM session WHERE table_name = old.name AND table_version = old.version)
+            """,
+        ]
+    }
+
+    /// The second returns how many sessions have one of its versions, and how many versions are gone.
+    static func delete(_ name: String) -> [Statement] {
+        [
+            lock,
+            """
+            WITH used AS MATERIALIZED (SELECT count(*) AS sessions FROM session WHERE table_name = \(name: name) AND table_version IS NOT NULL),
+            gone AS (DELETE FROM table_description WHERE name = \(name: name) AND (SELECT sessions FROM used) = 0 RETURNING 1)
+            SELECT (SELECT sessions FROM used), (SELECT count(*) FROM gone)
+            """,
+        ]
+    }
+
+    static func deletion(_ rows: [Rows]) -> TableDeletion {
+        guard let row = rows.last?.first else { return .missing }
+        return row.int(0) > 0 ? .inUse(sessions: row.int(0)) : row.int(1) > 0 ? .deleted : .missing
+    }
+}
+
+extension Connection {
+    func table(_ name: String) throws -> StoredTable? {
+        let rows = try query(
+            "SELECT version, updated, description FROM table_description WHERE name = \(name: name) ORDER BY version DESC LIMIT 1")
+        return try rows.map { StoredTable(name: name, version: $0.int(0), updated: $0.int(1), description: try $0.json(2)) }.first
+    }
+
+    func tables() throws -> [StoredTableFacts] {
+        try query("SELECT DISTINCT ON (name) name, version, updated FROM table_description ORDER BY name, version DESC")
+            .map { StoredTableFacts(name: $0.text(0), version: $0.int(1), updated: $0.int(2)) }
+    }
+}
+#endif

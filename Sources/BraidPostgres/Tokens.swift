@@ -1,0 +1,55 @@
+#if PostgreSQL
+import BraidStore
+
+// Tokens for one session each.
+
+extension NewToken {
+    /// Returns whether there is such a session. Tokens that have expired go, a few at a time, as with answers.
+    func statement(for sessionID: String) -> Statement {
+        """
+        WITH made AS (
+            INSERT INTO token (id, session, role, created, expires, hash)
+            SELECT \(name: id), number, \(role), \(created), \(expires), \(hash) FROM session WHERE id = \(name: sessionID) RETURNING 1
+        ), forgotten AS (
+            DELETE FROM token t USING (
+                SELECT id FROM token WHERE expires <= \(created) ORDER BY expires LIMIT 4 FOR UPDATE SKIP LOCKED) old
+            WHERE t.id = old.id
+        )
+        SELECT EXISTS (SELECT FROM made)
+        """
+    }
+
+    static func deletion(_ id: String, of sessionID: String) -> Statement {
+        "DELETE FROM token WHERE id = \(name: id) AND session = (SELECT number FROM session WHERE id = \(name: sessionID))"
+    }
+}
+
+extension Connection {
+    func token(_ id: String) throws -> StoredToken? {
+        try query("SELECT \(raw: Self.tokenColumns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = \(name: id)")
+            .first.map(Self.token)
+    }
+
+    func tokens(of sessionID: String, after: String?, limit: Int, now: Int) throws -> [StoredToken]? {
+        let rows = try all([
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            "SELECT 1 FROM session WHERE id = \(name: sessionID)",
+            """
+            SELECT \(raw: Self.tokenColumns) FROM token t JOIN session s ON s.number = t.session
+            WHERE s.id = \(name: sessionID) AND t.id > \(name: after ?? "") AND t.expires > \(now) ORDER BY t.id LIMIT \(max(0, limit))
+            """,
+            "COMMIT",
+        ])
+        return rows[1].count == 0 ? nil : rows[2].map(Self.token)
+    }
+
+    private static var tokenColumns: String { "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id" }
+
+    private static func token(_ columns: Columns) -> StoredToken {
+        StoredToken(
+            token: NewToken(
+                id: columns.text(0), role: columns.text(1), created: columns.int(2), expires: columns.int(3), hash: columns.text(4)),
+            session: columns.int(5), sessionID: columns.text(6))
+    }
+}
+#endif

@@ -1,0 +1,165 @@
+#if PostgreSQL
+import BraidStore
+import Foundation
+
+/// The one who writes: takes everything that waits and commits it as one transaction, in one pipeline, so that one journey
+/// and one flush of the database's disk serve all; while that is under way, the next group gathers.
+final class Writer: @unchecked Sendable {
+    /// Something to be written in the next transaction.
+    struct Request: Sendable {
+        /// They write all or nothing, whatever is stored: whether they wrote is told by what they return.
+        let statements: [Statement]
+        /// Called after COMMIT, with what each statement returned.
+        let succeed: @Sendable ([Rows]) -> Void
+        let fail: @Sendable (StoreError) -> Void
+    }
+
+    /// Guards what follows down to `dialer`; everything below belongs to the thread.
+    private let condition = NSCondition()
+    private var waiting: [Request] = []
+    private var isStopping = false
+    private var whenStopped: [CheckedContinuation<Void, Never>]? = []
+
+    private let dialer: Dialer
+    private let isAlone: Bool
+    private var connection: Connection?
+    let counters = StoreCounters()
+
+    /// `connection`: the first one.
+    init(dialer: Dialer, connection: sending Connection, isAlone: Bool) {
+        self.dialer = dialer
+        self.isAlone = isAlone
+        self.connection = connection
+        let thread = Thread { [self] in run() }
+        thread.name = "store-writer"
+        thread.start()
+    }
+
+    /// Writes with the next group. Returns when it is committed, whether or not the task is cancelled meanwhile.
+    ///
+    /// `value`: what the statements' rows say; throws the refusal, where they have written nothing.
+    func write<Value: Sendable>(_ statements: [Statement], value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let request = Request(
+                statements: statements, succeed: { rows in continuation.resume(with: Result { try value(rows) }) },
+                fail: { continuation.resume(throwing: $0) })
+            if !enqueue(request) { request.fail(.closed) }
+        }
+    }
+
+    private func enqueue(_ request: Request) -> Bool {
+        condition.withLock {
+            if isStopping { return false }
+            waiting.append(request)
+            if waiting.count == 1 { condition.signal() }
+            return true
+        }
+    }
+
+    /// How many writes wait for the next group.
+    var queued: Int { condition.withLock { waiting.count } }
+
+    /// Lets the thread finish what waits, and end.
+    func stop() {
+        condition.withLock {
+            isStopping = true
+            condition.signal()
+        }
+    }
+
+    /// Returns when the connection is closed.
+    func stopped() async {
+        stop()
+        await withCheckedContinuation { continuation in
+            let isStopped = condition.withLock {
+                whenStopped?.append(continuation)
+                return whenStopped == nil
+            }
+            if isStopped { continuation.resume() }
+        }
+    }
+}
+
+// The thread.
+extension Writer {
+    private func run() {
+        while let group = next() { write(group) }
+        connection = nil
+        let waiters = condition.withLock {
+            defer { whenStopped = nil }
+            return whenStopped ?? []
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Everything that waits; nil when the thread is to end.
+    private func next() -> [Request]? {
+        condition.withLock {
+            while waiting.isEmpty && !isStopping { condition.wait() }
+            defer { waiting.removeAll() }
+            return waiting.isEmpty ? nil : waiting
+        }
+    }
+
+    /// Everyone in the group is told.
+    private func write(_ group: [Request], attempt: Int = 1) {
+        let start = ContinuousClock.now
+        do {
+            let rows = try commit(group)
+            counters.count(writes: group.count, duration: ContinuousClock.now - start)
+            for (request, rows) in zip(group, rows) { request.succeed(rows) }
+        } catch let error as ServerError where error.isOfOneRequest && group.count > 1 {
+            // One of them is at fault, and its writes cannot be taken back alone: each for itself.
+            for request in group { write([request]) }
+        } catch let error as ServerError where error.isOfTheMoment && attempt < 5 {
+            write(group, attempt: attempt + 1)
+        } catch {
+            counters.count(failures: group.count)
+            for request in group { request.fail(StoreError(error, of: dialer.name)) }
+        }
+    }
+
+    /// Returns the rows of each request. Nothing was written when it throws, unless it says that this is not known.
+    private func commit(_ group: [Request]) throws -> [[Rows]] {
+        let connection = try connected()
+        let answers = connection.run(["BEGIN"] + group.flatMap(\.statements) + ["COMMIT"])
+        if answers.lost != nil { self.connection = nil }
+        let count = group.reduce(2) { $0 + $1.statements.count }
+        var rows: [Rows] = []
+        for (index, outcome) in answers.outcomes.enumerated() {
+            switch outcome {
+            case .success(let answer): rows.append(answer)
+            // A connection that ends in COMMIT may have committed.
+            case .failure(let error) where error.isFatal && index == count - 1: throw unknown(error.message)
+            case .failure(let error):
+                if answers.lost == nil, (try? connection.endTransaction()) == nil { self.connection = nil }
+                throw error
+            }
+        }
+        if let lost = answers.lost, rows.count < count { throw unknown(lost.detail) }
+        guard rows.count == count, rows.last?.command == "COMMIT" else { throw StoreError.io("\(dialer.name) rolled the change back") }
+        var rest = rows.dropFirst()
+        return group.map { request in
+            defer { rest = rest.dropFirst(request.statements.count) }
+            return Array(rest.prefix(request.statements.count))
+        }
+    }
+
+    private func unknown(_ detail: String) -> StoreError {
+        .io("\(dialer.name): the connection was lost before the change was confirmed, and whether it is stored is not known: \(detail)")
+    }
+
+    private func connected() throws -> Connection {
+        if let connection, connection.isAlive { return connection }
+        connection = nil
+        let made = try dialer.connect()
+        do {
+            if isAlone { try Opening.claim(made, name: dialer.name, wait: .seconds(1)) }
+        } catch StoreError.locked {
+            throw StoreError.unavailable("the connection of before, or another server, still holds \(dialer.name)")
+        }
+        connection = made
+        return made
+    }
+}
+#endif

@@ -1,0 +1,78 @@
+import Foundation
+
+@testable import BraidStore
+
+#if PostgreSQL
+@testable import BraidPostgres
+#endif
+
+/// A store whose writer can be kept busy.
+protocol HoldableStore: SessionStore {
+    /// How many writes wait for the next transaction.
+    var queued: Int { get }
+    /// Begins a transaction that does not end before `release` is called. `end` is when it has.
+    func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>)
+    func stopWriting()
+}
+
+extension StoreKind {
+    func openHoldable() throws -> any HoldableStore { try openHoldable(at: place()) }
+
+    func openHoldable(at place: String) throws -> any HoldableStore {
+        guard let store = try open(at: place) as? any HoldableStore else { throw StoreError.closed }
+        return store
+    }
+}
+
+extension SQLiteStore: HoldableStore {
+    var queued: Int { writer.queued }
+
+    func stopWriting() { writer.stop() }
+
+    func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>) {
+        let gate = DispatchSemaphore(value: 0)
+        let isHeld = Flag()
+        let end = Task {
+            try await writer.write { _ in
+                isHeld.isSet = true
+                gate.wait()
+            }
+        }
+        while !isHeld.isSet { await Task.yield() }
+        return ({ gate.signal() }, end)
+    }
+}
+
+#if PostgreSQL
+extension PostgresStore: HoldableStore {
+    var queued: Int { writer.queued }
+
+    func stopWriting() { writer.stop() }
+
+    /// Another connection has a lock that the transaction waits for.
+    func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>) {
+        let gate = DispatchSemaphore(value: 0)
+        let key = Int.random(in: 1...1 << 40)
+        let isHeld = Flag()
+        let other = Thread { [url] in
+            do {
+                let connection = try Connection(url: url, timeout: .seconds(30), settings: [])
+                _ = try connection.query("SELECT pg_advisory_lock(\(key))")
+                isHeld.isSet = true
+                gate.wait()
+            } catch {
+                isHeld.isSet = true
+            }
+        }
+        other.start()
+        while !isHeld.isSet { await Task.yield() }
+        let end = Task { try await writer.write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
+        // It has been taken once another connection sees it wait.
+        let watch = try Connection(url: url, timeout: .seconds(30), settings: [])
+        while try watch.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid::bigint = \(key & 0xFFFF_FFFF)").count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        return ({ gate.signal() }, end)
+    }
+
+    private var url: String { dialer.url }
+}
+#endif

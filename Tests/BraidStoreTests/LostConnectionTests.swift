@@ -1,0 +1,104 @@
+#if PostgreSQL
+import BraidEngine
+import BraidStore
+import Foundation
+import Testing
+
+@testable import BraidPostgres
+
+/// The database goes away, and comes back.
+@Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct LostConnectionTests {
+    private let url: String
+
+    init() throws { url = try PostgresCluster.newDatabase() }
+
+    private func connect() throws -> Connection { try Connection(url: url, timeout: .seconds(30), settings: []) }
+
+    /// Of the other connections to the database.
+    private func processes() throws -> [Int] {
+        try connect().query("SELECT pid::bigint FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").map { $0.int(0) }
+    }
+
+    /// Ends all connections to the database, as a restart of it does; returns when they have ended.
+    private func endConnections() throws {
+        let ended = try processes()
+        _ = try connect().query("SELECT pg_terminate_backend(p::int) FROM unnest(\(ended)) p")
+        while try !processes().filter({ ended.contains($0) }).isEmpty { usleep(1000) }
+    }
+
+    @Test func readsAndWritesGoOnOnNewConnections() async throws {
+        let store = try PostgresStore(url: url)
+        let number = try await store.createSession(.make())
+        for revision in 1...3 {
+            #expect(try await store.sessionFacts("s")?.revision == revision - 1)
+            try endConnections()
+            #expect(try await store.sessionFacts("s")?.revision == revision - 1)
+            try await store.commit(.make(number, to: revision))
+        }
+        await store.close()
+    }
+
+    @Test func aCommitThatWasBrokenOffIsNotTakenForDone() async throws {
+        let store = try PostgresStore(url: url)
+        let number = try await store.createSession(.make())
+        let (release, end) = try await store.hold()
+        // The first transaction waits; what waits behind it has not been sent.
+        async let commit: Void = store.commit(.make(number, to: 1))
+        while store.queued == 0 { await Task.yield() }
+        try endConnections()
+        await #expect { try await end.value } throws: { if case StoreError.unavailable = $0 { true } else { false } }
+        try await commit
+        release()
+        #expect(try await store.sessionFacts("s")?.revision == 1)
+        #expect(store.statistics.failures == 1)
+        await store.close()
+    }
+
+    /// A database whose machine is gone, or that hangs: nobody waits for ever, and nobody is told what is not known.
+    @Test func aDatabaseThatSaysNothingIsGivenUp() async throws {
+        let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
+        let number = try await store.createSession(.make())
+        let writer = try #require(try processes().first)
+        #expect(kill(pid_t(writer), SIGSTOP) == 0)
+        await #expect { try await store.commit(.make(number, to: 1)) } throws: { if case StoreError.io = $0 { true } else { false } }
+        // It was sent. Whether it was done shows when the process goes on.
+        #expect(kill(pid_t(writer), SIGCONT) == 0)
+        while try processes().contains(writer) { usleep(1000) }
+        let revision = try #require(try await store.sessionFacts("s")?.revision)
+        #expect([0, 1].contains(revision))
+        try await store.commit(.make(number, to: revision + 1))
+        await store.close()
+    }
+
+    /// A lock that another holds: what waits for it is refused, and the connection goes on.
+    @Test func aLockThatAnotherHoldsIsNotWaitedForForEver() async throws {
+        let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
+        let number = try await store.createSession(.make())
+        let other = try connect()
+        _ = try other.all(["BEGIN", "SELECT 1 FROM session FOR UPDATE"])
+        await #expect { try await store.commit(.make(number, to: 1)) } throws: { if case StoreError.busy = $0 { true } else { false } }
+        _ = try other.all(["COMMIT"])
+        try await store.commit(.make(number, to: 1))
+        await store.close()
+    }
+
+    /// A fault that the database finds, after the request has written: its writes are taken back, the others' are not lost.
+    @Test func aFaultyWriteInAGroupFailsAlone() async throws {
+        let store = try PostgresStore(url: url)
+        let number = try await store.createSession(.make())
+        let (release, end) = try await store.hold()
+        async let faulty: Void = store.writer.write(["UPDATE session SET revision = 99", "INSERT INTO session (id) VALUES (NULL)"]) { _ in }
+        async let commit: Void = store.commit(.make(number, to: 1))
+        while store.queued < 2 { await Task.yield() }
+        release()
+        try await commit
+        try await end.value
+        do {
+            try await faulty
+            Issue.record("the faulty write was taken")
+        } catch { #expect("\(error)".contains("23502")) }
+        #expect(try await store.sessionFacts("s")?.revision == 1)
+        await store.close()
+    }
+}
+#endif

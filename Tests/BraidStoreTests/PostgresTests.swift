@@ -1,0 +1,183 @@
+#if PostgreSQL
+import BraidEngine
+import BraidStore
+import Foundation
+import Synchronization
+import Testing
+
+@testable import BraidPostgres
+
+/// What is PostgreSQL's own: opening a database, and the loss of connections to it.
+@Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct PostgresTests {
+    private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+
+    private func connect(_ url: String) throws -> Connection { try Connection(url: url, timeout: .seconds(30), settings: []) }
+
+    /// A store that leaves others alone.
+    private func shared(_ url: String) throws -> PostgresStore { try PostgresStore(url: url, options: PostgresStoreOptions(isAlone: false)) }
+
+    // MARK: The schema
+
+    @Test func theBinaryHasTheTextOfTheFile() throws {
+        let file = Self.tests.appendingPathComponent("../../schema-postgres.sql")
+        #expect(try String(contentsOf: file, encoding: .utf8) == Schema.text)
+    }
+
+    /// From every version there ever was, the steps lead to schema-postgres.sql, also from the present one: a schema that has
+    /// been given out is changed by a step, not by hand.
+    @Test(arguments: 1...Schema.version)
+    func everyVersionLeadsToTheSchema(version: Int) async throws {
+        let old = try PostgresCluster.newDatabase(), new = try PostgresCluster.newDatabase()
+        try PostgresCluster.run(String(contentsOf: Self.tests.appendingPathComponent("Schemas/postgres-\(version).sql"), encoding: .utf8), in: old)
+        for url in [old, new] { try await PostgresStore(url: url).close() }
+        #expect(try shape(old) == shape(new))
+        #expect(try shape(new).count > 60)
+    }
+
+    /// Columns, indexes and constraints, however they came about.
+    private func shape(_ url: String) throws -> [String] {
+        let rows = try connect(url).query(
+            """
+            SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default, is_identity) AS line
+            FROM information_schema.columns WHERE table_schema = 'public'
+            UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+            UNION ALL SELECT conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+            UNION ALL SELECT relname || array_to_string(reloptions, ' ') FROM pg_class WHERE relnamespace = 'public'::regnamespace AND reloptions IS NOT NULL
+            UNION ALL SELECT application || version FROM braid_server
+            ORDER BY line
+            """)
+        return rows.map { $0.text(0) }
+    }
+
+    // MARK: Opening
+
+    @Test(arguments: ["CREATE TABLE customers (id int)", "CREATE TABLE braid_server (x int)", "CREATE TABLE braid_server (application text, version int)"])
+    func aDatabaseOfAnotherApplicationIsLeftAsItIs(sql: String) throws {
+        let url = try PostgresCluster.newDatabase()
+        try PostgresCluster.run(sql, in: url)
+        let before = try connect(url).query("SELECT relname::text FROM pg_class ORDER BY 1").map { $0.text(0) }
+        #expect { try PostgresStore(url: url) } throws: { if case StoreError.wrongApplication = $0 { true } else { false } }
+        #expect(try connect(url).query("SELECT relname::text FROM pg_class ORDER BY 1").map { $0.text(0) } == before)
+    }
+
+    @Test func aNewerDatabaseIsRefused() async throws {
+        let url = try PostgresCluster.newDatabase()
+        try await PostgresStore(url: url).close()
+        try PostgresCluster.run("UPDATE braid_server SET version = 99", in: url)
+        #expect(throws: StoreError.newerVersion(found: 99, known: Schema.version)) { try PostgresStore(url: url) }
+    }
+
+    @Test func anEncodingThatCannotHoldEveryTextIsRefused() throws {
+        let url = try PostgresCluster.newDatabase("ENCODING 'LATIN1' LOCALE 'C'")
+        #expect { try PostgresStore(url: url) } throws: { "\($0)".contains("LATIN1") }
+    }
+
+    @Test func aReadOnlyDatabaseIsRefused() throws {
+        let url = try PostgresCluster.newDatabase() + "&options=-cdefault_transaction_read_only%3Don&target_session_attrs=any"
+        #expect { try PostgresStore(url: url) } throws: { if case StoreError.readOnly = $0 { true } else { false } }
+    }
+
+    @Test func aSchemaOfTheSearchPathCanBeUsed() async throws {
+        let url = try PostgresCluster.newDatabase()
+        try PostgresCluster.run("CREATE TABLE customers (id int); CREATE SCHEMA \"Tables\"", in: url)
+        let store = try PostgresStore(url: url + "&options=-csearch_path%3D%22Tables%22")
+        _ = try await store.createSession(.make())
+        #expect(try await store.size().sessions == 1)
+        await store.close()
+    }
+
+    /// Servers that start at the same time on a new database.
+    @Test func storesThatOpenAnEmptyDatabaseAtOnceMakeItOnce() async throws {
+        let url = try PostgresCluster.newDatabase()
+        let failures = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            do { _ = try shared(url) } catch { failures.withLock { $0.append("\(error)") } }
+        }
+        #expect(failures.withLock { $0 } == [])
+        #expect(try connect(url).query("SELECT * FROM braid_server").count == 1)
+    }
+
+    @Test func aServerThatIsNotThereIsNamedWithoutThePassword() {
+        #expect { try PostgresStore(url: "postgres://me:secret@127.0.0.1:1/tables") } throws: {
+            if case StoreError.unavailable = $0 { "\($0)".contains("127.0.0.1") && !"\($0)".contains("secret") } else { false }
+        }
+    }
+
+    @Test(arguments: [(PostgresStoreOptions.Synchronous.full, "on"), (.normal, "off")])
+    func theSettingsAreInForce(synchronous: PostgresStoreOptions.Synchronous, value: String) async throws {
+        let store = try PostgresStore(url: PostgresCluster.newDatabase(), options: PostgresStoreOptions(synchronous: synchronous))
+        #expect(try await store.writer.write(["SELECT current_setting('synchronous_commit')"]) { $0[0].first?.text(0) } == value)
+        await store.close()
+    }
+
+    @Test func aSecondStoreOnTheSameDatabaseIsRefusedUntilTheFirstIsClosed() async throws {
+        let url = try PostgresCluster.newDatabase(), options = PostgresStoreOptions(timeout: .seconds(2))
+        let store = try PostgresStore(url: url)
+        #expect { try PostgresStore(url: url, options: options) } throws: { if case StoreError.locked = $0 { true } else { false } }
+        await store.close()
+        try await PostgresStore(url: url, options: options).close()
+    }
+
+    // MARK: Several at once
+
+    /// Two servers that both believe a session to be theirs: each revision is written once, by one of them.
+    @Test func ofTwoStoresThatCommitTheSameRevisionOneIsRefused() async throws {
+        let url = try PostgresCluster.newDatabase()
+        let stores = [try shared(url), try shared(url)]
+        let number = try await stores[0].createSession(.make())
+        for revision in 1...60 {
+            let written = try await withThrowingTaskGroup(of: Int.self) { group in
+                for (index, store) in stores.enumerated() {
+                    group.addTask {
+                        do {
+                            try await store.commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(2 * revision + index))] })
+                            return 1
+                        } catch StoreError.revisionConflict {
+                            return 0
+                        }
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(written == 1)
+        }
+        let session = try #require(try await stores[1].session("s"))
+        #expect(session.facts.revision == 60 && session.sections[0].rows.count == 60)
+        #expect(try await stores[1].journal(of: number, after: 0, limit: 100).map(\.revision) == Array(1...60))
+        for store in stores { await store.close() }
+    }
+
+    @Test func aTableRegisteredByTwoStoresAtOnceHasAVersionOfEach() async throws {
+        let url = try PostgresCluster.newDatabase()
+        let stores = [try shared(url), try shared(url)]
+        let versions = try await withThrowingTaskGroup(of: Int.self) { group in
+            for round in 0..<20 { group.addTask { try await stores[round % 2].putTable("t", description: "1", at: round).version } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(versions.sorted() == Array(1...20))
+        for store in stores { await store.close() }
+    }
+
+    /// Also what a commit writes that was under way when the session was ended.
+    @Test func nothingIsLeftOfASessionThatIsEndedElsewhere() async throws {
+        let url = try PostgresCluster.newDatabase()
+        let stores = [try shared(url), try shared(url)]
+        for round in 1...30 {
+            let number = try await stores[0].createSession(.make("s\(round)"))
+            async let commits: Void = {
+                for revision in 1...50 {
+                    do { try await stores[0].commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(revision))] }) } catch let error as StoreError where [.sessionMissing, .revisionConflict].contains(error) { return }
+                }
+            }()
+            while try await stores[1].sessionFacts("s\(round)")?.revision == 0 {}
+            #expect(try await stores[1].deleteSession("s\(round)") == number)
+            try await commits
+        }
+        let connection = try connect(url)
+        for table in ["session", "model", "section", "journal", "opening", "state"] {
+            #expect(try connection.query("SELECT 1 FROM \(raw: table)").count == 0, "\(table)")
+        }
+        for store in stores { await store.close() }
+    }
+}
+#endif

@@ -1,0 +1,128 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// Servers on PostgreSQL beyond what they share with those on SQLite (which `BRAID_TEST_DATABASE=postgres` runs on it, too).
+@Suite(.serialized) struct PostgresTests {
+    /// The database is restarted at once, without a word to anyone, under load: the server goes on, nothing that was
+    /// acknowledged is lost, nothing is there twice, and what is not known is not told as done.
+    @Test(.enabled(if: hasTrait && PostgresCluster.isPossible, "needs PostgreSQL, and `--traits PostgreSQL`"))
+    func aRestartOfTheDatabaseLosesNothingAndEndsNothing() async throws {
+        let cluster = try PostgresCluster()
+        let server = try ServerProcess(database: "postgres://braid@/postgres?host=\(cluster.directory)")
+        let port = server.port, sessions = (0..<4).map { "s\($0)" }, group = DispatchGroup()
+        let client = try server.client()
+        for id in sessions { #expect(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","rows":[]}"#).status == 201) }
+        let done = Mutex(Dictionary(uniqueKeysWithValues: sessions.map { ($0, Set<String>()) })), failures = Mutex([Int: Int]()), isOver = Mutex(false)
+        for id in sessions {
+            DispatchQueue.global().async(group: group) {
+                guard let client = try? HTTPClient(port: port) else { return }
+                var number = 0
+                while !isOver.withLock({ $0 }) {
+                    let body = #"{"at":[0,0],"model":{"id":"\#(number)"}}"#
+                    // The same again until it is answered.
+                    guard let response = try? client.request("POST", "/v1/sessions/\(id)/rows", body, headers: ["Idempotency-Key": "\(number)"]) else { return }
+                    if response.status == 200 {
+                        _ = done.withLock { $0[id]?.insert("\(number)") }
+                        number += 1
+                    } else {
+                        failures.withLock { $0[response.status, default: 0] += 1 }
+                        usleep(20_000)
+                    }
+                }
+            }
+        }
+        func count() -> Int { done.withLock { $0.values.map(\.count).min() ?? 0 } }
+        for _ in 1...3 {
+            let before = count()
+            while count() < before + 20 { try await Task.sleep(for: .milliseconds(5)) }
+            try cluster.control("restart")
+        }
+        let before = count()
+        while count() < before + 20 { try await Task.sleep(for: .milliseconds(5)) }
+        isOver.withLock { $0 = true }
+        group.wait()
+        #expect(failures.withLock { Set($0.keys) }.isSubset(of: [500, 503]), "\(failures.withLock { $0 })")
+        #expect(try client.get("/readyz").status == 200)
+        for round in ["as it is in memory", "after a restart of the server"] {
+            let reader = round.hasPrefix("after") ? try ServerProcess(database: "postgres://braid@/postgres?host=\(cluster.directory)") : server
+            for id in sessions {
+                let snapshot = try reader.client().get("/v1/sessions/\(id)/snapshot").object
+                let rows = ((snapshot["sections"] as? [[String: Any]])?.first?["rows"] as? [[String: Any]] ?? []).compactMap { ($0["model"] as? [String: Any])?["id"] as? String }
+                let acknowledged = done.withLock { $0[id] ?? [] }
+                #expect(Set(rows).count == rows.count, "\(id), \(round)")
+                #expect(acknowledged.isSubset(of: rows) && rows.count <= acknowledged.count + 1, "\(id), \(round)")
+                #expect(snapshot["revision"] as? Int == rows.count)
+            }
+            if reader === server { server.kill() }
+        }
+    }
+
+    @Test(.enabled(if: hasTrait && PostgresCluster.isPossible, "needs PostgreSQL, and `--traits PostgreSQL`"))
+    func withoutItsDatabaseTheServerSaysSoAndComesBack() throws {
+        let cluster = try PostgresCluster()
+        let server = try ServerProcess(database: "postgres://braid@/postgres?host=\(cluster.directory)"), client = try server.client()
+        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
+        try cluster.control("stop")
+        let row = #"{"at":[0,0],"model":1}"#
+        let refused = try client.request("POST", "/v1/sessions/s/rows", row)
+        #expect(refused.status == 503 && refused.header("retry-after") == "1", "\(refused)")
+        #expect(try client.get("/readyz").status == 503)
+        #expect(try client.get("/healthz").status == 200)
+        try cluster.control("start")
+        while try client.get("/readyz").status != 200 { usleep(20_000) }
+        #expect(try client.request("POST", "/v1/sessions/s/rows", row).status == 200)
+        #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 1)
+        #expect(server.stop() == 0)
+    }
+
+    @Test func aDatabaseThatCannotBeReachedIsNamedWithoutItsPassword() throws {
+        let run = try CommandRun(["serve", "--port", "0", "--database", "postgres://me:secret@127.0.0.1:1/tables"])
+        #expect(run.status == 1 && !run.errors.contains("secret"), "\(run)")
+        #expect(run.errors.contains(hasTrait ? "127.0.0.1" : "--traits PostgreSQL"), "\(run)")
+    }
+}
+
+#if PostgreSQL
+private let hasTrait = true
+#else
+private let hasTrait = false
+#endif
+
+/// A PostgreSQL cluster of its own, that goes with the test.
+final class PostgresCluster {
+    /// Of its socket.
+    let directory: String
+    private let process = Process(), input = Pipe(), output = Pipe()
+
+    static let isPossible = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil
+
+    init() throws {
+        process.executableURL = ServerProcess.package.appendingPathComponent("Scripts/with-postgres")
+        // A shell that takes commands for pg_ctl: what they start goes on, and must have nothing of this process.
+        process.arguments = [
+            "sh", "-c", "cd /; echo $BRAID_TEST_POSTGRES; while read -r command; do $BRAID_TEST_POSTGRES_CONTROL $command </dev/null >/dev/null 2>&1; echo $?; done",
+        ]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        directory = try Self.line(of: output)
+    }
+
+    private static func line(of output: Pipe) throws -> String {
+        var line = Data()
+        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    /// `restart`, `stop` (as a crash does it) or `start`; returns when that is done.
+    func control(_ command: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("\(command)\(command == "start" ? "" : " -m immediate")\n".utf8))
+        #expect(try Self.line(of: output) == "0", "pg_ctl \(command)")
+    }
+
+    deinit {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+}
