@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parent.parent.parent
 BINARY = os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")
 REDBOT = pathlib.Path(sys.executable).parent / "redbot"
-VALUES = {"{id}": "party", "{table}": "attendees", "{name}": "row-not-found", "{section}": "0", "{row}": "0", "{file}": "inspector.js"}
+VALUES = {"{id}": "party", "{table}": "attendees", "{name}": "row-not-found", "{section}": "0", "{row}": "0", "{file}": "table.js"}
 QUERIES = {"/v1/sessions/{id}/updates": "?since=0"}
 
 
