@@ -58,10 +58,9 @@ final class Dialer: Sendable {
 
     /// `postgres://host:port/database`, as far as the address says so.
     private static func name(of url: String) throws -> String {
-        var message: UnsafeMutablePointer<CChar>?
-        guard let options = PQconninfoParse(url, &message) else {
-            defer { PQfreemem(message) }
-            throw StoreError.unavailable("its address cannot be read: \(message.map { ServerError.line($0) } ?? "out of memory")")
+        // Why it cannot is not told: libpq would quote the address, with the password in it.
+        guard let options = PQconninfoParse(url, nil) else {
+            throw StoreError.unavailable("its address is not of the form postgres://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with %XX for what has a meaning in it")
         }
         defer { PQconninfoFree(options) }
         var found: [String: String] = [:], option = options

@@ -91,7 +91,7 @@ import Testing
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.queued == 0 { await Task.yield() }
+        while store.queued == 0 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(try await store.session("s")?.facts.revision == 0)
         release()
         try await commit
@@ -107,7 +107,7 @@ import Testing
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.queued == 0 { await Task.yield() }
+        while store.queued == 0 { try await Task.sleep(for: .milliseconds(1)) }
         store.stopWriting()
         await #expect(throws: StoreError.closed) { try await store.commit(.make(number, to: 2)) }
         release()

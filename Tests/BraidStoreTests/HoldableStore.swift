@@ -19,8 +19,10 @@ extension StoreKind {
     func openHoldable() throws -> any HoldableStore { try openHoldable(at: place()) }
 
     func openHoldable(at place: String) throws -> any HoldableStore {
-        guard let store = try open(at: place) as? any HoldableStore else { throw StoreError.closed }
-        return store
+        #if PostgreSQL
+        if self == .postgres { return try PostgresStore(url: place, options: .patient) }
+        #endif
+        return try SQLiteStore(path: place)
     }
 }
 
@@ -38,12 +40,17 @@ extension SQLiteStore: HoldableStore {
                 gate.wait()
             }
         }
-        while !isHeld.isSet { await Task.yield() }
+        while !isHeld.isSet { try await Task.sleep(for: .milliseconds(1)) }
         return ({ gate.signal() }, end)
     }
 }
 
 #if PostgreSQL
+extension PostgresStoreOptions {
+    /// Who is held waits for as long as a busy machine may take.
+    static let patient = PostgresStoreOptions(timeout: .seconds(600))
+}
+
 extension PostgresStore: HoldableStore {
     var queued: Int { writer.queued }
 
@@ -65,7 +72,7 @@ extension PostgresStore: HoldableStore {
             }
         }
         other.start()
-        while !isHeld.isSet { await Task.yield() }
+        while !isHeld.isSet { try await Task.sleep(for: .milliseconds(1)) }
         let end = Task { try await writer.write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
         // It has been taken once another connection sees it wait.
         let watch = try Connection(url: url, timeout: .seconds(30), settings: [])

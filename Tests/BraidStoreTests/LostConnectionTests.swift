@@ -39,12 +39,12 @@ import Testing
     }
 
     @Test func aCommitThatWasBrokenOffIsNotTakenForDone() async throws {
-        let store = try PostgresStore(url: url)
+        let store = try PostgresStore(url: url, options: .patient)
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
         // The first transaction waits; what waits behind it has not been sent.
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.queued == 0 { await Task.yield() }
+        while store.queued == 0 { try await Task.sleep(for: .milliseconds(1)) }
         try endConnections()
         await #expect { try await end.value } throws: { if case StoreError.unavailable = $0 { true } else { false } }
         try await commit
@@ -63,7 +63,7 @@ import Testing
         await #expect { try await store.commit(.make(number, to: 1)) } throws: { if case StoreError.io = $0 { true } else { false } }
         // It was sent. Whether it was done shows when the process goes on.
         #expect(kill(pid_t(writer), SIGCONT) == 0)
-        while try processes().contains(writer) { usleep(1000) }
+        while try processes().contains(writer) { try await Task.sleep(for: .milliseconds(1)) }
         let revision = try #require(try await store.sessionFacts("s")?.revision)
         #expect([0, 1].contains(revision))
         try await store.commit(.make(number, to: revision + 1))
@@ -84,12 +84,12 @@ import Testing
 
     /// A fault that the database finds, after the request has written: its writes are taken back, the others' are not lost.
     @Test func aFaultyWriteInAGroupFailsAlone() async throws {
-        let store = try PostgresStore(url: url)
+        let store = try PostgresStore(url: url, options: .patient)
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
         async let faulty: Void = store.writer.write(["UPDATE session SET revision = 99", "INSERT INTO session (id) VALUES (NULL)"]) { _ in }
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.queued < 2 { await Task.yield() }
+        while store.queued < 2 { try await Task.sleep(for: .milliseconds(1)) }
         release()
         try await commit
         try await end.value

@@ -103,6 +103,10 @@ import Testing
         }
     }
 
+    @Test func anAddressThatCannotBeReadIsNotShown() {
+        #expect { try PostgresStore(url: "postgres://me:sec@ret@x:y/tables?%zz") } throws: { !"\($0)".contains("ret@") && "\($0)".contains("address") }
+    }
+
     @Test(arguments: [(PostgresStoreOptions.Synchronous.full, "on"), (.normal, "off")])
     func theSettingsAreInForce(synchronous: PostgresStoreOptions.Synchronous, value: String) async throws {
         let store = try PostgresStore(url: PostgresCluster.newDatabase(), options: PostgresStoreOptions(synchronous: synchronous))
@@ -169,7 +173,7 @@ import Testing
                     do { try await stores[0].commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(revision))] }) } catch let error as StoreError where [.sessionMissing, .revisionConflict].contains(error) { return }
                 }
             }()
-            while try await stores[1].sessionFacts("s\(round)")?.revision == 0 {}
+            while try await stores[1].sessionFacts("s\(round)")?.revision == 0 { try await Task.sleep(for: .milliseconds(1)) }
             #expect(try await stores[1].deleteSession("s\(round)") == number)
             try await commits
         }
