@@ -175,6 +175,7 @@ extension Writer {
         while let group = next() {
             if !group.isEmpty { perform(group) }
             if isLogLong { checkpoint(.passive) }
+            condition.withLock { isWriting = false }
         }
         condition.withLock { while reads > 0 { condition.wait() } }
         checkpoint(.truncate)
@@ -190,7 +191,6 @@ extension Writer {
     /// Everything that waits, or nothing when the log is to be copied; nil when the thread is to end.
     private func next() -> [Request]? {
         condition.withLock {
-            isWriting = false
             while isLeftToLender || isWriting || (waiting.isEmpty && !isStopping && !needsCheckpoint) { condition.wait() }
             if waiting.isEmpty && !needsCheckpoint { return nil }
             needsCheckpoint = false
