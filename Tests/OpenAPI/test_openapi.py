@@ -19,9 +19,9 @@ PHASES = ["examples", "coverage", "fuzzing", "stateful"]
 class Server:
     """A server of its own, with the examples' tables and sessions."""
 
-    def __init__(self):
+    def __init__(self, token=TOKEN):
         command = [BINARY, "serve", "--port", "0", "--database", ":memory:", "--deterministic", "--log-level", "warning", "--fixtures", ROOT / "Examples"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BRAID_TOKEN": TOKEN})
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **({"BRAID_TOKEN": token} if token else {})})
         self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
 
     def stop(self):

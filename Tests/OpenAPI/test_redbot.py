@@ -1,15 +1,14 @@
 """REDbot's opinion of every GET: how its answer reads to caches, proxies and browsers."""
 import concurrent.futures
 import json
-import os
 import pathlib
 import subprocess
 import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
-BINARY = os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")
+from test_openapi import ROOT, Server
+
 REDBOT = pathlib.Path(sys.executable).parent / "redbot"
 VALUES = {"{id}": "party", "{table}": "attendees", "{name}": "row-not-found", "{section}": "0", "{row}": "0", "{file}": "table.js"}
 QUERIES = {"/v1/sessions/{id}/updates": "?since=0"}
@@ -22,10 +21,9 @@ def paths():
 
 @pytest.fixture(scope="module")
 def opinions():
-    command = [BINARY, "serve", "--port", "0", "--database", ":memory:", "--log-level", "warning", "--fixtures", ROOT / "Examples"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    server = Server(token=None)
     # It resolves names by DNS alone, which knows no localhost.
-    url = server.stdout.readline().removeprefix("listening on ").strip().replace("localhost", "127.0.0.1")
+    url = server.url.replace("localhost", "127.0.0.1")
 
     def ask(path):
         target = path
@@ -36,8 +34,7 @@ def opinions():
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         yield dict(zip(paths(), pool.map(ask, paths())))
-    server.terminate()
-    assert server.wait(timeout=15) == 0
+    server.stop()
 
 
 @pytest.mark.parametrize("path", paths())
