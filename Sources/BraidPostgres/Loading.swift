@@ -9,7 +9,7 @@ extension Connection {
         let answers = try all([
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             """
-            SELECT \(raw: Self.factColumns), s.table_version, coalesce(o.description, t.description),
+            SELECT \(raw: SessionFacts.columns), s.table_version, coalesce(o.description, t.description),
                    st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
             FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
@@ -21,7 +21,7 @@ extension Connection {
             "COMMIT",
         ])
         guard answers.count == 8, let found = answers[1].first else { return nil }
-        let facts = Self.facts(found)
+        let facts = SessionFacts(found)
         var content = Content()
         try content.add(sections: answers[2], rows: answers[3])
         var session = StoredSession(
@@ -46,22 +46,22 @@ extension Connection {
     func opening(_ id: String) throws -> StoredOpening? {
         let rows = try query(
             """
-            SELECT \(raw: Self.factColumns), coalesce(o.description, t.description), o.body
+            SELECT \(raw: SessionFacts.columns), coalesce(o.description, t.description), o.body
             FROM session s JOIN opening o ON o.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
             WHERE s.id = \(name: id)
             """)
-        return try rows.first.map { StoredOpening(facts: Self.facts($0), description: try $0.optionalJSON(8), body: try $0.json(9)) }
+        return try rows.first.map { StoredOpening(facts: SessionFacts($0), description: try $0.optionalJSON(8), body: try $0.json(9)) }
     }
 
     func sessionFacts(_ id: String) throws -> SessionFacts? {
-        try query("SELECT \(raw: Self.factColumns) FROM session s WHERE s.id = \(name: id)").first.map(Self.facts)
+        try query("SELECT \(raw: SessionFacts.columns) FROM session s WHERE s.id = \(name: id)").first.map { SessionFacts($0) }
     }
 
     func sessions(after: String?, limit: Int) throws -> [SessionFacts] {
         // Ids are not empty, so every one comes after "".
-        try query("SELECT \(raw: Self.factColumns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))")
-            .map(Self.facts)
+        try query("SELECT \(raw: SessionFacts.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))")
+            .map { SessionFacts($0) }
     }
 
     func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
@@ -104,16 +104,6 @@ extension Connection {
                 WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind = 'r')
             """)
         return rows.first.map { ($0.int(0), $0.int(1)) } ?? (0, 0)
-    }
-
-    private static var factColumns: String {
-        "s.id, s.number, s.table_name, s.epoch, s.revision, s.created, s.updated, s.total_row_count"
-    }
-
-    private static func facts(_ columns: Columns) -> SessionFacts {
-        SessionFacts(
-            id: columns.text(0), number: columns.int(1), table: columns.optionalText(2), epoch: columns.text(3),
-            revision: columns.int(4), created: columns.int(5), updated: columns.int(6), totalRowCount: columns.int(7))
     }
 }
 

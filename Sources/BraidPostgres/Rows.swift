@@ -34,8 +34,8 @@ final class Rows {
     }
 }
 
-/// The columns of one row, counted from 0.
-struct Columns {
+/// The columns of one row, counted from 0. Texts are of `text`, or of `bytea` that was made of a string.
+struct Columns: StoredColumns {
     fileprivate let rows: Rows
     fileprivate let row: CInt
 
@@ -45,30 +45,12 @@ struct Columns {
         return bytes.count == 8 ? Int(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))) : 0
     }
 
-    func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
-
     func bool(_ column: CInt) -> Bool { bytes(column).first == 1 }
 
-    /// Of `text`, or of `bytea` that was made of a string.
-    func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
-
-    func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
-
-    /// Checked once more on its way in, at any depth that the engine reads.
-    func json(_ column: CInt) throws -> JSONText {
-        do {
-            return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
-        } catch {
-            throw StoreError.corrupt("a stored text is not JSON: \(error)")
-        }
-    }
-
-    func optionalJSON(_ column: CInt) throws -> JSONText? { isNull(column) ? nil : try json(column) }
-
-    private func isNull(_ column: CInt) -> Bool { PQgetisnull(rows.result, row, column) == 1 }
+    func isNull(_ column: CInt) -> Bool { PQgetisnull(rows.result, row, column) == 1 }
 
     /// Valid while the rows live.
-    private func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
+    func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: PQgetvalue(rows.result, row, column), count: Int(PQgetlength(rows.result, row, column)))
     }
 }

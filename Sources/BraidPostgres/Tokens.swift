@@ -26,8 +26,8 @@ extension NewToken {
 
 extension Connection {
     func token(_ id: String) throws -> StoredToken? {
-        try query("SELECT \(raw: Self.tokenColumns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = \(name: id)")
-            .first.map(Self.token)
+        try query("SELECT \(raw: StoredToken.columns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = \(name: id)")
+            .first.map { StoredToken($0) }
     }
 
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) throws -> [StoredToken]? {
@@ -35,21 +35,12 @@ extension Connection {
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             "SELECT 1 FROM session WHERE id = \(name: sessionID)",
             """
-            SELECT \(raw: Self.tokenColumns) FROM token t JOIN session s ON s.number = t.session
+            SELECT \(raw: StoredToken.columns) FROM token t JOIN session s ON s.number = t.session
             WHERE s.id = \(name: sessionID) AND t.id > \(name: after ?? "") AND t.expires > \(now) ORDER BY t.id LIMIT \(max(0, limit))
             """,
             "COMMIT",
         ])
-        return rows[1].count == 0 ? nil : rows[2].map(Self.token)
-    }
-
-    private static var tokenColumns: String { "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id" }
-
-    private static func token(_ columns: Columns) -> StoredToken {
-        StoredToken(
-            token: NewToken(
-                id: columns.text(0), role: columns.text(1), created: columns.int(2), expires: columns.int(3), hash: columns.text(4)),
-            session: columns.int(5), sessionID: columns.text(6))
+        return rows[1].count == 0 ? nil : rows[2].map { StoredToken($0) }
     }
 }
 #endif

@@ -7,7 +7,7 @@ extension Database {
     func session(_ id: String) throws -> StoredSession? {
         let found = try first(
             """
-            SELECT \(Self.factColumns), s.table_version, coalesce(o.description, t.description),
+            SELECT \(SessionFacts.columns), s.table_version, coalesce(o.description, t.description),
                    st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
             FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
@@ -16,7 +16,7 @@ extension Database {
             id
         ) {
             StoredSession(
-                facts: Self.facts($0), tableVersion: $0.optionalInt(8), description: try $0.optionalJSON(9),
+                facts: SessionFacts($0), tableVersion: $0.optionalInt(8), description: try $0.optionalJSON(9),
                 state: try $0.json(10), displayedSections: try $0.optionalJSON(11), cells: try $0.optionalJSON(12),
                 nextKey: $0.int(13), nextSection: $0.int(14), sections: [])
         }
@@ -29,14 +29,14 @@ extension Database {
     func opening(_ id: String) throws -> StoredOpening? {
         try first(
             """
-            SELECT \(Self.factColumns), coalesce(o.description, t.description), o.body
+            SELECT \(SessionFacts.columns), coalesce(o.description, t.description), o.body
             FROM session s JOIN opening o ON o.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
             WHERE s.id = ?
             """,
             id
         ) {
-            StoredOpening(facts: Self.facts($0), description: try $0.optionalJSON(8), body: try $0.json(9))
+            StoredOpening(facts: SessionFacts($0), description: try $0.optionalJSON(8), body: try $0.json(9))
         }
     }
 
@@ -79,16 +79,16 @@ extension Database {
     }
 
     func sessionFacts(_ id: String) throws -> SessionFacts? {
-        try first("SELECT \(Self.factColumns) FROM session s WHERE s.id = ?", id, value: Self.facts)
+        try first("SELECT \(SessionFacts.columns) FROM session s WHERE s.id = ?", id, value: { SessionFacts($0) })
     }
 
     func sessions(after: String?, limit: Int) throws -> [SessionFacts] {
         var sessions: [SessionFacts] = []
         // Ids are not empty, so every one comes after "".
         try query(
-            "SELECT \(Self.factColumns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "", max(0, limit)
+            "SELECT \(SessionFacts.columns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "", max(0, limit)
         ) {
-            sessions.append(Self.facts($0))
+            sessions.append(SessionFacts($0))
         }
         return sessions
     }
@@ -117,15 +117,5 @@ extension Database {
         ) {
             Key.number(in: $0.int(0))
         }
-    }
-
-    private static var factColumns: String {
-        "s.id, s.number, s.table_name, s.epoch, s.revision, s.created, s.updated, s.total_row_count"
-    }
-
-    private static func facts(_ columns: Columns) -> SessionFacts {
-        SessionFacts(
-            id: columns.text(0), number: columns.int(1), table: columns.optionalText(2), epoch: columns.text(3),
-            revision: columns.int(4), created: columns.int(5), updated: columns.int(6), totalRowCount: columns.int(7))
     }
 }

@@ -72,33 +72,15 @@ extension Database {
 }
 
 /// The columns of the row at which a statement stands; columns count from 0.
-struct Columns {
+struct Columns: StoredColumns {
     let statement: OpaquePointer
 
     func int(_ column: CInt) -> Int { Int(sqlite3_column_int64(statement, column)) }
 
-    func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
-
-    func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
-
-    func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
-
-    /// Checked once more on its way in: what the disk returns may not be what was written. Any depth that the engine
-    /// reads: an update is deeper than the models in it.
-    func json(_ column: CInt) throws -> JSONText {
-        do {
-            return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
-        } catch {
-            throw StoreError.corrupt("a stored text is not JSON: \(error)")
-        }
-    }
-
-    func optionalJSON(_ column: CInt) throws -> JSONText? { isNull(column) ? nil : try json(column) }
-
-    private func isNull(_ column: CInt) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+    func isNull(_ column: CInt) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
     /// Valid until the next step.
-    private func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
+    func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(
             start: sqlite3_column_blob(statement, column), count: Int(sqlite3_column_bytes(statement, column)))
     }

@@ -1,0 +1,52 @@
+import BraidEngine
+
+/// One row that a store's database gave; columns count from 0. What the stores read alike is read here.
+package protocol StoredColumns {
+    func int(_ column: CInt) -> Int
+    func isNull(_ column: CInt) -> Bool
+    /// A text's. Valid as long as the row is.
+    func bytes(_ column: CInt) -> UnsafeRawBufferPointer
+}
+
+extension StoredColumns {
+    package func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
+
+    package func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
+
+    package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
+
+    /// Checked once more on its way in: what the disk returns may not be what was written. Any depth that the engine
+    /// reads: an update is deeper than the models in it.
+    package func json(_ column: CInt) throws -> JSONText {
+        do {
+            return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
+        } catch {
+            throw StoreError.corrupt("a stored text is not JSON: \(error)")
+        }
+    }
+
+    package func optionalJSON(_ column: CInt) throws -> JSONText? { isNull(column) ? nil : try json(column) }
+}
+
+extension SessionFacts {
+    /// What `init(_:)` reads, first in its row: of the table `session` as `s`.
+    package static let columns = "s.id, s.number, s.table_name, s.epoch, s.revision, s.created, s.updated, s.total_row_count"
+
+    package init(_ columns: some StoredColumns) {
+        self.init(
+            id: columns.text(0), number: columns.int(1), table: columns.optionalText(2), epoch: columns.text(3),
+            revision: columns.int(4), created: columns.int(5), updated: columns.int(6), totalRowCount: columns.int(7))
+    }
+}
+
+extension StoredToken {
+    /// What `init(_:)` reads: of the tables `token` as `t` and `session` as `s`.
+    package static let columns = "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id"
+
+    package init(_ columns: some StoredColumns) {
+        self.init(
+            token: NewToken(
+                id: columns.text(0), role: columns.text(1), created: columns.int(2), expires: columns.int(3), hash: columns.text(4)),
+            session: columns.int(5), sessionID: columns.text(6))
+    }
+}
