@@ -113,6 +113,7 @@ final class Writer: @unchecked Sendable {
         isOnLentThread = true
         perform(group)
         isOnLentThread = false
+        let isLogLong = isLogLong  // asks the disk: not under the lock
         condition.withLock {
             isWriting = false
             needsCheckpoint = isLogLong
