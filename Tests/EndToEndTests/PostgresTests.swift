@@ -43,7 +43,8 @@ import Testing
         isOver.withLock { $0 = true }
         group.wait()
         #expect(failures.withLock { Set($0.keys) }.isSubset(of: [500, 503]), "\(failures.withLock { $0 })")
-        #expect(try client.get("/readyz").status == 200)
+        // Not the client of before: on a busy machine it has been idle for longer than the server allows.
+        #expect(try server.client().get("/readyz").status == 200)
         for round in ["as it is in memory", "after a restart of the server"] {
             let reader = round.hasPrefix("after") ? try ServerProcess(database: "postgres://braid@/postgres?host=\(cluster.directory)") : server
             for id in sessions {
