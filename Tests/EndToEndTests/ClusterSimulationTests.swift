@@ -7,7 +7,7 @@ import Testing
 /// compared with what everyone was told. `BRAID_CLUSTER_FAULTS` is how often, `BRAID_CRASH_SEED` another course of events.
 @Suite(.serialized) struct ClusterSimulationTests {
     static let faults = ProcessInfo.processInfo.environment["BRAID_CLUSTER_FAULTS"].flatMap { Int($0) } ?? 8
-    static let servers = ProcessInfo.processInfo.environment["BRAID_CLUSTER_SERVERS"].flatMap { Int($0) } ?? 1
+    static let servers = ProcessInfo.processInfo.environment["BRAID_CLUSTER_SERVERS"].flatMap { Int($0) } ?? 3
 
     @Test(
         "What was acknowledged by any of three servers is there once, followers miss nothing, and all servers show the same, whatever is killed",
@@ -133,7 +133,7 @@ private struct ClusterCourse {
                 for follower in followers where follower.session == id {
                     check { try ledger.check(follower) }
                     let text = TableReplica(snapshot: snapshots[0].object).text
-                    if follower.text != text { found.append("\(id): \(follower.form) led to \(follower.text), not \(text)") }
+                    if follower.text != text { found.append("\(id): \(follower.form) led to another table") }
                 }
                 let replayed = try ledger.replayed(in: directory)
                 if replayed != snapshots[0].text + "\n" { found.append("\(id): the journal leads to \(replayed), not \(snapshots[0].text)") }

@@ -46,8 +46,8 @@ final class SessionFollower: @unchecked Sendable {
                 usleep(5_000)
             } catch is EventStreamClient.Ended {
             } catch let failure as EventStreamClient.Failed {
-                // Turned away while the database is away, or cut off.
-                guard !failure.description.hasPrefix("HTTP/1.1 4"), !failure.description.hasPrefix("nothing") else { throw failure }
+                // Turned away while the database is away, or cut off; but told nothing for so long is not told.
+                guard !["HTTP/1.1 4", "nothing but", "nothing came: \(EAGAIN)"].contains(where: failure.description.hasPrefix) else { throw failure }
                 usleep(5_000)
             }
         }
