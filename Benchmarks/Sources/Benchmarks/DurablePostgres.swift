@@ -69,7 +69,7 @@ func durablePostgresBenchmark() throws {
             for number in 0..<sessions {
                 guard try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"s\#(sessions)-\#(run)-\#(number)"}"#) == 201 else { throw Fault("a session was not opened") }
             }
-            ours.append(try load(port: server.port, connections: sessions, seconds: 2) { session, round in
+            ours.append(try load(ports: [server.port], connections: sessions, seconds: 2) { session, round in
                 Connection.request("POST", "/v1/sessions/s\(sessions)-\(run)-\(session)/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
             }.rate)
             for group in sessions == 1 ? [1] : [64, 128] {

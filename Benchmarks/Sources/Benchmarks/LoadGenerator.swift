@@ -16,9 +16,9 @@ struct LoadResult: Sendable {
 
 /// Keeps every one of `connections` busy for a time: each sends its next request when its answer is there, as wrk does.
 ///
-/// `request` gives the bytes of a connection's request; rounds count from 0.
+/// `request` gives the bytes of a connection's request; rounds count from 0. Connections go to the `ports` in turn.
 func load(
-    port: Int, connections: Int, threads: Int = 2, seconds: Double, expecting status: Int = 200,
+    ports: [Int], connections: Int, threads: Int = 2, seconds: Double, expecting status: Int = 200,
     request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]
 ) throws -> LoadResult {
     let threads = min(threads, connections)
@@ -28,7 +28,7 @@ func load(
     nonisolated(unsafe) let shared = results
     DispatchQueue.concurrentPerform(iterations: threads) { thread in
         shared[thread] = Result {
-            var generator = try LoadThread(port: port, numbers: (0..<connections).filter { $0 % threads == thread }, status: status, request: request)
+            var generator = try LoadThread(ports: ports, numbers: (0..<connections).filter { $0 % threads == thread }, status: status, request: request)
             return try generator.run(seconds: seconds)
         }
     }
@@ -61,10 +61,10 @@ private struct LoadThread {
     private var buffer = [UInt8](repeating: 0, count: 1 << 18)
     private var result = LoadResult()
 
-    init(port: Int, numbers: [Int], status: Int, request: @escaping (Int, Int) -> [UInt8]) throws {
+    init(ports: [Int], numbers: [Int], status: Int, request: @escaping (Int, Int) -> [UInt8]) throws {
         self.status = status
         self.request = request
-        clients = try numbers.map { Client(number: $0, descriptor: try StreamReaders.connected(port)) }
+        clients = try numbers.map { Client(number: $0, descriptor: try StreamReaders.connected(ports[$0 % ports.count])) }
         for (index, client) in clients.enumerated() {
             var event = epoll_event()
             event.events = EPOLLIN.rawValue

@@ -16,7 +16,7 @@ private func idleMemory(_ directory: String) throws {
     let server = try Server(database: directory + "/idle.sqlite")
     defer { server.stop() }
     let started = mebibytes(server)
-    _ = try load(port: server.port, connections: 100, seconds: 1) { _, _ in Connection.request("GET", "/healthz") }
+    _ = try load(ports: [server.port], connections: 100, seconds: 1) { _, _ in Connection.request("GET", "/healthz") }
     usleep(300_000)
     print(String(format: "  idle: %.1f after the start, %.1f after a load", started, mebibytes(server)))
 }

@@ -68,8 +68,8 @@ func nginxBenchmark() throws {
         for connections in [1, 32, 256] {
             var runs: [[LoadResult]] = [[], []]
             for _ in 0..<5 {
-                runs[0].append(try load(port: server.port, connections: connections, seconds: 1, expecting: status) { _, _ in ours })
-                runs[1].append(try load(port: nginx.port, connections: connections, seconds: 1, expecting: status) { _, _ in theirs })
+                runs[0].append(try load(ports: [server.port], connections: connections, seconds: 1, expecting: status) { _, _ in ours })
+                runs[1].append(try load(ports: [nginx.port], connections: connections, seconds: 1, expecting: status) { _, _ in theirs })
             }
             let figures = runs.map { runs in (rate: median(runs.map(\.rate)), p50: median(runs.map { $0.latency(0.5) }), p99: median(runs.map { $0.latency(0.99) })) }
             let texts = figures.map { "\(Int($0.rate))/s \(Int($0.p50)) / \(Int($0.p99)) us" }

@@ -21,14 +21,14 @@ func recordBenchmark() throws {
     var rates: [String: [Double]] = [:], latencies: [String: [Double]] = [:]
     for _ in 0..<5 {
         for (name, server) in servers {
-            let result = try load(port: server.port, connections: clients, seconds: 2) { client, round in
+            let result = try load(ports: [server.port], connections: clients, seconds: 2) { client, round in
                 Connection.request("PUT", "/v1/sessions/s\(client)/models", #"{"a":[{"id":"0","name":"Some name","number":\#(round)}]}"#)
             }
             rates[name, default: []].append(result.rate)
             latencies[name, default: []].append(result.latency(0.99))
         }
         if let pocketBase, let records {
-            let result = try load(port: pocketBase.port, connections: clients, seconds: 2) { client, round in
+            let result = try load(ports: [pocketBase.port], connections: clients, seconds: 2) { client, round in
                 Connection.request("PATCH", "/api/collections/t/records/\(records[client])", #"{"name":"Some name","number":\#(round)}"#)
             }
             rates["PocketBase", default: []].append(result.rate)

@@ -58,10 +58,11 @@ final class StreamReaders {
     }
 
     /// Opens readers; returns when each was told something that has `mark`, or, without it, anything. Gives what came first.
+    /// `port`: elsewhere than where the commands go.
     @discardableResult
-    func open(_ count: Int, _ request: [UInt8], until mark: String) throws -> [String] {
+    func open(_ count: Int, _ request: [UInt8], until mark: String, at port: Int? = nil) throws -> [String] {
         try (0..<count).map { _ in
-            let descriptor = try Self.connected(port)
+            let descriptor = try Self.connected(port ?? self.port)
             guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("cannot send") }
             var text = ""
             while !text.contains(mark) {

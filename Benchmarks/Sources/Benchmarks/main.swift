@@ -23,6 +23,7 @@ if isWanted("edits") { try editBenchmark() }
 if isWanted("durable") { try durableBenchmark() }
 // Needs PostgreSQL, and a server that is built with it: not unless it is asked for.
 if wanted.contains("postgres") { try durablePostgresBenchmark() }
+if wanted.contains("cluster") { try clusterBenchmark() }
 if isWanted("records") { try recordBenchmark() }
 if isWanted("memory") { try memoryBenchmark() }
 if isWanted("start") { try startBenchmark() }
