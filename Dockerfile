@@ -1,17 +1,20 @@
 # docker build -t braid-server . && docker run -p 8080:8080 -e BRAID_TOKEN=secret -v braid:/data braid-server
+# For --database postgres://…: docker build --build-arg TRAITS=PostgreSQL -t braid-server-postgresql .
 ARG BUILD_IMAGE=swift:6.3-bookworm
 ARG RUN_IMAGE=debian:bookworm-slim
 
 FROM ${BUILD_IMAGE} AS build
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-dev && rm -rf /var/lib/apt/lists/*
+ARG TRAITS=
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-dev ${TRAITS:+libpq-dev pkg-config} && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
 # Swift's runtime is in the binary; what only a debugger needs is not.
-RUN swift build -c release --static-swift-stdlib -Xlinker -s --product braid-server \
- && cp "$(swift build -c release --static-swift-stdlib --show-bin-path)/braid-server" /braid-server
+RUN swift build -c release ${TRAITS:+--traits $TRAITS} --static-swift-stdlib -Xlinker -s --product braid-server \
+ && cp "$(swift build -c release ${TRAITS:+--traits $TRAITS} --static-swift-stdlib --show-bin-path)/braid-server" /braid-server
 
 FROM ${RUN_IMAGE}
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-0 && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
+ARG TRAITS=
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-0 ${TRAITS:+libpq5} && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
  && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin braid && mkdir /data && chown braid /data
 COPY --from=build /braid-server /usr/local/bin/braid-server
 USER 10001

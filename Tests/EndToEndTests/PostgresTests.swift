@@ -6,10 +6,10 @@ import Testing
 @Suite(.serialized) struct PostgresTests {
     /// The database is restarted at once, without a word to anyone, under load: the server goes on, nothing that was
     /// acknowledged is lost, nothing is there twice, and what is not known is not told as done.
-    @Test(.enabled(if: hasTrait && PostgresCluster.isPossible, "needs PostgreSQL, and `--traits PostgreSQL`"))
+    @Test(.enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func aRestartOfTheDatabaseLosesNothingAndEndsNothing() async throws {
         let cluster = try PostgresCluster()
-        let server = try ServerProcess(database: "postgres://braid@/postgres?host=\(cluster.directory)")
+        let server = try ServerProcess(database: cluster.address)
         let port = server.port, sessions = (0..<4).map { "s\($0)" }, group = DispatchGroup()
         let client = try server.client()
         for id in sessions { #expect(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","rows":[]}"#).status == 201) }
@@ -46,7 +46,7 @@ import Testing
         // Not the client of before: on a busy machine it has been idle for longer than the server allows.
         #expect(try server.client().get("/readyz").status == 200)
         for round in ["as it is in memory", "after a restart of the server"] {
-            let reader = round.hasPrefix("after") ? try ServerProcess(database: "postgres://braid@/postgres?host=\(cluster.directory)") : server
+            let reader = round.hasPrefix("after") ? try ServerProcess(database: cluster.address) : server
             for id in sessions {
                 let snapshot = try reader.client().get("/v1/sessions/\(id)/snapshot").object
                 let rows = ((snapshot["sections"] as? [[String: Any]])?.first?["rows"] as? [[String: Any]] ?? []).compactMap { ($0["model"] as? [String: Any])?["id"] as? String }
@@ -59,10 +59,10 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: hasTrait && PostgresCluster.isPossible, "needs PostgreSQL, and `--traits PostgreSQL`"))
+    @Test(.enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func withoutItsDatabaseTheServerSaysSoAndComesBack() throws {
         let cluster = try PostgresCluster()
-        let server = try ServerProcess(database: "postgres://braid@/postgres?host=\(cluster.directory)"), client = try server.client()
+        let server = try ServerProcess(database: cluster.address), client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
         try cluster.control("stop")
         let row = #"{"at":[0,0],"model":1}"#
@@ -80,50 +80,6 @@ import Testing
     @Test func aDatabaseThatCannotBeReachedIsNamedWithoutItsPassword() throws {
         let run = try CommandRun(["serve", "--port", "0", "--database", "postgres://me:secret@127.0.0.1:1/tables"])
         #expect(run.status == 1 && !run.errors.contains("secret"), "\(run)")
-        #expect(run.errors.contains(hasTrait ? "127.0.0.1" : "--traits PostgreSQL"), "\(run)")
-    }
-}
-
-#if PostgreSQL
-private let hasTrait = true
-#else
-private let hasTrait = false
-#endif
-
-/// A PostgreSQL cluster of its own, that goes with the test.
-final class PostgresCluster {
-    /// Of its socket.
-    let directory: String
-    private let process = Process(), input = Pipe(), output = Pipe()
-
-    static let isPossible = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil
-
-    init() throws {
-        process.executableURL = ServerProcess.package.appendingPathComponent("Scripts/with-postgres")
-        // A shell that takes commands for pg_ctl: what they start goes on, and must have nothing of this process.
-        process.arguments = [
-            "sh", "-c", "cd /; echo $BRAID_TEST_POSTGRES; while read -r command; do $BRAID_TEST_POSTGRES_CONTROL $command </dev/null >/dev/null 2>&1; echo $?; done",
-        ]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        directory = try Self.line(of: output)
-    }
-
-    private static func line(of output: Pipe) throws -> String {
-        var line = Data()
-        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
-        return String(decoding: line, as: UTF8.self)
-    }
-
-    /// `restart`, `stop` (as a crash does it) or `start`; returns when that is done.
-    func control(_ command: String) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data("\(command)\(command == "start" ? "" : " -m immediate")\n".utf8))
-        #expect(try Self.line(of: output) == "0", "pg_ctl \(command)")
-    }
-
-    deinit {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
+        #expect(run.errors.contains(PostgresCluster.hasTrait ? "127.0.0.1" : "--traits PostgreSQL"), "\(run)")
     }
 }

@@ -21,6 +21,8 @@ if isWanted("nginx") { try nginxBenchmark() }
 if isWanted("large") { try largeBenchmark() }
 if isWanted("edits") { try editBenchmark() }
 if isWanted("durable") { try durableBenchmark() }
+// Needs PostgreSQL, and a server that is built with it: not unless it is asked for.
+if wanted.contains("postgres") { try durablePostgresBenchmark() }
 if isWanted("records") { try recordBenchmark() }
 if isWanted("memory") { try memoryBenchmark() }
 if isWanted("start") { try startBenchmark() }

@@ -87,9 +87,14 @@ enum TestDatabase {
 
     /// Of a file the address of the schema that stands for it, which is the same each time; for one in memory that of a new one.
     static func address(of database: String) throws -> String {
-        guard !isSQLite, !database.hasPrefix("postgres://"), let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else { return database }
-        let name = (database == ":memory:" ? UUID().uuidString : database.split(separator: "/").suffix(2).joined())
-            .lowercased().filter { $0.isLetter || $0.isNumber }
+        guard !isSQLite, !database.hasPrefix("postgres://"), ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil else { return database }
+        return try schema(database == ":memory:" ? UUID().uuidString : database.split(separator: "/").suffix(2).joined())
+    }
+
+    /// The address of a schema in the cluster of the tests, which is made where it is not there yet.
+    static func schema(_ name: String = UUID().uuidString) throws -> String {
+        let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] ?? ""
+        let name = name.lowercased().filter { $0.isLetter || $0.isNumber }
         if made.withLock({ $0.insert(name).inserted }) {
             let process = Process()
             process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

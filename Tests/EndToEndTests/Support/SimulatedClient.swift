@@ -16,6 +16,8 @@ final class SimulatedClient: @unchecked Sendable {
     }
 
     let id: String
+    /// Whether answers of 5xx are to be expected, as while the database is away: what was asked is then asked again.
+    private let mayBeUnavailable: Bool
     private var random: SeededNumbers
     private var commands: RandomCommands
     private var table: TableReplica?
@@ -29,17 +31,18 @@ final class SimulatedClient: @unchecked Sendable {
     /// Revisions that were acknowledged; anyone may read it.
     let acknowledged: Mutex<Int> = Mutex(0)
 
-    init(_ id: String, seed: UInt64) {
+    init(_ id: String, seed: UInt64, mayBeUnavailable: Bool = false) {
         self.id = id
+        self.mayBeUnavailable = mayBeUnavailable
         random = SeededNumbers(seed: seed)
         commands = RandomCommands(seed: seed ^ 0xC0FFEE)
     }
 
-    /// Commands until the connection breaks.
-    func run(port: Int) throws {
+    /// Commands until the connection breaks, or as many requests as are wanted were answered.
+    func run(port: Int, requests: Int = .max) throws {
         guard let client = try? HTTPClient(port: port) else { return }
         do {
-            while true {
+            for _ in 0..<requests {
                 if pending == nil { pending = next() }
                 try settle(client)
             }
@@ -66,10 +69,15 @@ final class SimulatedClient: @unchecked Sendable {
     @discardableResult
     private func settle(_ client: HTTPClient) throws -> Bool {
         guard let pending else { return false }
+        func asked(_ method: String, _ target: String, _ body: String? = nil, key: String? = nil) throws -> HTTPClient.Response {
+            let answer = try client.request(method, target, body, headers: key.map { ["Idempotency-Key": $0] } ?? [:])
+            if mayBeUnavailable, answer.status >= 500 || answer.text.contains("/problems/idempotency-key-in-use") { throw HTTPClient.Closed() }
+            return answer
+        }
         let answer: HTTPClient.Response
         switch pending {
         case .command(let method, let resource, let body, let key):
-            answer = try client.request(method, "/v1/sessions/\(id)/\(resource)", body, headers: ["Idempotency-Key": key])
+            answer = try asked(method, "/v1/sessions/\(id)/\(resource)", body, key: key)
             guard answer.status < 500 else { throw Wrong(description: "\(id): \(resource): \(answer.status) \(answer.text)") }
             if answer.status == 200, answer.object["outcome"] as? String == "applied" {
                 guard let update = answer.object["update"] as? [String: Any] else { throw Wrong(description: answer.text) }
@@ -77,12 +85,11 @@ final class SimulatedClient: @unchecked Sendable {
                 acknowledged.withLock { $0 += 1 }
             }
         case .end:
-            answer = try client.request("DELETE", "/v1/sessions/\(id)")
+            answer = try asked("DELETE", "/v1/sessions/\(id)")
             guard answer.status == 204 || answer.status == 404 else { throw Wrong(description: "\(id): ending: \(answer.status) \(answer.text)") }
             table = nil
         case .open(let key):
-            answer = try client.request(
-                "POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(StreamTests.table)}"#, headers: ["Idempotency-Key": key])
+            answer = try asked("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(StreamTests.table)}"#, key: key)
             guard answer.status == 201, let epoch = answer.object["epoch"] as? String else { throw Wrong(description: "\(id): opening: \(answer.status) \(answer.text)") }
             guard epochs.insert(epoch).inserted else { throw Wrong(description: "\(id): the epoch \(epoch) came twice") }
             self.epoch = epoch
@@ -97,6 +104,7 @@ final class SimulatedClient: @unchecked Sendable {
     func check(port: Int) throws {
         let client = try HTTPClient(port: port)
         let stored = try client.get("/v1/sessions/\(id)/snapshot")
+        if mayBeUnavailable, stored.status >= 500 { throw HTTPClient.Closed() }
         var wasDone = false
         switch (stored.status, pending) {
         case (404, .end), (404, .open): break
@@ -123,8 +131,10 @@ final class SimulatedClient: @unchecked Sendable {
     private func checkHistory(_ client: HTTPClient) throws {
         guard let table else { return }
         let snapshot = try client.get("/v1/sessions/\(id)/snapshot")
+        if mayBeUnavailable, snapshot.status >= 500 { throw HTTPClient.Closed() }
         guard TableReplica(snapshot: snapshot.object).text == table.text else { throw Wrong(description: "\(id): \(snapshot.text) is not \(table.text)") }
-        let updates = try client.get("/v1/sessions/\(id)/updates?since=\(epoch).0").object
+        let answer = try client.get("/v1/sessions/\(id)/updates?since=\(epoch).0"), updates = answer.object
+        if mayBeUnavailable, answer.status >= 500 { throw HTTPClient.Closed() }
         let revisions = (updates["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int }
         guard revisions == (0..<table.revision).map({ $0 + 1 }) else { throw Wrong(description: "\(id): the journal has \(revisions ?? [])") }
     }

@@ -1,0 +1,122 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// Servers on one PostgreSQL: what is sent again, and who follows, at another one; and that everyone gets a turn.
+@Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct ClusterRetryTests {
+    private func open() throws -> (ServerCluster, [KeptClient]) {
+        let cluster = try ServerCluster(), clients = try cluster.clients()
+        try ConcurrencyTests.open(clients[0])
+        return (cluster, clients)
+    }
+
+    /// The same request to each, sent before any is answered.
+    private func atOnce(_ cluster: ServerCluster, _ target: String, _ body: String, key: String) throws -> [HTTPClient.Response] {
+        let clients = try cluster.indices.map { try cluster[$0].client() }
+        for client in clients {
+            try client.send("POST \(target) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\(key)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        }
+        return try clients.map { try $0.receive() }
+    }
+
+    @Test("A key that was used at one server is answered by another")
+    func keysHoldEverywhere() throws {
+        let (cluster, clients) = try open()
+        let tap = #"{"at":{"id":"a0"}}"#, key = ["Idempotency-Key": "k"]
+        let first = try clients[0].request("POST", "/v1/sessions/x/taps", tap, headers: key)
+        #expect(try clients[2].request("PATCH", "/v1/sessions/x/state", #"{"n":1}"#).status == 200)
+        for client in [clients[1], clients[2], clients[1]] {
+            let again = try client.request("POST", "/v1/sessions/x/taps", tap, headers: key)
+            #expect(again.text == first.text && again.header("etag") == first.header("etag") && again.header("idempotent-replayed") == "true", "\(again.text)")
+            #expect(try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"a1"}}"#, headers: key).text.contains("/problems/idempotency-key-reused"))
+        }
+        let refused = try clients[1].request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"none"}}"#, headers: ["Idempotency-Key": "r"])
+        cluster.kill(1)
+        let again = try clients[0].request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"none"}}"#, headers: ["Idempotency-Key": "r"])
+        #expect(again.status == 404 && again.text == refused.text && again.header("idempotent-replayed") == "true", "\(again.text)")
+    }
+
+    @Test("The same key sent to three servers at the same moment is carried out once")
+    func oneOfThreeIsDone() throws {
+        let (cluster, clients) = try open()
+        for round in 1...30 {
+            let answers = try atOnce(cluster, "/v1/sessions/x/taps", #"{"at":{"id":"a0"}}"#, key: "Idempotency-Key: k\(round)\r\n")
+            let done = answers.filter { $0.status == 200 }
+            #expect(!done.isEmpty && Set(done.map(\.text)).count == 1, "round \(round): \(answers.map(\.text))")
+            #expect(answers.allSatisfy { $0.status == 200 || $0.text.contains("/problems/idempotency-key-in-use") }, "round \(round): \(answers.map(\.text))")
+            #expect(done.count { $0.header("idempotent-replayed") == nil } == 1, "round \(round)")
+            #expect(try clients[round % 3].get("/v1/sessions/x").object["revision"] as? Int == round)
+        }
+    }
+
+    @Test("Openings with one key, or with one id, at three servers at once open one session")
+    func oneOfThreeIsOpened() throws {
+        let cluster = try ServerCluster(), clients = try cluster.clients()
+        for round in 1...15 {
+            let keyed = try atOnce(cluster, "/v1/sessions", #"{"table":\#(APITests.list)}"#, key: "Idempotency-Key: o\(round)\r\n"), opened = keyed.filter { $0.status == 201 }
+            #expect(!opened.isEmpty && Set(opened.map(\.text)).count == 1, "round \(round): \(keyed.map(\.text))")
+            #expect(keyed.allSatisfy { $0.status == 201 || $0.text.contains("/problems/idempotency-key-in-use") }, "round \(round): \(keyed.map(\.text))")
+            let named = try atOnce(cluster, "/v1/sessions", #"{"id":"s\#(round)","table":\#(APITests.list)}"#, key: "")
+            #expect(named.map(\.status).sorted() == [201, 409, 409], "round \(round): \(named.map(\.text))")
+            #expect((try clients[round % 3].get("/v1/sessions").object["sessions"] as? [Any])?.count == 2 * round)
+        }
+    }
+
+    @Test("Streams and long polls at servers that did not take the command are told it, in order")
+    func followersAreToldEverywhere() throws {
+        let (cluster, clients) = try open()
+        let streams = try cluster.indices.map { try EventStreamClient(port: cluster[$0].port, "/v1/sessions/x/updates") }
+        for stream in streams { _ = try stream.events(through: "caught-up") }
+        for round in 1...30 {
+            let poll = try cluster[(round + 1) % 3].client()
+            try poll.send("GET /v1/sessions/x/updates?since=\(round - 1)&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try clients[round % 3].request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"a0"}}"#).status == 200)
+            let events = try streams.map { try $0.next() }
+            #expect(events.allSatisfy { $0.name == "update" && $0.revision == round && $0 == events[0] }, "round \(round): \(events)")
+            let polled = try poll.receive().object
+            #expect(polled["from"] as? Int == round - 1 && polled["to"] as? Int == round)
+        }
+    }
+
+    @Test("A stream whose server was killed goes on at another, and what was done meanwhile is told")
+    func streamsGoOnElsewhere() throws {
+        let (cluster, clients) = try open()
+        var stream = try EventStreamClient(port: cluster[0].port, "/v1/sessions/x/updates"), revision = 0
+        _ = try stream.events(through: "caught-up")
+        for round in 1...6 {
+            let victim = round % 2, other = clients[2]
+            for _ in 0..<3 { #expect(try other.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"a0"}}"#).status == 200) }
+            revision += 3
+            #expect(try stream.events(throughRevision: revision).map(\.revision) == [revision - 2, revision - 1, revision])
+            let last = stream.lastEventID
+            cluster.kill((victim + 1) % 2)
+            #expect(try other.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"a0"}}"#).status == 200)
+            revision += 1
+            stream = try EventStreamClient(port: cluster[victim].port, "/v1/sessions/x/updates", lastEventID: last)
+            #expect(try stream.events(through: "caught-up").map(\.name) == ["update", "caught-up"])
+            try cluster.start((victim + 1) % 2)
+        }
+    }
+
+    @Test("Many clients at all servers on one session: everyone gets a turn, and every command is done")
+    func nobodyStarves() throws {
+        let (cluster, clients) = try open()
+        let ports = cluster.indices.map { cluster[$0].port }, failures = Mutex<[String]>([]), group = DispatchGroup()
+        for number in 0..<12 {
+            group.enter()
+            Thread.detachNewThread {
+                do {
+                    let client = try HTTPClient(port: ports[number % 3])
+                    for _ in 0..<25 {
+                        let answer = try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"a0"}}"#)
+                        if answer.status != 200 { failures.withLock { $0.append(answer.text) } }
+                    }
+                } catch { failures.withLock { $0.append("\(error)") } }
+                group.leave()
+            }
+        }
+        group.wait()
+        #expect(failures.withLock { $0 } == [])
+        for client in clients { #expect(try client.get("/v1/sessions/x/snapshot").text.contains(#""taps":300}"#)) }
+    }
+}

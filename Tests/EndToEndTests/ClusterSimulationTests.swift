@@ -1,0 +1,171 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// Several servers on one PostgreSQL: clients command the same sessions at whichever server and sessions of their own, followers go
+/// from server to server; servers are killed and started anew, and the database is restarted, at moments of chance. Then everything is
+/// compared with what everyone was told. `BRAID_CLUSTER_FAULTS` is how often, `BRAID_CRASH_SEED` another course of events.
+@Suite(.serialized) struct ClusterSimulationTests {
+    static let faults = ProcessInfo.processInfo.environment["BRAID_CLUSTER_FAULTS"].flatMap { Int($0) } ?? 8
+    static let servers = ProcessInfo.processInfo.environment["BRAID_CLUSTER_SERVERS"].flatMap { Int($0) } ?? 3
+
+    @Test(
+        "What was acknowledged by any of three servers is there once, followers miss nothing, and all servers show the same, whatever is killed",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
+    func nothingIsLostOrDoubled() async throws {
+        let seed = CrashSimulationTests.seed
+        let postgres = try PostgresCluster(), directory = try TemporaryDirectory()
+        let cluster = try ServerCluster(Self.servers, database: postgres.address, ["--journal-limit", "1000000"])
+        var course = ClusterCourse(cluster: cluster, seed: seed)
+        try course.begin()
+        for fault in 1...Self.faults {
+            try await course.progress()
+            if fault % 4 == 3 { try postgres.control("restart") } else { try await course.killSome() }
+        }
+        try await course.progress()
+        try course.end()
+        print("\(Self.faults) faults: \(course.summary)")
+        let wrong = course.wrong.withLock { $0 } + course.differences(in: directory)
+        #expect(wrong.isEmpty, "seed \(seed): \(wrong.joined(separator: "\n"))\n\(cluster.logs)")
+    }
+}
+
+/// Everyone who takes part, each on a thread of its own.
+private struct ClusterCourse {
+    let cluster: ServerCluster
+    private var random: SeededNumbers
+    private let sessions = ["x", "y"]
+    private var clients: [ContendingClient] = [], owners: [SimulatedClient] = [], followers: [SessionFollower] = []
+    private let isOver = Flag(), commands = DispatchGroup(), following = DispatchGroup()
+    let wrong = Complaints()
+
+    init(cluster: ServerCluster, seed: UInt64) {
+        self.cluster = cluster
+        random = SeededNumbers(seed: seed)
+    }
+
+    /// Opens the sessions, and lets everyone begin.
+    mutating func begin() throws {
+        let client = try cluster[0].client(), seed = random.next()
+        var epochs: [String: String] = [:]
+        for id in sessions {
+            let opened = try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(ContendingClient.table)}"#)
+            epochs[id] = try #require(opened.object["epoch"] as? String, "\(opened.text)")
+        }
+        clients = (0..<4).map { ContendingClient("m\($0)", sessions: epochs, servers: cluster.running, seed: seed &+ UInt64($0)) }
+        owners = (0..<2).map { SimulatedClient("own\($0)", seed: seed &+ 100 &+ UInt64($0), mayBeUnavailable: true) }
+        for id in sessions {
+            for form in ["stages", "sequential"] {
+                followers.append(SessionFollower(id, form: form, servers: cluster.running, seed: seed &+ 200 &+ UInt64(followers.count)))
+            }
+        }
+        followers.append(SessionFollower("x", isPoll: true, servers: cluster.running, seed: seed &+ 300))
+        for client in clients { run(in: commands) { [isOver] in try client.run { isOver.isSet } } }
+        for (index, owner) in owners.enumerated() {
+            run(in: commands) { [isOver, servers = cluster.running] in
+                var random = SeededNumbers(seed: seed &+ 400 &+ UInt64(index))
+                while !isOver.isSet {
+                    do {
+                        guard let port = servers.any(using: &random) else { throw HTTPClient.Closed() }
+                        try owner.check(port: port)
+                        try owner.run(port: port, requests: Int.random(in: 1...30, using: &random))
+                    } catch is HTTPClient.Closed { usleep(5_000) }
+                }
+            }
+        }
+        for follower in followers { run(in: following) { try follower.run() } }
+    }
+
+    private func run(in group: DispatchGroup, _ body: @escaping @Sendable () throws -> Void) {
+        group.enter()
+        Thread.detachNewThread { [wrong] in
+            do { try body() } catch { wrong.withLock { $0.append("\(error)") } }
+            group.leave()
+        }
+    }
+
+    private var answered: Int { clients.reduce(0) { $0 + $1.answered.withLock { $0 } } + owners.reduce(0) { $0 + $1.acknowledged.withLock { $0 } } }
+
+    /// Returns when some more commands were answered, or something went wrong.
+    mutating func progress() async throws {
+        let goal = answered + Int.random(in: 50...200, using: &random), start = ContinuousClock.now
+        while answered < goal, wrong.withLock({ $0.isEmpty }) {
+            try await Task.sleep(for: .milliseconds(2))
+            if ContinuousClock.now - start > .seconds(120) { wrong.withLock { $0.append("nothing is answered any more, at \(answered) commands") } }
+        }
+    }
+
+    /// One server, or several, at one moment or one after the other; they start again while clients go on at what is left.
+    mutating func killSome() async throws {
+        let victims = cluster.indices.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random))
+        for victim in victims {
+            cluster.kill(victim)
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...20, using: &random)))
+        }
+        if victims.count < cluster.count { try await progress() }
+        for victim in victims { try cluster.start(victim) }
+    }
+
+    /// Lets everyone come to their end.
+    func end() throws {
+        isOver.set()
+        commands.wait()
+        for id in sessions {
+            let last = try cluster[0].client().request("PATCH", "/v1/sessions/\(id)/state", #"{"done":true}"#)
+            #expect(last.object["outcome"] as? String == "applied", "\(last.text)")
+        }
+        following.wait()
+    }
+
+    /// Everything that is not as someone was told.
+    func differences(in directory: TemporaryDirectory) -> [String] {
+        var found: [String] = []
+        func check(_ body: () throws -> Void) { do { try body() } catch { found.append("\(error)") } }
+        for id in sessions {
+            check {
+                let snapshots = try cluster.clients().map { try $0.get("/v1/sessions/\(id)/snapshot") }
+                let ledgers = try cluster.clients().map { try SessionLedger(id, at: $0.client) }, ledger = ledgers[0]
+                for (index, snapshot) in snapshots.enumerated() where snapshot.body != snapshots[0].body || snapshot.header("etag") != snapshots[0].header("etag") {
+                    found.append("\(id): the server \(index) shows \(snapshot.text), and the first \(snapshots[0].text)")
+                }
+                if Set(ledgers.map(\.journal)).count != 1 { found.append("\(id): the servers' journals differ") }
+                check { try ledger.check(clients, others: 1) }
+                for follower in followers where follower.session == id {
+                    check { try ledger.check(follower) }
+                    let text = TableReplica(snapshot: snapshots[0].object).text
+                    if follower.text != text { found.append("\(id): \(follower.form) led to another table") }
+                }
+                let replayed = try ledger.replayed(in: directory)
+                if replayed != snapshots[0].text + "\n" { found.append("\(id): the journal leads to \(replayed), not \(snapshots[0].text)") }
+            }
+        }
+        for owner in owners {
+            for index in cluster.indices {
+                check {
+                    try owner.check(port: cluster[index].port)
+                    try owner.checkReplay(port: cluster[index].port, path: directory.path("own.ndjson"))
+                }
+            }
+        }
+        return found
+    }
+
+    var summary: String {
+        let sent = clients.flatMap(\.sent)
+        let applied = sent.count { if case .applied = $0.fate { true } else { false } }, unknown = sent.count { $0.fate == .unknown }
+        return "\(sent.count) commands on shared sessions, of which \(applied) were applied and \(unknown) never answered; \(clients.reduce(0) { $0 + $1.lost }) answers lost, "
+            + "\(clients.reduce(0) { $0 + $1.found }) found when asked again, \(clients.reduce(0) { $0 + $1.replayed }) asked again elsewhere; "
+            + "\(owners.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }) revisions of sessions of one client; \(followers.reduce(0) { $0 + $1.connections }) connections of followers"
+    }
+}
+
+private final class Flag: Sendable {
+    private let value = Mutex(false)
+    var isSet: Bool { value.withLock { $0 } }
+    func set() { value.withLock { $0 = true } }
+}
+
+private final class Complaints: Sendable {
+    private let list = Mutex<[String]>([])
+    func withLock<Value: Sendable>(_ body: (inout sending [String]) -> sending Value) -> Value { list.withLock(body) }
+}

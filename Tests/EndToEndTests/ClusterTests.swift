@@ -1,0 +1,140 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// What three servers on one PostgreSQL promise together, one claim at a time. (`ClusterSimulationTests`: all at once, under faults.)
+@Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct ClusterTests {
+    /// Three servers, and `x` with rows `a0`, `a1`, … in each of its sections.
+    private func open(rows: Int = 3) throws -> (ServerCluster, [KeptClient]) {
+        let cluster = try ServerCluster(), clients = try cluster.clients()
+        try ConcurrencyTests.open(clients[0], rows: rows)
+        return (cluster, clients)
+    }
+
+    private func patch(_ client: KeptClient, _ number: Int, headers: [String: String] = [:], query: String = "") throws -> HTTPClient.Response {
+        try client.request("PATCH", "/v1/sessions/x/state\(query)", #"{"n":\#(number)}"#, headers: headers)
+    }
+
+    @Test("A command that one server acknowledged is seen at the others at once")
+    func acknowledgedIsSeen() throws {
+        let (_, clients) = try open()
+        for round in 1...300 {
+            let done = try patch(clients[round % 3], round), seen = try clients[(round + 1) % 3].get("/v1/sessions/x/snapshot")
+            #expect(seen.object["revision"] as? Int == round && seen.header("etag") == done.header("etag"), "round \(round): \(done.text), \(seen.text)")
+            #expect(try clients[(round + 2) % 3].get("/v1/sessions/x/snapshot", headers: ["If-None-Match": done.header("etag") ?? ""]).status == 304, "round \(round)")
+        }
+        for resource in ["", "/updates?since=0", "/updates?since=0&coalesce", "/journal?limit=1000"] {
+            let answers = try clients.map { try $0.get("/v1/sessions/x\(resource)").text }
+            #expect(Set(answers).count == 1, "\(resource)")
+        }
+    }
+
+    @Test("A command is judged by the table as it is, whoever changed it")
+    func judgedByThePresent() throws {
+        let (_, clients) = try open()
+        for round in 0..<30 {
+            let row = #"{"at":[0,0],"model":{"id":"new\#(round)","taps":0}}"#, delete = #"{"delete":{"id":"new\#(round)"}}"#
+            #expect(try clients[1].request("POST", "/v1/sessions/x/edits", delete).status == 404)
+            #expect(try clients[round % 3].request("POST", "/v1/sessions/x/rows", row).status == 200)
+            #expect(try clients[(round + 1) % 3].request("POST", "/v1/sessions/x/rows", row).text.contains("/problems/duplicate-row-id"))
+            #expect(try clients[(round + 1) % 3].request("POST", "/v1/sessions/x/edits?dryRun", delete).status == 200)
+            #expect(try clients[(round + 2) % 3].request("POST", "/v1/sessions/x/edits", delete).status == 200)
+            #expect(try clients[round % 3].request("POST", "/v1/sessions/x/edits", delete).status == 404)
+        }
+    }
+
+    @Test("What a client saw at one server is a condition, and a base, at another")
+    func positionsHoldEverywhere() throws {
+        let (_, clients) = try open()
+        for round in 0..<30 {
+            let seen = try #require(try patch(clients[round % 3], round).header("etag")), other = clients[(round + 1) % 3], third = clients[(round + 2) % 3]
+            #expect(try patch(other, 1000 + round, headers: ["If-Match": seen]).status == 200)
+            #expect(try patch(third, 2000 + round, headers: ["If-Match": seen]).status == 412)
+            let base = seen.dropFirst().dropLast()
+            #expect(try third.request("POST", "/v1/sessions/x/moves", #"{"from":{"id":"a0"},"to":{"section":"a","row":\#(round % 2 + 1)}}"#).status == 200)
+            let tapped = try other.request("POST", "/v1/sessions/x/taps?base=\(base)", #"{"at":{"id":"a0"}}"#)
+            #expect(tapped.object["at"] as? [Int] == [0, round % 2 + 1], "\(tapped.text)")
+        }
+    }
+
+    @Test("What one server kept back for the next that publishes, another publishes")
+    func notPublishedIsNotPublishedAnywhere() throws {
+        let (_, clients) = try open()
+        let shown = try clients[2].get("/v1/sessions/x/snapshot").object["sections"]
+        #expect(try clients[0].request("POST", "/v1/sessions/x/rows?notify=false", #"{"at":[0,0],"model":{"id":"new","taps":0}}"#).status == 200)
+        for client in clients { #expect(try client.get("/v1/sessions/x/snapshot").object["sections"] as? NSArray == shown as? NSArray) }
+        #expect(try clients[1].get("/v1/sessions/x/rows/0/0").text.contains("new"))
+        #expect(try patch(clients[1], 1).text.contains(#""insertRows":[{"at":[0,0],"row":{"id":"new""#))
+        for client in clients { #expect(try client.get("/v1/sessions/x/snapshot").text.contains("new")) }
+    }
+
+    @Test("A table that is registered at one server can be opened at the others, each time in its newest version")
+    func tablesAreEverybodys() throws {
+        let cluster = try ServerCluster(), clients = try cluster.clients()
+        for round in 0..<12 {
+            let table = #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"r\#(round)"}]}]}"#
+            #expect(try clients[round % 3].request("PUT", "/v1/tables/t", table).object["version"] as? Int == round + 1)
+            let opened = try clients[(round + 1) % 3].request("POST", "/v1/sessions", #"{"id":"s\#(round)","table":"t"}"#)
+            #expect(opened.status == 201 && opened.text.contains("\"r\(round)\""), "\(opened.text)")
+            #expect(try clients[(round + 2) % 3].request("DELETE", "/v1/tables/t").status == 409)
+            #expect((try clients[(round + 2) % 3].get("/v1/sessions").object["sessions"] as? [Any])?.count == round + 1)
+        }
+    }
+
+    @Test("A session that is ended at one server is gone at the others, and their streams say so")
+    func endedIsEndedEverywhere() throws {
+        let (cluster, clients) = try open()
+        let streams = try (0..<6).map { try EventStreamClient(port: cluster[$0 % 3].port, "/v1/sessions/x/updates") }
+        for stream in streams { _ = try stream.events(through: "caught-up") }
+        #expect(try clients[1].request("DELETE", "/v1/sessions/x").status == 204)
+        for client in clients {
+            #expect(try client.get("/v1/sessions/x/snapshot").status == 404)
+            #expect(try client.request("DELETE", "/v1/sessions/x").status == 404)
+            #expect(try patch(client, 1).status == 404)
+        }
+        for stream in streams {
+            #expect(try stream.next().name == "ended")
+            #expect(throws: EventStreamClient.Ended.self) { try stream.next() }
+        }
+    }
+
+    @Test("A session that is opened anew under its id at another server is another one everywhere, at once")
+    func openedAnewIsAnother() throws {
+        let (cluster, clients) = try open()
+        for round in 0..<10 {
+            let old = try clients[2].get("/v1/sessions/x/snapshot").object["epoch"] as? String ?? ""
+            let stream = try EventStreamClient(port: cluster[(round + 2) % 3].port, "/v1/sessions/x/updates")
+            _ = try stream.events(through: "caught-up")
+            for client in clients { #expect(try patch(client, round).status == 200) }
+            #expect(try clients[round % 3].request("DELETE", "/v1/sessions/x").status == 204)
+            try ConcurrencyTests.open(clients[(round + 1) % 3], rows: 1)
+            for client in clients {
+                let snapshot = try client.get("/v1/sessions/x/snapshot").object
+                #expect(snapshot["revision"] as? Int == 0 && snapshot["totalRowCount"] as? Int == 3 && snapshot["epoch"] as? String != old)
+                #expect(try client.get("/v1/sessions/x/updates?since=\(old).1").object["reset"] as? Bool == true)
+                #expect(try patch(client, 1, headers: ["If-Match": "\"\(old).3\""]).status == 412)
+            }
+            let events = try stream.events(through: "ended").dropLast()
+            #expect(events.allSatisfy { $0.name == "update" && $0.id.hasPrefix(old) }, "\(events)")
+        }
+    }
+
+    @Test("A token is one at every server, and none once it is revoked at one; its streams and polls end everywhere")
+    func tokensAreEverybodys() throws {
+        let cluster = try ServerCluster(environment: ["BRAID_TOKEN": "secret-of-the-controller"]), clients = try cluster.clients()
+        let opened = try clients[0].request("POST", "/v1/sessions", #"{"table":\#(AccessTests.table),"id":"mine"}"#, headers: AccessTests.controller)
+        #expect(opened.status == 201)
+        for round in 0..<4 {
+            let (token, id) = try AccessTests.token("viewer", on: cluster[round % 3]), bearer = AccessTests.bearer(token)
+            for client in clients { #expect(try client.get("/v1/sessions/mine", headers: bearer).status == 200) }
+            let streams = try cluster.indices.map { try EventStreamClient(port: cluster[$0].port, "/v1/sessions/mine/updates", headers: bearer) }
+            for stream in streams { _ = try stream.events(through: "caught-up") }
+            let poll = try cluster[(round + 1) % 3].client()
+            try poll.send("GET /v1/sessions/mine/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\r\n")
+            #expect(try clients[(round + 2) % 3].request("DELETE", "/v1/sessions/mine/tokens/\(id)", headers: AccessTests.controller).status == 204)
+            for client in clients { #expect(try client.get("/v1/sessions/mine", headers: bearer).status == 401) }
+            for stream in streams { #expect(throws: EventStreamClient.Ended.self) { try stream.next() } }
+            #expect(try poll.receive().status == 401)
+        }
+    }
+}

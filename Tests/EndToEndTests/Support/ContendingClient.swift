@@ -1,0 +1,190 @@
+import Foundation
+import Synchronization
+
+/// One of many clients that command the same sessions, each time at whichever server. It remembers what became of each command,
+/// for `SessionLedger` to compare with the journal; and it expects what one server would keep: nothing that it was told is taken back.
+///
+/// Used by one thread at a time.
+final class ContendingClient: @unchecked Sendable {
+    struct Wrong: Error, CustomStringConvertible { let description: String }
+
+    enum Fate: Equatable {
+        case applied(revision: Int)
+        /// Refused, or nothing to do.
+        case nothing
+        /// Its answer was lost, and it has no key to ask again with.
+        case unknown
+    }
+
+    struct Sent {
+        var session: String
+        /// Stands once in the command; nil: there is no place for it.
+        var marker: String?
+        /// The command's name in the journal.
+        var name: String
+        var fate: Fate
+    }
+
+    private let name: String
+    private let sessions: [String]
+    private let servers: RunningServers
+    private var random: SeededNumbers
+    private var connections: [Int: HTTPClient] = [:]
+    /// The newest revision that it was told of.
+    private var seen: [String: Int] = [:]
+    private var epochs: [String: String] = [:]
+    private var numbers = 0
+    private(set) var sent: [Sent] = []
+    /// Of its requests: lost, sent again and found done, and sent again at another server as a matter of form.
+    private(set) var lost = 0, found = 0, replayed = 0
+    /// Commands that were answered; anyone may read it.
+    let answered = Mutex(0)
+
+    init(_ name: String, sessions: [String: String], servers: RunningServers, seed: UInt64) {
+        self.name = name
+        self.sessions = sessions.keys.sorted()
+        epochs = sessions
+        self.servers = servers
+        random = SeededNumbers(seed: seed)
+    }
+
+    /// Commands until that is over; what is under way then is answered first.
+    func run(until isOver: () -> Bool) throws {
+        while !isOver() {
+            let session = sessions[number(0..<sessions.count)]
+            if number(0..<8) == 0 { try look(session) } else { try perform(next(session), on: session) }
+        }
+    }
+
+    private func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
+
+    // MARK: Commands for `table`
+
+    static let table = #"""
+        {"table":"shared","sections":["a","b","c"],"cells":{"C":{"events":{"go":{}}}},"bindings":[
+          {"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},"editing":"delete","moving":{"to":"anySection"}},
+          {"on":{"section":"c"},"cell":"C","models":[],"editing":"insert","moving":{"to":"anySection"}}]}
+        """#
+
+    private struct Command {
+        var method = "POST"
+        var resource: String
+        var query: [String] = []
+        var body: String
+        var marker: String?
+        var headers: [String: String] = [:]
+    }
+
+    private func next(_ session: String) -> Command {
+        numbers += 1
+        let marker = "\(name)-\(numbers)", by = #""by":"\#(marker)""#, row = #"{"section":\#(number(0..<3)),"row":\#(number(0..<4))}"#
+        var command: Command
+        switch number(0..<12) {
+        case 0, 1: command = Command(resource: "edits", body: #"{"insert":{"section":"c","row":0},"model":{"id":"r\#(marker)",\#(by)}}"#, marker: marker)
+        case 2: command = Command(resource: "edits", body: #"{"delete":\#(row)}"#)
+        case 3: command = Command(resource: "moves", body: #"{"from":\#(row),"to":{"section":\#(number(0..<3)),"row":0}}"#)
+        case 4: command = Command(resource: "events", body: #"{"at":\#(row),"event":{"go":{\#(by)}}}"#, marker: marker)
+        case 5, 6:
+            let commands = [#"{"delete":\#(row)}"#, #"{"from":\#(row),"to":{"section":"a","row":0}}"#, #"{"displayed-sections":["c","a","b"]}"#, #"{"displayed-sections":["a","b","c"]}"#]
+            command = Command(resource: "transactions", body: #"{"commands":[\#(commands[number(0..<4)]),{"state":{\#(by)}}]}"#, marker: marker)
+        case 7, 8: command = Command(method: "PATCH", resource: "state", body: "{\(by)}", marker: marker)
+        case 9:
+            command = Command(resource: "rows", body: #"{"at":[\#(number(0..<3)),0],"model":{"id":"n\#(marker)",\#(by)}}"#, marker: marker)
+            if number(0..<3) == 0 { command.query.append("notify=false") }
+        case 10: command = Command(method: "PUT", resource: "headers", body: #"{"a":"\#(marker)"}"#)
+        default:
+            let models = (0..<number(1..<4)).map { #"{"id":"\#($0)","n":\#(number(0..<3))}"# } + [#"{"id":"m",\#(by)}"#]
+            command = Command(method: "PUT", resource: "models", body: #"{"\#(["a", "b", "c"][number(0..<3)])":[\#(models.joined(separator: ","))]}"#, marker: marker)
+        }
+        let revision = seen[session] ?? 0
+        if ["edits", "moves", "events"].contains(command.resource), number(0..<3) == 0 { command.query.append("base=\(max(0, revision - number(0..<5)))") }
+        if number(0..<8) == 0, let epoch = epochs[session] { command.headers["If-Match"] = "\"\(epoch).\(revision)\"" }
+        if number(0..<2) == 0 { command.headers["Idempotency-Key"] = marker }
+        return command
+    }
+
+    // MARK: Sending
+
+    /// A connection to one of the servers that run; now and then to another than before.
+    private func connection() throws -> HTTPClient {
+        guard let port = servers.any(using: &random) else { throw HTTPClient.Closed() }
+        if let connection = connections[port] { return connection }
+        let connection = try HTTPClient(port: port, timeout: 60)
+        connections[port] = connection
+        return connection
+    }
+
+    private func send(_ command: Command, on session: String) -> HTTPClient.Response? {
+        do {
+            let query = command.query.isEmpty ? "" : "?" + command.query.joined(separator: "&")
+            return try connection().request(command.method, "/v1/sessions/\(session)/\(command.resource)\(query)", command.body, headers: command.headers)
+        } catch {
+            connections = [:]
+            return nil
+        }
+    }
+
+    private func perform(_ command: Command, on session: String) throws {
+        var fate: Fate?, attempts = 0
+        let hasKey = command.headers["Idempotency-Key"] != nil
+        while fate == nil {
+            attempts += 1
+            guard let answer = send(command, on: session) else {
+                lost += 1
+                if hasKey { usleep(5_000) } else { fate = .unknown }
+                continue
+            }
+            switch answer.status {
+            case 200:
+                fate = try accept(answer, of: command, on: session)
+                if attempts > 1, answer.header("idempotent-replayed") != nil { found += 1 }
+                if hasKey, number(0..<5) == 0 { try repeatElsewhere(command, on: session, first: answer) }
+            case 409 where answer.text.contains("/problems/idempotency-key-in-use"), 503:
+                if hasKey { usleep(5_000) } else { fate = .nothing }
+            case 500: if hasKey { usleep(5_000) } else { fate = .unknown }
+            case 403, 404, 409, 412, 422: fate = .nothing
+            default: throw Wrong(description: "\(name): \(command) on \(session): \(answer.status) \(answer.text)")
+            }
+        }
+        sent.append(Sent(session: session, marker: command.marker, name: command.resource, fate: fate ?? .unknown))
+        answered.withLock { $0 += 1 }
+    }
+
+    private func accept(_ answer: HTTPClient.Response, of command: Command, on session: String) throws -> Fate {
+        guard let revision = answer.object["revision"] as? Int, let outcome = answer.object["outcome"] as? String else {
+            throw Wrong(description: "\(name): \(command): \(answer.text)")
+        }
+        let isApplied = outcome == "applied", known = seen[session] ?? 0
+        guard isApplied ? revision > known : revision >= known else {
+            throw Wrong(description: "\(name): \(session) was at \(known), and \(command) led to \(revision): \(answer.text)")
+        }
+        if isApplied, command.headers["If-Match"] != nil, revision != known + 1 {
+            throw Wrong(description: "\(name): \(command) was to meet \(session) at \(known), and led to \(revision)")
+        }
+        seen[session] = revision
+        return isApplied ? .applied(revision: revision) : .nothing
+    }
+
+    /// What was answered is answered again, by whoever is asked.
+    private func repeatElsewhere(_ command: Command, on session: String, first: HTTPClient.Response) throws {
+        guard let again = send(command, on: session), again.status < 500 else { return }
+        replayed += 1
+        guard again.status == first.status, again.body == first.body, again.header("idempotent-replayed") == "true" else {
+            throw Wrong(description: "\(name): \(command) was answered \(first.text), and then \(again.status) \(again.text)")
+        }
+    }
+
+    /// Whoever is asked knows what this client knows.
+    private func look(_ session: String) throws {
+        let answer: HTTPClient.Response
+        do { answer = try connection().get("/v1/sessions/\(session)/snapshot") } catch {
+            connections = [:]
+            return
+        }
+        if answer.status >= 500 { return }
+        guard answer.status == 200, let revision = answer.object["revision"] as? Int, revision >= seen[session] ?? 0 else {
+            throw Wrong(description: "\(name): \(session) was at \(seen[session] ?? 0): \(answer.status) \(answer.text)")
+        }
+        seen[session] = revision
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+/// A PostgreSQL cluster of its own, that goes with the test.
+final class PostgresCluster {
+    /// Of its socket.
+    let directory: String
+    private let process = Process(), input = Pipe(), output = Pipe()
+
+    #if PostgreSQL
+    static let hasTrait = true
+    #else
+    static let hasTrait = false
+    #endif
+    static let isPossible = hasTrait && ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil
+    static let needs: Comment = "needs PostgreSQL, and `--traits PostgreSQL`"
+
+    init() throws {
+        process.executableURL = ServerProcess.package.appendingPathComponent("Scripts/with-postgres")
+        // A shell that takes commands for pg_ctl: what they start goes on, and must have nothing of this process.
+        process.arguments = [
+            "sh", "-c", "cd /; echo $BRAID_TEST_POSTGRES; while read -r command; do $BRAID_TEST_POSTGRES_CONTROL $command </dev/null >/dev/null 2>&1; echo $?; done",
+        ]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        directory = try Self.line(of: output)
+    }
+
+    private static func line(of output: Pipe) throws -> String {
+        var line = Data()
+        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    /// Of its database `postgres`.
+    var address: String { "postgres://braid@/postgres?host=\(directory)" }
+
+    /// `restart`, `stop` (as a crash does it) or `start`; returns when that is done.
+    func control(_ command: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("\(command)\(command == "start" ? "" : " -m immediate")\n".utf8))
+        #expect(try Self.line(of: output) == "0", "pg_ctl \(command)")
+    }
+
+    deinit {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Synchronization
+
+/// Several servers on one PostgreSQL database. Its owner kills and starts them; clients on other threads ask where they run.
+final class ServerCluster {
+    let database: String
+    let running: RunningServers
+    private let options: [String]
+    private let environment: [String: String]
+    private var servers: [ServerProcess?] = []
+
+    /// `database`: its address; without one, a schema in the cluster of the tests.
+    init(_ count: Int = 3, database: String? = nil, _ options: [String] = [], environment: [String: String] = [:]) throws {
+        self.database = try database ?? TestDatabase.schema()
+        self.options = options
+        self.environment = environment
+        running = RunningServers(count)
+        servers = Array(repeating: nil, count: count)
+        for index in 0..<count { try start(index) }
+    }
+
+    var count: Int { servers.count }
+    var indices: Range<Int> { servers.indices }
+
+    func start(_ index: Int) throws {
+        let server = try ServerProcess(database: database, options, environment: environment)
+        servers[index] = server
+        running.set(server.port, of: index)
+    }
+
+    /// kill -9.
+    func kill(_ index: Int) {
+        servers[index]?.kill()
+        running.set(nil, of: index)
+    }
+
+    subscript(_ index: Int) -> ServerProcess {
+        guard let server = servers[index] else { preconditionFailure("the server \(index) was never started") }
+        return server
+    }
+
+    /// One connection to each.
+    func clients() throws -> [KeptClient] { try indices.map { try self[$0].keptClient() } }
+
+    /// What they logged, for failures.
+    var logs: String { indices.map { "server \($0):\n\(self[$0].log.suffix(4_000))" }.joined(separator: "\n") }
+}
+
+/// The ports of a cluster's servers that run.
+final class RunningServers: Sendable {
+    private let ports: Mutex<[Int?]>
+
+    init(_ count: Int) { ports = Mutex(Array(repeating: nil, count: count)) }
+
+    func set(_ port: Int?, of index: Int) { ports.withLock { $0[index] = port } }
+
+    /// Any of them; nil while none runs.
+    func any(using random: inout SeededNumbers) -> Int? { ports.withLock { $0.compactMap { $0 } }.randomElement(using: &random) }
+}

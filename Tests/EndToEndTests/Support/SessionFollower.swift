@@ -1,0 +1,116 @@
+import Foundation
+
+/// Follows a session over whichever server, goes on at another when the connection breaks, and breaks it off itself now and then.
+///
+/// Used by one thread at a time.
+final class SessionFollower: @unchecked Sendable {
+    struct Wrong: Error, CustomStringConvertible { let description: String }
+
+    let session: String
+    /// `stages` or `sequential`.
+    let form: String
+    let isPoll: Bool
+    private let servers: RunningServers
+    private var random: SeededNumbers
+    private var table: TableReplica?
+    private var position = ""
+    /// Cell events of a revision that is not told whole yet.
+    private var begun: [String] = []
+    /// The revision that it began with, those that it was told since, and the markers of cell events.
+    private(set) var start: Int?
+    private(set) var revisions: [Int] = []
+    private(set) var cellEvents: [String] = []
+    private(set) var connections = 0
+
+    init(_ session: String, form: String = "stages", isPoll: Bool = false, servers: RunningServers, seed: UInt64) {
+        self.session = session
+        self.form = form
+        self.isPoll = isPoll
+        self.servers = servers
+        random = SeededNumbers(seed: seed)
+    }
+
+    var text: String { table?.text ?? "" }
+
+    /// Follows until the state says `done`.
+    func run() throws {
+        var isDone = false
+        while !isDone {
+            guard let port = servers.any(using: &random) else {
+                usleep(5_000)
+                continue
+            }
+            do {
+                isDone = isPoll ? try poll(port) : try stream(port)
+            } catch is HTTPClient.Closed {
+                usleep(5_000)
+            } catch is EventStreamClient.Ended {
+            } catch let failure as EventStreamClient.Failed {
+                // Turned away while the database is away, or cut off; but told nothing for so long is not told.
+                guard !["HTTP/1.1 4", "nothing but", "nothing came: \(EAGAIN)"].contains(where: failure.description.hasPrefix) else { throw failure }
+                usleep(5_000)
+            }
+        }
+    }
+
+    private func stream(_ port: Int) throws -> Bool {
+        begun = []
+        let stream = try EventStreamClient(port: port, "/v1/sessions/\(session)/updates?form=\(form)", lastEventID: table == nil ? nil : position, timeout: 40)
+        connections += 1
+        for _ in 0..<Int.random(in: 5...60, using: &random) {
+            let event = try stream.next()
+            switch event.name {
+            case "snapshot": try begin(event.object, position: event.id)
+            case "cellEvent": begun.append(((event.object["event"] as? [String: Any])?["go"] as? [String: Any])?["by"] as? String ?? "-")
+            case "update": try apply(event.object)
+            case "caught-up": break
+            default: throw Wrong(description: "\(session): \(event)")
+            }
+            if event.id != position {
+                if event.name == "update", event.revision != revisions.last { throw Wrong(description: "\(session): \(event)") }
+                cellEvents += begun
+                begun = []
+                position = event.id
+            }
+            if isDone(event.object) { return true }
+        }
+        return false
+    }
+
+    private func poll(_ port: Int) throws -> Bool {
+        let client = try HTTPClient(port: port, timeout: 60)
+        connections += 1
+        if table == nil {
+            let answer = try client.get("/v1/sessions/\(session)/snapshot")
+            guard answer.status < 500 else { throw HTTPClient.Closed() }
+            try begin(answer.object, position: "\(answer.object["epoch"] as? String ?? "-").\(answer.object["revision"] as? Int ?? -1)")
+        }
+        for _ in 0..<Int.random(in: 2...20, using: &random) {
+            let answer = try client.get("/v1/sessions/\(session)/updates?since=\(position)&wait=5&form=\(form)")
+            guard answer.status < 500 else { throw HTTPClient.Closed() }
+            guard let updates = answer.object["updates"] as? [[String: Any]], let to = answer.object["to"] as? Int, answer.object["from"] as? Int == table?.revision else {
+                throw Wrong(description: "\(session) after \(position): \(answer.status) \(answer.text.prefix(300))")
+            }
+            for update in updates { try apply(update) }
+            guard to == table?.revision else { throw Wrong(description: "\(session): \(answer.text.prefix(300))") }
+            position = "\(position.prefix { $0 != "." }).\(to)"
+            if updates.contains(where: isDone) { return true }
+        }
+        return false
+    }
+
+    private func begin(_ snapshot: [String: Any], position: String) throws {
+        guard table == nil else { throw Wrong(description: "\(session): \(form) was at \(self.position), and told a snapshot at \(position)") }
+        let table = TableReplica(snapshot: snapshot)
+        self.table = table
+        self.position = position
+        start = table.revision
+    }
+
+    private func apply(_ update: [String: Any]) throws {
+        do { try table?.apply(update) } catch { throw Wrong(description: "\(session): \(form) at \(position): \(error)") }
+        if let to = update["to"] as? Int { revisions.append(to) }
+    }
+
+    private func isDone(_ update: [String: Any]) -> Bool { (update["state"] as? [String: Any])?["done"] != nil }
+}
