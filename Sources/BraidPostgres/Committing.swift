@@ -9,17 +9,25 @@ import BraidStore
 extension SessionCommit {
     var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
 
-    /// Returns whether the fence held, and whether there is such a session. (One that is ended while the statement waits for it
-    /// is still seen by it: a conflict.)
+    /// Returns whether the fence held, whether there is such a session, and whether the client's key has an answer already.
     ///
-    /// A row's key stands in one of the change's lists at most, and once: no part touches what another has written.
-    func statement(journalLimit: Int, journalBytes: Int) -> Statement {
+    /// It waits for nobody: a session whose row another server has locked, or whose turn it is not, is one that moves on.
+    /// `hasTurn`: the turn is this server's. A row's key stands in one of the change's lists at most, and once: no part touches what another has written.
+    func statement(journalLimit: Int, journalBytes: Int, hasTurn: Bool) -> Statement {
         let added = command.count + update.count + (cellEvents?.count ?? 0) + (hidden?.count ?? 0)
         // `was` and `fence` compare the revision both: the one as the parts of this statement see it, the other as it is when
         // the session's row is locked.
         var sql: Statement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, journal_bytes + \(added) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
+            """
+        if !hasTurn {
+            let turn = Peers.turn(of: session)
+            sql += " AND CASE WHEN pg_try_advisory_lock_shared(\(turn)) THEN pg_advisory_unlock_shared(\(turn)) ELSE false END"
+        }
+        if let answer { sql += " AND NOT \(answer.isAnswered)" }
+        sql += """
+                FOR NO KEY UPDATE SKIP LOCKED
             ), oldest AS MATERIALIZED (
                 SELECT revision, bytes FROM (
                     SELECT j.revision, j.bytes, was.bytes - sum(j.bytes) OVER (ORDER BY j.revision) + j.bytes AS remaining
@@ -44,13 +52,15 @@ extension SessionCommit {
         sql += change.writing
         if let answer { sql += answer.keeping(if: "fence") }
         sql += "SELECT EXISTS (SELECT FROM fence), EXISTS (SELECT FROM session WHERE number = \(session))"
+        if let answer { sql += ", \(answer.isAnswered)" }
         return sql
     }
 
     static func outcome(_ rows: [Rows]) throws {
-        guard let row = rows.first?.first, row.bool(0) else {
-            throw rows.first?.first?.bool(1) == true ? StoreError.revisionConflict : StoreError.sessionMissing
-        }
+        guard let row = rows.first?.first else { throw StoreError.sessionMissing }
+        if row.bool(0) { return }
+        if row.count > 2, row.bool(2) { throw StoreError.answered }
+        throw row.bool(1) ? StoreError.revisionConflict : StoreError.sessionMissing
     }
 }
 

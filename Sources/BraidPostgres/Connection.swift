@@ -130,6 +130,29 @@ extension Connection {
         if let failed { throw failed }
     }
 
+    /// From now on there are `notifications` of what other servers do.
+    func listen() throws {
+        guard let channel = try query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) else { throw failure }
+        _ = try query("LISTEN \(raw: channel)")
+    }
+
+    /// The payloads of notifications that have come; waits for one until `deadline`, or until it is woken up.
+    func notifications(until deadline: ContinuousClock.Instant, or wake: WakeUp) throws -> [String] {
+        let found = takeNotifications()
+        guard found.isEmpty, wake.wait(for: PQsocket(connection), until: deadline) else { return found }
+        guard PQconsumeInput(connection) == 1 else { throw failure }
+        return takeNotifications()
+    }
+
+    private func takeNotifications() -> [String] {
+        var found: [String] = []
+        while let notification = PQnotifies(connection) {
+            if let payload = notification.pointee.extra { found.append(String(cString: payload)) }
+            PQfreemem(notification)
+        }
+        return found
+    }
+
     /// Ends a transaction that a failure has left open.
     func endTransaction() throws {
         if PQtransactionStatus(connection) != PQTRANS_IDLE { _ = try all(["ROLLBACK"]) }

@@ -5,7 +5,8 @@ import BraidStore
 extension NewSession {
     var isExhausted: Bool { nextKey > Key.largest }
 
-    /// Returns the number; null with whether the id was taken, and whether the description is there.
+    /// Returns the number; null with whether the id was taken, whether the description is there, and whether the client's key has
+    /// an answer already.
     var statement: Statement {
         var sql: Statement = """
             WITH description AS MATERIALIZED (
@@ -15,6 +16,9 @@ extension NewSession {
                 INSERT INTO session (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count)
                 SELECT \(name: id), \(name: table), \(tableVersion), \(name: epoch), 0, \(created), \(created), \(nextKey), \(nextSection), \(totalRowCount)
                 FROM description WHERE is_there
+            """
+        if let answer { sql += " AND NOT \(answer.isAnswered)" }
+        sql += """
                 ON CONFLICT (id) DO NOTHING RETURNING number
             ), opened AS (
                 INSERT INTO opening (session, body, description) SELECT number, \(opening), \(description) FROM made
@@ -26,12 +30,14 @@ extension NewSession {
         if !rows.isEmpty { sql += rowsWritten(rows, of: "made") }
         if let answer { sql += answer.keeping(if: "made") }
         sql += "SELECT (SELECT number FROM made), EXISTS (SELECT FROM session WHERE id = \(name: id)), (SELECT is_there FROM description)"
+        if let answer { sql += ", \(answer.isAnswered)" }
         return sql
     }
 
     static func outcome(_ rows: [Rows]) throws -> Int {
         guard let row = rows.first?.first else { throw StoreError.sessionExists }
         if let number = row.optionalInt(0) { return number }
+        if row.count > 3, row.bool(3) { throw StoreError.answered }
         // One that came since the statement began is not seen by it, but was in its way.
         throw row.bool(1) || row.bool(2) ? StoreError.sessionExists : StoreError.tableMissing
     }
@@ -39,7 +45,7 @@ extension NewSession {
 
 enum Ending {
     /// The first waits for a commit of the session that is under way: the second begins behind it, and sees all that it wrote.
-    static func statements(of id: String) -> [Statement] {
+    static func statements(of id: String, sender: String) -> [Statement] {
         [
             "SELECT number FROM session WHERE id = \(name: id) FOR UPDATE",
             """
@@ -59,21 +65,28 @@ enum Ending {
                     SELECT FROM session s
                     WHERE s.table_name = gone.table_name AND s.table_version = gone.table_version AND s.number <> gone.number)
             )
-            SELECT number FROM gone
+            SELECT number, pg_notify(\(raw: StoreNotice.channel), \(sender + " " + StoreNotice.endedLetter)::text || number) FROM gone
             """,
         ]
     }
 }
 
 extension KeptAnswer {
+    /// Whether there is an answer to the key that is still to be given.
+    var isAnswered: Statement { "EXISTS (SELECT FROM answer WHERE session = \(session) AND key = \(name: key) AND at > \(at - Self.lifetime))" }
+
     /// Parts that keep the answer if the part called `source` has a row, and let a few go that are older than answers are
     /// kept: more go than come, and no commit waits for a long delete, or for another server that does the same.
+    ///
+    /// Fails where another server has answered since the statement began (the time is null then, which it may not be): done
+    /// again, it sees that answer.
     func keeping(if source: String) -> Statement {
         """
         , answered AS (
             INSERT INTO answer (session, key, at, request, answer)
             SELECT \(session), \(name: key), \(at), \(request), \(answer) FROM \(raw: source)
-            ON CONFLICT (session, key) DO UPDATE SET at = excluded.at, request = excluded.request, answer = excluded.answer
+            ON CONFLICT (session, key) DO UPDATE SET
+                at = CASE WHEN answer.at <= \(at - KeptAnswer.lifetime) THEN excluded.at END, request = excluded.request, answer = excluded.answer
         ), forgotten AS (
             DELETE FROM answer a USING (
                 SELECT session, key FROM answer WHERE at <= \(at - KeptAnswer.lifetime) ORDER BY at LIMIT 4 FOR UPDATE SKIP LOCKED) old
@@ -83,10 +96,14 @@ extension KeptAnswer {
     }
 
     var statement: Statement {
-        var sql: Statement = "WITH always AS (SELECT 1)"
-        sql += keeping(if: "always")
-        sql += "SELECT 1"
+        var sql: Statement = "WITH open AS MATERIALIZED (SELECT 1 WHERE NOT \(isAnswered))"
+        sql += keeping(if: "open")
+        sql += "SELECT EXISTS (SELECT FROM open)"
         return sql
+    }
+
+    static func outcome(_ rows: [Rows]) throws {
+        guard rows.first?.first?.bool(0) == true else { throw StoreError.answered }
     }
 }
 #endif

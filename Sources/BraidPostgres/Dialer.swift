@@ -25,10 +25,11 @@ final class Dialer: Sendable {
         name = try Self.name(of: url)
     }
 
-    func connect() throws(StoreError) -> Connection {
+    /// `timeout`: how long the database may be silent, if that is not the option's time.
+    func connect(timeout: Duration? = nil) throws(StoreError) -> Connection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
-            let connection = try Connection(url: url, timeout: options.timeout, settings: settings)
+            let connection = try Connection(url: url, timeout: timeout ?? options.timeout, settings: settings)
             failure.withLock { $0 = nil }
             return connection
         } catch {

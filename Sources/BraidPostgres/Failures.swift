@@ -30,9 +30,9 @@ struct ServerError: Error {
     /// The fault of one request, which leaves the others of its group alone; any other befalls them all.
     var isOfOneRequest: Bool { ["0A", "21", "22", "23", "40", "42", "54"].contains(category) }
 
-    /// Two wrote at the same time what cannot both be: a deadlock, or rows that came or went since the statement began. Done
-    /// again, it sees the other's.
-    var isOfTheMoment: Bool { category == "40" || code == "23505" || code == "23503" }
+    /// Two wrote at the same time what cannot both be: a deadlock, or rows that came or went since the statement began, an answer
+    /// among them (23502: see `keeping`). Done again, it sees the other's.
+    var isOfTheMoment: Bool { category == "40" || ["23505", "23503", "23502"].contains(code) }
 }
 
 extension String {

@@ -30,16 +30,6 @@ enum Opening {
         }
     }
 
-    /// Takes the lock that keeps other servers off; it goes with the connection, however that ends. One of before that has just been
-    /// lost may have it still: once this returns, nothing that was sent over it can be done any more.
-    static func claim(_ connection: Connection, name: String, wait: Duration) throws {
-        let deadline = ContinuousClock.now + wait
-        while try connection.query("SELECT pg_try_advisory_lock(\(lock)::int4, 'braid_server'::regclass::oid::int4)").first?.bool(0) != true {
-            guard .now < deadline else { throw StoreError.locked(path: name, holder: nil) }
-            usleep(20_000)
-        }
-    }
-
     /// The version of what is there; nil: nothing is. A database of others is left as it is.
     private static func version(_ connection: Connection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(

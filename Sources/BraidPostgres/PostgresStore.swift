@@ -2,7 +2,7 @@
 import BraidEngine
 import BraidStore
 
-/// A store in a PostgreSQL database. Writes go through one connection, in groups; reads have connections of their own and
+/// A store in a PostgreSQL database, which other servers may use at the same time. Writes go through one connection, in groups; reads have connections of their own and
 /// neither wait for a write nor hold one up. A connection that is lost is made again when it is next needed.
 public final class PostgresStore: SessionStore {
     /// The database's, for messages: without a password.
@@ -12,6 +12,8 @@ public final class PostgresStore: SessionStore {
     private let options: PostgresStoreOptions
     let writer: Writer
     private let readers: Readers
+    private let revisions: Revisions
+    let peers: Peers
 
     /// Opens the database at `url` (libpq's: `postgres://user@host:port/database?…`), and makes its tables where there are none.
     ///
@@ -20,20 +22,22 @@ public final class PostgresStore: SessionStore {
         let dialer = try Dialer(url: url, options: options)
         self.dialer = dialer
         self.options = options
+        peers = try Peers(dialer: dialer, wait: options.timeout / 4)
         let connection = try dialer.connect()
         do {
             try Opening.prepare(connection, name: dialer.name)
-            if options.isAlone { try Opening.claim(connection, name: dialer.name, wait: options.timeout / 4) }
         } catch {
             throw StoreError(error, of: dialer.name)
         }
-        writer = Writer(dialer: dialer, connection: connection, isAlone: options.isAlone)
+        writer = Writer(dialer: dialer, connection: connection, sender: peers.sender)
         readers = Readers(dialer: dialer, maximum: options.readers)
+        revisions = Revisions(readers: readers)
     }
 
     deinit {
         writer.stop()
         readers.stop()
+        peers.stop()
     }
 
     /// What the writer has done since the start.
@@ -72,15 +76,16 @@ extension PostgresStore {
     }
 
     public func deleteSession(_ id: String) async throws -> Int? {
-        try await writer.write(Ending.statements(of: id)) { $0.last?.first?.int(0) }
+        try await writer.write(Ending.statements(of: id, sender: peers.sender)) { $0.last?.first?.int(0) }
     }
 }
 
 extension PostgresStore {
     public func commit(_ commit: SessionCommit) async throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
-        let statement = commit.statement(journalLimit: options.journalLimit, journalBytes: options.journalBytes)
-        try await writer.write([statement], value: SessionCommit.outcome)
+        let statement = commit.statement(
+            journalLimit: options.journalLimit, journalBytes: options.journalBytes, hasTurn: peers.hasTurn(of: commit.session))
+        try await writer.write([statement], notice: StoreNotice.committed(commit.session, commit.to), value: SessionCommit.outcome)
     }
 
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
@@ -93,7 +98,7 @@ extension PostgresStore {
 }
 
 extension PostgresStore {
-    public func keep(_ answer: KeptAnswer) async throws { try await writer.write([answer.statement]) { _ in } }
+    public func keep(_ answer: KeptAnswer) async throws { try await writer.write([answer.statement], value: KeptAnswer.outcome) }
 
     public func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer? {
         try await readers.read { try $0.answer(to: key, of: session, now: now) }
@@ -114,8 +119,20 @@ extension PostgresStore {
     }
 
     public func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
-        try await writer.write([NewToken.deletion(id, of: sessionID)]) { ($0.first?.changes ?? 0) > 0 }
+        try await writer.write([NewToken.deletion(id, of: sessionID, sender: peers.sender)]) { ($0.first?.count ?? 0) > 0 }
     }
+}
+
+extension PostgresStore: StoreSharing {
+    public var sharing: (any StoreSharing)? { self }
+
+    public func revision(of session: Int) async throws -> Int? { try await revisions.revision(of: session) }
+
+    public func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) { peers.listen(hear) }
+
+    public func takeTurn(of session: Int) async throws { try await peers.takeTurn(of: session) }
+
+    public func endTurn(of session: Int) async { await peers.endTurn(of: session) }
 }
 
 extension PostgresStore {
@@ -134,6 +151,7 @@ extension PostgresStore {
     public func close() async {
         await writer.stopped()
         await readers.stopped()
+        await peers.stopped()
     }
 }
 #endif

@@ -20,20 +20,15 @@ public struct PostgresStoreOptions: Sendable {
     /// How long the database may be silent before a connection to it is given up. A statement gets three quarters of it, and a
     /// lock a quarter.
     public var timeout: Duration
-    /// Whether other servers are kept off the database while this one uses it. What they keep in memory of a session, and their
-    /// streams, would not learn of each other's commands; what is stored is safe either way: each commit compares the revision.
-    public var isAlone: Bool
 
     public init(
-        synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4, timeout: Duration = .seconds(20),
-        isAlone: Bool = true
+        synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4, timeout: Duration = .seconds(20)
     ) {
         self.synchronous = synchronous
         self.journalLimit = journalLimit
         self.journalBytes = journalBytes
         self.readers = readers
         self.timeout = timeout
-        self.isAlone = isAlone
     }
 }
 #endif

@@ -30,14 +30,18 @@ final class Readers: @unchecked Sendable {
     /// when the one of before was found broken.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            let job = Job(
+            run(
                 perform: { connection in
                     let value = try body(connection)
                     return { continuation.resume(returning: value) }
                 },
                 fail: { continuation.resume(throwing: $0) })
-            if !enqueue(job) { job.fail(.closed) }
         }
+    }
+
+    /// The same; `perform` returns what tells of the success.
+    func run(perform: @escaping @Sendable (Connection) throws -> @Sendable () -> Void, fail: @escaping @Sendable (StoreError) -> Void) {
+        if !enqueue(Job(perform: perform, fail: fail)) { fail(.closed) }
     }
 
     private func enqueue(_ job: Job) -> Bool {

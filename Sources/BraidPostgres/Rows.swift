@@ -14,9 +14,6 @@ final class Rows {
 
     var count: Int { Int(PQntuples(result)) }
 
-    /// How many rows were written; 0 for a statement that writes none.
-    var changes: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
-
     /// The command's name: `COMMIT` is answered with `ROLLBACK` where nothing was committed.
     var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
@@ -38,6 +35,8 @@ final class Rows {
 struct Columns: StoredColumns {
     fileprivate let rows: Rows
     fileprivate let row: CInt
+
+    var count: Int { Int(PQnfields(rows.result)) }
 
     /// Of a `bigint`.
     func int(_ column: CInt) -> Int {

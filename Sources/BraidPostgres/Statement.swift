@@ -43,6 +43,13 @@ struct Statement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(raw text: String) { appendLiteral(text) }
 
+        /// A part, with its parameters.
+        mutating func appendInterpolation(_ part: Statement) {
+            texts[texts.count - 1] += part.texts[0]
+            texts += part.texts.dropFirst()
+            values.append(part.values)
+        }
+
         mutating func appendInterpolation(_ value: Int?) { append(value, "::bigint") }
 
         /// What this server has named.

@@ -19,8 +19,14 @@ extension NewToken {
         """
     }
 
-    static func deletion(_ id: String, of sessionID: String) -> Statement {
-        "DELETE FROM token WHERE id = \(name: id) AND session = (SELECT number FROM session WHERE id = \(name: sessionID))"
+    /// Returns a row if there was such a token.
+    static func deletion(_ id: String, of sessionID: String, sender: String) -> Statement {
+        """
+        WITH gone AS (
+            DELETE FROM token WHERE id = \(name: id) AND session = (SELECT number FROM session WHERE id = \(name: sessionID)) RETURNING 1
+        )
+        SELECT pg_notify(\(raw: StoreNotice.channel), \(sender + " " + StoreNotice.revokedLetter + id)) FROM gone
+        """
     }
 }
 

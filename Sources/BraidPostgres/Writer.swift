@@ -9,6 +9,8 @@ final class Writer: @unchecked Sendable {
     struct Request: Sendable {
         /// They write all or nothing, whatever is stored: whether they wrote is told by what they return.
         let statements: [Statement]
+        /// What the other servers are told once it is committed; nil: nothing, or the statements tell it.
+        let notice: String?
         /// Called after COMMIT, with what each statement returned.
         let succeed: @Sendable ([Rows]) -> Void
         let fail: @Sendable (StoreError) -> Void
@@ -21,14 +23,15 @@ final class Writer: @unchecked Sendable {
     private var whenStopped: [CheckedContinuation<Void, Never>]? = []
 
     private let dialer: Dialer
-    private let isAlone: Bool
+    /// Goes before notices.
+    private let sender: String
     private var connection: Connection?
     let counters = StoreCounters()
 
     /// `connection`: the first one.
-    init(dialer: Dialer, connection: sending Connection, isAlone: Bool) {
+    init(dialer: Dialer, connection: sending Connection, sender: String) {
         self.dialer = dialer
-        self.isAlone = isAlone
+        self.sender = sender
         self.connection = connection
         let thread = Thread { [self] in run() }
         thread.name = "store-writer"
@@ -38,10 +41,10 @@ final class Writer: @unchecked Sendable {
     /// Writes with the next group. Returns when it is committed, whether or not the task is cancelled meanwhile.
     ///
     /// `value`: what the statements' rows say; throws the refusal, where they have written nothing.
-    func write<Value: Sendable>(_ statements: [Statement], value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
+    func write<Value: Sendable>(_ statements: [Statement], notice: String? = nil, value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
-                statements: statements, succeed: { rows in continuation.resume(with: Result { try value(rows) }) },
+                statements: statements, notice: notice, succeed: { rows in continuation.resume(with: Result { try value(rows) }) },
                 fail: { continuation.resume(throwing: $0) })
             if !enqueue(request) { request.fail(.closed) }
         }
@@ -122,12 +125,14 @@ extension Writer {
     /// Returns the rows of each request. Nothing was written when it throws, unless it says that this is not known.
     private func commit(_ group: [Request]) throws -> [[Rows]] {
         let connection = try connected()
-        let answers = connection.run(["BEGIN"] + group.flatMap(\.statements) + ["COMMIT"])
+        // Notices come behind the transaction: within it, they would let it end only after those of other servers that do the same.
+        let answers = connection.run(["BEGIN"] + group.flatMap(\.statements) + ["COMMIT"] + notices(of: group))
         if answers.lost != nil { self.connection = nil }
         let count = group.reduce(2) { $0 + $1.statements.count }
         var rows: [Rows] = []
         for (index, outcome) in answers.outcomes.enumerated() {
             switch outcome {
+            case _ where index >= count: break  // a notice; who misses one looks for itself
             case .success(let answer): rows.append(answer)
             // A connection that ends in COMMIT may have committed.
             case .failure(let error) where error.isFatal && index == count - 1: throw unknown(error.message)
@@ -145,6 +150,17 @@ extension Writer {
         }
     }
 
+    /// A few statements, for a payload has 8,000 bytes at most.
+    private func notices(of group: [Request]) -> [Statement] {
+        let words = group.compactMap(\.notice)
+        return stride(from: 0, to: words.count, by: Self.noticesOfPayload).map { start in
+            let payload = ([sender] + words[start..<min(start + Self.noticesOfPayload, words.count)]).joined(separator: " ")
+            return "SELECT pg_notify(\(raw: StoreNotice.channel), \(payload))"
+        }
+    }
+
+    private static let noticesOfPayload = 150  // of 44 bytes at most
+
     private func unknown(_ detail: String) -> StoreError {
         .io("\(dialer.name): the connection was lost before the change was confirmed, and whether it is stored is not known: \(detail)")
     }
@@ -153,11 +169,6 @@ extension Writer {
         if let connection, connection.isAlive { return connection }
         connection = nil
         let made = try dialer.connect()
-        do {
-            if isAlone { try Opening.claim(made, name: dialer.name, wait: .seconds(1)) }
-        } catch StoreError.locked {
-            throw StoreError.unavailable("the connection of before, or another server, still holds \(dialer.name)")
-        }
         connection = made
         return made
     }

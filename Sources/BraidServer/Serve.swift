@@ -48,6 +48,7 @@ struct Serve: AsyncParsableCommand {
         FileHandle.standardOutput.write(Data("listening on \(server.address?.description ?? "")\n".utf8))
         logger.info("serving \(database.name)")
 
+        app.sessions.listen()
         let unloading = Task {
             if options.sessionIdleTime > 0 { await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions) }
         }

@@ -35,7 +35,7 @@ public protocol SessionStore: Sendable {
     // MARK: Revisions
 
     /// Stores one revision. The commits that wait for the disk together share one transaction.
-    /// Throws `revisionConflict` or `sessionMissing` without touching the others, and whatever befell the disk.
+    /// Throws `revisionConflict`, `sessionMissing` or `answered` without touching the others, and whatever befell the disk.
     func commit(_ commit: SessionCommit) async throws
     /// Records after a revision, ascending: `limit` at most, and none behind the one with which their texts reach so many
     /// `bytes`.
@@ -45,7 +45,7 @@ public protocol SessionStore: Sendable {
 
     // MARK: Answers
 
-    /// Keeps an answer to a request that stored nothing else.
+    /// Keeps an answer to a request that stored nothing else. Throws `answered`.
     func keep(_ answer: KeptAnswer) async throws
     /// What was answered to the key, if it was not too long before `now`.
     func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer?
@@ -62,6 +62,11 @@ public protocol SessionStore: Sendable {
     /// Whether the session had such a token.
     func deleteToken(_ id: String, of sessionID: String) async throws -> Bool
 
+    // MARK: Sharing
+
+    /// Nil: this server has the store for itself.
+    var sharing: (any StoreSharing)? { get }
+
     // MARK: Running
 
     /// What was written since the start.
@@ -75,6 +80,8 @@ public protocol SessionStore: Sendable {
 }
 
 extension SessionStore {
+    public var sharing: (any StoreSharing)? { nil }
+
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
         try await journal(of: sessionNumber, after: revision, limit: limit, bytes: .max)
     }

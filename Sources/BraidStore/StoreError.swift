@@ -5,6 +5,8 @@ public enum StoreError: Error, Sendable, Equatable {
     case sessionMissing
     /// The stored session is at another revision than the commit starts from.
     case revisionConflict
+    /// Another server has kept an answer to the same key meanwhile.
+    case answered
     /// There is no such version of the table description.
     case tableMissing
     /// A session has used up its 2^32 row keys or revisions.
@@ -36,6 +38,7 @@ extension StoreError: CustomStringConvertible {
         case .sessionExists: "A session with this id is there already."
         case .sessionMissing: "There is no such session."
         case .revisionConflict: "The stored session is at another revision than the one the change starts from."
+        case .answered: "The request has been answered meanwhile."
         case .tableMissing: "There is no such version of the table description."
         case .exhausted: "The session has used up its 4,294,967,295 row keys or revisions; open a new one."
         case .closed: "The store is closed."

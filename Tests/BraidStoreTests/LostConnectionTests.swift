@@ -75,7 +75,10 @@ import Testing
         let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
         let number = try await store.createSession(.make())
         let other = try connect()
+        // Of the session, as another server's commit that is on its way: it will be another revision's.
         _ = try other.all(["BEGIN", "SELECT 1 FROM session FOR UPDATE"])
+        await #expect(throws: StoreError.revisionConflict) { try await store.commit(.make(number, to: 1)) }
+        _ = try other.all(["LOCK TABLE journal"])
         await #expect { try await store.commit(.make(number, to: 1)) } throws: { if case StoreError.busy = $0 { true } else { false } }
         _ = try other.all(["COMMIT"])
         try await store.commit(.make(number, to: 1))

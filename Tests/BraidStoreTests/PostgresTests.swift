@@ -13,9 +13,6 @@ import Testing
 
     private func connect(_ url: String) throws -> Connection { try Connection(url: url, timeout: .seconds(30), settings: []) }
 
-    /// A store that leaves others alone.
-    private func shared(_ url: String) throws -> PostgresStore { try PostgresStore(url: url, options: PostgresStoreOptions(isAlone: false)) }
-
     // MARK: The schema
 
     @Test func theBinaryHasTheTextOfTheFile() throws {
@@ -91,7 +88,7 @@ import Testing
         let url = try PostgresCluster.newDatabase()
         let failures = Mutex<[String]>([])
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
-            do { _ = try shared(url) } catch { failures.withLock { $0.append("\(error)") } }
+            do { _ = try PostgresStore(url: url) } catch { failures.withLock { $0.append("\(error)") } }
         }
         #expect(failures.withLock { $0 } == [])
         #expect(try connect(url).query("SELECT * FROM braid_server").count == 1)
@@ -114,20 +111,12 @@ import Testing
         await store.close()
     }
 
-    @Test func aSecondStoreOnTheSameDatabaseIsRefusedUntilTheFirstIsClosed() async throws {
-        let url = try PostgresCluster.newDatabase(), options = PostgresStoreOptions(timeout: .seconds(2))
-        let store = try PostgresStore(url: url)
-        #expect { try PostgresStore(url: url, options: options) } throws: { if case StoreError.locked = $0 { true } else { false } }
-        await store.close()
-        try await PostgresStore(url: url, options: options).close()
-    }
-
     // MARK: Several at once
 
     /// Two servers that both believe a session to be theirs: each revision is written once, by one of them.
     @Test func ofTwoStoresThatCommitTheSameRevisionOneIsRefused() async throws {
         let url = try PostgresCluster.newDatabase()
-        let stores = [try shared(url), try shared(url)]
+        let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
         let number = try await stores[0].createSession(.make())
         for revision in 1...60 {
             let written = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -153,7 +142,7 @@ import Testing
 
     @Test func aTableRegisteredByTwoStoresAtOnceHasAVersionOfEach() async throws {
         let url = try PostgresCluster.newDatabase()
-        let stores = [try shared(url), try shared(url)]
+        let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
         let versions = try await withThrowingTaskGroup(of: Int.self) { group in
             for round in 0..<20 { group.addTask { try await stores[round % 2].putTable("t", description: "1", at: round).version } }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -165,7 +154,7 @@ import Testing
     /// Also what a commit writes that was under way when the session was ended.
     @Test func nothingIsLeftOfASessionThatIsEndedElsewhere() async throws {
         let url = try PostgresCluster.newDatabase()
-        let stores = [try shared(url), try shared(url)]
+        let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
         for round in 1...30 {
             let number = try await stores[0].createSession(.make("s\(round)"))
             async let commits: Void = {

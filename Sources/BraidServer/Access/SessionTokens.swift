@@ -77,15 +77,23 @@ final class SessionTokens: Sendable {
     /// False: the session has no such token.
     func revoke(_ id: String, of sessionID: String) async throws -> Bool {
         let wasThere = try await store.deleteToken(id, of: sessionID)
-        if wasThere {
-            let ended = state.withLock { state in
-                state.revocations += 1
-                state.known[id] = nil
-                return Self.taking(&state) { $0.token.id == id }
-            }
-            for follower in ended { follower.end() }
-        }
+        if wasThere { end(id) }
         return wasThere
+    }
+
+    /// The token is revoked.
+    func end(_ id: String) {
+        let ended = state.withLock { state in
+            state.revocations += 1
+            state.known[id] = nil
+            return Self.taking(&state) { $0.token.id == id }
+        }
+        for follower in ended { follower.end() }
+    }
+
+    /// Ends what tokens let in that are not there any more: another server may have revoked them unheard.
+    func endRevoked() async throws {
+        for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil { end(id) }
     }
 
     /// The session has ended, and its tokens with it. Who follows it is told so, and left to read that.
@@ -104,10 +112,10 @@ final class SessionTokens: Sendable {
 
     // MARK: Knowing them again
 
-    /// Nil: it is not known without asking the store.
+    /// Nil: it is not known without asking the store. Where servers share it, another may have revoked the token just now.
     func known(_ bearer: Bearer) throws -> SessionToken? {
         guard let id = Self.id(in: bearer.text) else { throw Bearer.invalid }
-        guard let token = state.withLock({ $0.known[id] }) else { return nil }
+        guard store.sharing == nil, let token = state.withLock({ $0.known[id] }) else { return nil }
         return try checked(token, bearer)
     }
 
@@ -129,7 +137,7 @@ final class SessionTokens: Sendable {
     private func read(_ id: String) async throws -> SessionToken? {
         while true {
             let (known, revocations) = state.withLock { ($0.known[id], $0.revocations) }
-            if let known { return known }
+            if let known, store.sharing == nil { return known }
             guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
             let isCurrent = state.withLock { state in
                 guard state.revocations == revocations else { return false }

@@ -33,7 +33,7 @@ extension Sessions {
             return isSoon && inMemory(id)?.isQuick == true ? .soon(work) : .later(work)
         }
         return .later { [self] in
-            let session = try await session(id)
+            let session = try await current(id)
             try context.require(session)
             return try await once(key, session: session.number, context: context) { keep in
                 let (session, answer) = try await perform(command, on: id, ifMatch: ifMatch, base: base) {

@@ -65,25 +65,34 @@ extension Sessions {
         _ body: (_ keep: @escaping @Sendable (HTTPResponse) -> KeptAnswer) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
         try await keysUnderWay.holding(key.key, of: session) {
-            if let kept = try await store.answer(to: key.key, of: session, now: source.now()) {
-                guard kept.request == key.request else {
-                    throw ProblemError(.idempotencyKeyReused, "The Idempotency-Key \"\(key.key)\" was sent before with another request.")
+            // Again when another server has answered meanwhile.
+            while true {
+                if let kept = try await store.answer(to: key.key, of: session, now: source.now()) {
+                    guard kept.request == key.request else {
+                        throw ProblemError(.idempotencyKeyReused, "The Idempotency-Key \"\(key.key)\" was sent before with another request.")
+                    }
+                    return HTTPResponse(kept: kept.answer)
                 }
-                return HTTPResponse(kept: kept.answer)
-            }
-            let source = source
-            let keep = { @Sendable (response: HTTPResponse) in
-                KeptAnswer(session: session, key: key.key, at: source.now(), request: key.request, answer: response.kept)
-            }
-            do {
-                return try await body(keep)
-            } catch {
-                // A refusal is an answer as well. But what the server could not do, or had no room for, may be tried again, and
-                // what was asked of another revision may be asked of the present one.
-                if let problem = ProblemError(error), problem.problem.status < 500, ![.etagMismatch, .tooMany].contains(problem.problem) {
-                    try await store.keep(keep(problem.response(path: context.head.plainPath, requestID: context.requestID)))
+                let source = source
+                let keep = { @Sendable (response: HTTPResponse) in
+                    KeptAnswer(session: session, key: key.key, at: source.now(), request: key.request, answer: response.kept)
                 }
-                throw error
+                do {
+                    return try await body(keep)
+                } catch StoreError.answered {
+                    continue
+                } catch {
+                    // A refusal is an answer as well. But what the server could not do, or had no room for, may be tried again, and
+                    // what was asked of another revision may be asked of the present one.
+                    if let problem = ProblemError(error), problem.problem.status < 500, ![.etagMismatch, .tooMany].contains(problem.problem) {
+                        do {
+                            try await store.keep(keep(problem.response(path: context.head.plainPath, requestID: context.requestID)))
+                        } catch StoreError.answered {
+                            continue
+                        }
+                    }
+                    throw error
+                }
             }
         }
     }

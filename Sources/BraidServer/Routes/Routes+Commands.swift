@@ -23,7 +23,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
                 throw ProblemError(.badRequest, "A reset takes no body, or {}.")
             }
             return try sessions.reply(to: context, isShort: false) { session in
-                (.reset(to: try await sessions.openingTable(of: session)), JSONText(object: [("reset", .emptyObject)]))
+                (.reset(to: try await session.openingTable()), JSONText(object: [("reset", .emptyObject)]))
             }
         },
     ]

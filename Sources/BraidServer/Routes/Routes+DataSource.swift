@@ -41,7 +41,7 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
             let path = IndexPath(section: try context.index("section"), row: try context.index("row"))
             let id = context.parameter("id")
             return .later {
-                let model = try await sessions.session(id).storedSnapshot.modelObject(at: path)
+                let model = try await sessions.current(id).storedSnapshot.modelObject(at: path)
                 return .json {
                     $0.beginObject()
                     $0.name("model")
@@ -54,7 +54,7 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
             let section = try context.index("section")
             let id = context.parameter("id")
             return .later {
-                let data = try await sessions.session(id).storedSnapshot.sectionData(for: section)
+                let data = try await sessions.current(id).storedSnapshot.sectionData(for: section)
                 return .json {
                     $0.beginObject()
                     $0.name("header")

@@ -15,7 +15,7 @@ func journalRoutes(_ sessions: Sessions) -> [Route] {
             let after = try context.integer("after", in: 0...Int.max) ?? 0
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             return .later {
-                let session = try await sessions.session(id)
+                let session = try await sessions.current(id)
                 let records = try await session.history(after: after, limit: limit + 1)
                 return .json { writer in
                     writer.beginObject()

@@ -6,7 +6,7 @@ func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
     [
         Route("POST", "/v1/sessions/{id}/observe", query: ["partial"], streamedBody: "application/x-ndjson") { context, body in
             let id = context.parameter("id"), partial = try context.flag("partial")
-            var revision = try await sessions.session(id).current.snapshot.revision
+            var revision = try await sessions.current(id).current.snapshot.revision
             var lines = BodyLines(body, limit: limits.bodyBytes)
             var applied = 0, unchanged = 0
             do {

@@ -70,9 +70,9 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
                 if let window { return try session.snapshotResponse(window: window) }
                 return session.isLarge && !isPretty ? session.streamedSnapshotResponse() : session.snapshotResponse()
             }
-            if let session = sessions.inMemory(context.parameter("id")), !session.isLarge { return .ready(try response(session)) }
+            if let session = sessions.currentInMemory(context.parameter("id")), !session.isLarge { return .ready(try response(session)) }
             let id = context.parameter("id")
-            return .later { try response(try await sessions.session(id)) }
+            return .later { try response(try await sessions.current(id)) }
         },
     ]
 }

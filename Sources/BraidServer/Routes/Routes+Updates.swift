@@ -19,6 +19,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 return .later {
                     try await sessions.with(id) { session in
                         try context.require(session)
+                        try await session.refresh()
                         return try session.eventStream(after: last ?? since, form, share)
                     }
                 }
@@ -29,6 +30,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
             let work = { @Sendable in
                 try await sessions.with(id) { session in
                     try context.require(session)
+                    try await session.refresh()
                     return try await session.updates(since: since, waiting: .seconds(wait), form)
                 }
             }

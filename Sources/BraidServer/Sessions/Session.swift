@@ -14,9 +14,12 @@ final class Session: Sendable {
     let epoch: String
     let created: Int
     let binder: Binder
-    private let store: any SessionStore
+    let store: any SessionStore
     private let source: Source
-    private let turn = Turn()
+    let descriptions: CompiledDescriptions
+    let turn = Turn()
+    /// Since when no other server may commit to the session; belongs to who has `turn`.
+    let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     private let committed: Mutex<Committed>
     /// Those who follow the session.
     let feed: ChangeFeed
@@ -40,7 +43,7 @@ final class Session: Sendable {
 
     init(
         facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
-        store: any SessionStore, source: Source, streams: StreamLimits, metrics: Metrics
+        store: any SessionStore, source: Source, descriptions: CompiledDescriptions, streams: StreamLimits, metrics: Metrics
     ) {
         id = facts.id
         number = facts.number
@@ -50,8 +53,10 @@ final class Session: Sendable {
         self.binder = binder
         self.store = store
         self.source = source
+        self.descriptions = descriptions
         committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
         feed = ChangeFeed(revision: snapshot.revision, limits: streams, behind: metrics.streamsBehind)
+        if store.sharing != nil { feed.onMissing { [weak self] in self?.refreshSoon() } }
     }
 
     var current: Committed { committed.withLock { $0 } }
@@ -130,7 +135,51 @@ final class Session: Sendable {
         precondition: (@Sendable (_ revision: Int) throws -> Void)?
     ) async throws -> Answer {
         try await turn.wait()
-        defer { turn.end() }
+        let result: Result<Answer, any Error>
+        do {
+            var races = 0
+            while true {
+                let trial: Trial
+                do {
+                    trial = try await attempt(command, text, dryRun: dryRun, base: base, precondition)
+                } catch {
+                    // A copy that is behind may be what the command does not go with.
+                    guard try await catchUp() else { throw error }
+                    continue
+                }
+                if trial.outcome.kind == .applied, !dryRun {
+                    if try await commit(trial, keep: keep) {
+                        result = .success(trial.answer)
+                        break
+                    }
+                    races += 1
+                    try await makeWay(afterRaces: races)
+                } else if try await !catchUp() {
+                    if let keep { try await store.keep(keep(self, trial.answer)) }
+                    result = .success(trial.answer)
+                    break
+                }
+            }
+        } catch {
+            result = .failure(error)
+        }
+        await endTurn()
+        return try result.get()
+    }
+
+    /// What a command leads to, before it is stored.
+    private struct Trial {
+        var answer: Answer
+        var outcome: Outcome
+        var revision: Int
+        var text: JSONText
+        var at: Int
+        var hidden: JSONText?
+    }
+
+    private func attempt(
+        _ command: Command, _ text: JSONText, dryRun: Bool, base: Position?, _ precondition: (@Sendable (_ revision: Int) throws -> Void)?
+    ) async throws -> Trial {
         let before = current
         if before.isStale { throw StaleSession() }
         try precondition?(before.snapshot.revision)
@@ -144,26 +193,41 @@ final class Session: Sendable {
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
             snapshot: outcome.snapshot, at: place, notification: outcome.notification)
-        guard outcome.kind == .applied, !dryRun else {
-            if let keep { try await store.keep(keep(self, answer)) }
-            return answer
-        }
-        let cellEvents = outcome.cellEvents.map(\.json)
+        return Trial(
+            answer: answer, outcome: outcome, revision: before.snapshot.revision, text: text, at: at, hidden: outcome.update.hidden(in: before.snapshot))
+    }
+
+    /// False: another server's command was first.
+    private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
+        let outcome = trial.outcome, cellEvents = outcome.cellEvents.map(\.json), kept = keep?(self, trial.answer)
+        // Another session was opened under the id since the key was looked up.
+        if let kept, kept.session != number { throw StaleSession() }
         do {
             try await store.commit(SessionCommit(
-                session: number, from: before.snapshot.revision, to: outcome.snapshot.revision, at: at,
+                session: number, from: trial.revision, to: outcome.snapshot.revision, at: trial.at,
                 change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                 nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
-                command: text, update: updateText, cellEvents: cellEvents.isEmpty ? nil : JSONText(parts: cellEvents),
-                hidden: outcome.update.hidden(in: before.snapshot), answer: keep?(self, answer)))
+                command: trial.text, update: trial.answer.updateText, cellEvents: cellEvents.isEmpty ? nil : JSONText(parts: cellEvents),
+                hidden: trial.hidden, answer: kept))
+        } catch StoreError.revisionConflict where store.sharing != nil {
+            return false
         } catch {
             // Whatever the store now holds, it is what holds: the next request reads it from there.
-            if case StoreError.full = error {} else { markStale() }
+            switch error {
+            case StoreError.full, StoreError.answered: break
+            default: markStale()
+            }
             throw error
         }
+        if trial.text.count > Memory.largeWork { Memory.trimSoon() }
+        publish(outcome, updateText: trial.answer.updateText, cellEvents: cellEvents, at: trial.at)
+        return true
+    }
+
+    /// What is stored becomes what everyone sees. With the turn: revisions are published in their order.
+    func publish(_ outcome: Outcome, updateText: JSONText, cellEvents: [JSONText], at: Int) {
         let model = outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
-        if text.count > Memory.largeWork { Memory.trimSoon() }
         committed.withLock {
             $0.model = model
             $0.snapshot = outcome.snapshot
@@ -171,11 +235,9 @@ final class Session: Sendable {
             $0.updated = at
             $0.encoded = nil
         }
-        // The turn is still ours: revisions are published in their order.
-        feed.publish(revision: answer.revision) {
-            Change(epoch: epoch, revision: answer.revision, update: answer.update, updateText: updateText, cellEvents: cellEvents)
+        feed.publish(revision: outcome.snapshot.revision) {
+            Change(epoch: epoch, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText, cellEvents: cellEvents)
         }
-        return answer
     }
 }
 
@@ -238,6 +300,9 @@ final class Turn: Sendable {
             return !state.isTaken
         }
     }
+
+    /// Whether somebody waits for it.
+    var isAwaited: Bool { state.withLock { $0.next < $0.waiting.count } }
 
     func end() {
         let next: CheckedContinuation<Void, Never>? = state.withLock { state in

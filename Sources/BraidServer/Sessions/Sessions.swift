@@ -17,7 +17,7 @@ final class Sessions: Sendable {
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
     private let descriptions = CompiledDescriptions()
-    private let live = Mutex<[String: Session]>([:])
+    private let live = Mutex(Live())
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
     init(
@@ -35,6 +35,23 @@ final class Sessions: Sendable {
         self.logger = logger
     }
 
+    /// The sessions in memory.
+    private struct Live {
+        private(set) var byID: [String: Session] = [:]
+        private(set) var byNumber: [Int: Session] = [:]
+
+        mutating func add(_ session: Session) {
+            if let other = byID[session.id] { remove(other) }
+            byID[session.id] = session
+            byNumber[session.number] = session
+        }
+
+        mutating func remove(_ session: Session) {
+            if byID[session.id] === session { byID[session.id] = nil }
+            if byNumber[session.number] === session { byNumber[session.number] = nil }
+        }
+    }
+
     struct Statistics: Sendable {
         var inMemory = 0
         /// Those who follow: by event streams, and by long polls.
@@ -43,7 +60,7 @@ final class Sessions: Sendable {
     }
 
     var statistics: Statistics {
-        let sessions = live.withLock { Array($0.values) }
+        let sessions = inMemory
         return sessions.reduce(into: Statistics(inMemory: sessions.count)) { statistics, session in
             let followers = session.feed.followers
             statistics.streams += followers.subscribers
@@ -51,22 +68,31 @@ final class Sessions: Sendable {
         }
     }
 
-    /// The session, if it is in memory.
+    /// The session, if it is in memory; where servers share the store, it may be behind.
     func inMemory(_ id: String) -> Session? {
-        guard let session = live.withLock({ $0[id] }), !session.isStale else { return nil }
+        guard let session = live.withLock({ $0.byID[id] }), !session.isStale else { return nil }
         session.use()
         return session
     }
 
+    /// The session, if it is in memory, and as it is stored.
+    func currentInMemory(_ id: String) -> Session? { store.sharing == nil ? inMemory(id) : nil }
+
     /// Those in memory.
-    var inMemory: [Session] { live.withLock { Array($0.values) } }
+    var inMemory: [Session] { live.withLock { Array($0.byID.values) } }
 
     /// Takes a session out of memory that is stale.
-    func drop(_ session: Session) {
-        live.withLock { if $0[session.id] === session { $0[session.id] = nil } }
+    func drop(_ session: Session) { live.withLock { $0.remove(session) } }
+
+    /// The session as it was stored when this was called, or later. Throws `notFound`.
+    func current(_ id: String) async throws -> Session {
+        try await with(id) { session in
+            try await session.refresh()
+            return session
+        }
     }
 
-    /// The session, read from the store if it is not in memory. Throws `notFound`.
+    /// The session, read from the store if it is not in memory; where servers share the store, it may be behind. Throws `notFound`.
     func session(_ id: String) async throws -> Session {
         if let session = inMemory(id) { return session }
         // Many may ask at once; one of them reads.
@@ -102,25 +128,33 @@ final class Sessions: Sendable {
             model = model.sharingModels(with: snapshot)
         }
         if snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
-        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, streams: streams, metrics: metrics))
+        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, descriptions: descriptions, streams: streams, metrics: metrics))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
     /// out of memory what is there when the store has let go of it, so that whoever comes later must look again.
     private func adopt(_ session: Session) async throws -> Session? {
-        let adopted = live.withLock { live in
-            if let other = live[session.id], !other.isStale, other.number >= session.number { return other }
-            live[session.id] = session
-            return session
+        let (adopted, replaced) = live.withLock { live in
+            let other = live.byID[session.id]
+            if let other, !other.isStale, other.number >= session.number { return (other, Session?.none) }
+            live.add(session)
+            return (session, other)
         }
+        // Another server has ended it, or it is stale already.
+        replaced?.markStale(.ended)
         if try await store.sessionFacts(session.id)?.number == adopted.number { return adopted }
-        forget(adopted.number, id: adopted.id)
+        forget(adopted.number)
         return nil
     }
 
-    private func forget(_ number: Int, id: String) {
+    func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
+
+    /// It was ended.
+    func forget(_ number: Int) {
         let session = live.withLock { live in
-            live[id]?.number == number ? live.removeValue(forKey: id) : nil
+            let session = live.byNumber[number]
+            if let session { live.remove(session) }
+            return session
         }
         session?.markStale(.ended)
     }
@@ -132,7 +166,7 @@ final class Sessions: Sendable {
         let (table, unlimited) = try await boundTable(opening)
         let binder = limited(unlimited)
         let id = if let id = opening.id { id } else { try await unusedID() }
-        if inMemory(id) != nil { throw StoreError.sessionExists }
+        if currentInMemory(id) != nil { throw StoreError.sessionExists }
         let now = source.instant()
         var model = try table?.description.openingTable(models: opening.models, state: opening.state)
             ?? binder.openingTable(opening.sections, cells: opening.cells)
@@ -144,7 +178,7 @@ final class Sessions: Sendable {
         model = model.sharingModels(with: snapshot)
         if text.count > Memory.largeWork { Memory.trimSoon() }
         func session() -> Session {
-            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, streams: streams, metrics: metrics)
+            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, descriptions: descriptions, streams: streams, metrics: metrics)
         }
         try await count.addOne()
         do {
@@ -196,19 +230,11 @@ final class Sessions: Sendable {
         }
     }
 
-    /// The table as the session was opened with it.
-    func openingTable(of session: Session) async throws -> TableModel {
-        guard let stored = try await store.opening(session.id), stored.facts.number == session.number else { throw StaleSession() }
-        let opening = try SessionOpening(stored.body)
-        guard let description = stored.description else { return try session.binder.openingTable(opening.sections, cells: opening.cells) }
-        return try descriptions.compiled(description).openingTable(models: opening.models, state: opening.state)
-    }
-
     func end(_ id: String) async throws {
         try await count.prepare()
         guard let number = try await store.deleteSession(id) else { throw ProblemError(noSession: id) }
         count.removeOne()
-        forget(number, id: id)
+        forget(number)
         tokens.revokeAll(of: number)
     }
 

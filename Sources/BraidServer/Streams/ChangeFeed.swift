@@ -24,6 +24,8 @@ final class ChangeFeed: Sendable {
         var hasNews = false
         var isPumping = false
         var isCommenting = false
+        /// The highest revision that another server is said to have come to.
+        var heard = 0
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
     }
@@ -31,6 +33,8 @@ final class ChangeFeed: Sendable {
     private let state: Mutex<State>
     /// The event with the snapshot that was asked for last, shared by all who start from the same revision.
     private let snapshotEvent = Mutex<(revision: Int, bytes: [UInt8])?>(nil)
+    /// What is to be done when somebody follows and there is a revision that was heard of and not published.
+    private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
     /// Readers that did not keep up, of all sessions.
     let behind: Counter
@@ -39,6 +43,21 @@ final class ChangeFeed: Sendable {
         self.limits = limits
         self.behind = behind
         state = Mutex(State(recent: RecentChanges(last: revision, limits: limits)))
+    }
+
+    func onMissing(_ body: @escaping @Sendable () -> Void) { missing.withLock { $0 = body } }
+
+    /// Notes that another server has come to a revision. True: somebody follows, to whom it is news.
+    func hear(revision: Int) -> Bool {
+        state.withLock { state in
+            state.heard = max(state.heard, revision)
+            return state.isFollowed && state.heard > state.recent.last
+        }
+    }
+
+    /// After somebody has begun to follow: what was heard of before was nobody's concern.
+    private func lookForMissing() {
+        if state.withLock({ $0.heard > $0.recent.last }) { missing.withLock { $0 }?() }
     }
 
     /// Notes a committed revision, one after the other. The change is made only if somebody follows.
@@ -74,6 +93,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
+    var isFollowed: Bool { state.withLock { $0.isFollowed } }
+
     /// How many follow: by streams, and by long polls.
     var followers: (subscribers: Int, polls: Int) { state.withLock { ($0.subscribers.count, $0.waiting.count) } }
 
@@ -99,6 +120,7 @@ final class ChangeFeed: Sendable {
             return (true, !state.isCommenting)
         }
         if startsComments { Task { await comment() } }
+        lookForMissing()
         return isOpen
     }
 
@@ -207,6 +229,7 @@ extension ChangeFeed {
                     return nil
                 }
                 if let now { continuation.resume(returning: now) }
+                lookForMissing()
             }
         } onCancel: {
             let (waiting, recent) = state.withLock { state in

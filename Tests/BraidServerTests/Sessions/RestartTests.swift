@@ -26,7 +26,7 @@ import Testing
         for step in 0..<100 {
             let text = try JSONText(parsing: Self.command(step, &random))
             if step % 40 == 39 {
-                let opening = try await sessions.openingTable(of: sessions.session("s"))
+                let opening = try await sessions.session("s").openingTable()
                 _ = try await sessions.perform(.reset(to: opening), text: JSONText(parsing: #"{"reset":{}}"#), on: "s")
             }
             do {

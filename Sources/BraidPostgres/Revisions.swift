@@ -1,0 +1,59 @@
+#if PostgreSQL
+import BraidStore
+import Synchronization
+
+/// Asks which revisions sessions are at: who asks while no query has begun yet shares it.
+final class Revisions: Sendable {
+    private final class Batch: Sendable {
+        let asked = Mutex<[Int: [CheckedContinuation<Int?, any Error>]]>([:])
+
+        func answer(_ result: Result<[Int: Int], any Error>) {
+            for (session, continuations) in asked.withLock({ $0 }) {
+                for continuation in continuations { continuation.resume(with: result.map { $0[session] }) }
+            }
+        }
+    }
+
+    private let readers: Readers
+    /// Those who ask may still join it.
+    private let open = Mutex<Batch?>(nil)
+
+    init(readers: Readers) { self.readers = readers }
+
+    func revision(of session: Int) async throws -> Int? {
+        try await withCheckedThrowingContinuation { continuation in
+            let (batch, isNew) = open.withLock { open in
+                let batch = open ?? Batch()
+                defer { open = batch }
+                batch.asked.withLock { $0[session, default: []].append(continuation) }
+                return (batch, open == nil)
+            }
+            if isNew { read(batch) }
+        }
+    }
+
+    private func read(_ batch: Batch) {
+        readers.run(
+            perform: { [self] connection in
+                // What is asked from here on may be about a commit that this query does not see.
+                close(batch)
+                let found = try connection.revisions(of: batch.asked.withLock { Array($0.keys) })
+                return { batch.answer(.success(found)) }
+            },
+            fail: { [self] error in
+                close(batch)
+                batch.answer(.failure(error))
+            })
+    }
+
+    private func close(_ batch: Batch) { open.withLock { if $0 === batch { $0 = nil } } }
+}
+
+extension Connection {
+    /// By session's number; those that have ended are not there.
+    fileprivate func revisions(of sessions: [Int]) throws -> [Int: Int] {
+        let rows = try query("SELECT number, revision FROM session WHERE number = ANY (\(sessions))")
+        return Dictionary(rows.map { ($0.int(0), $0.int(1)) }) { $1 }
+    }
+}
+#endif

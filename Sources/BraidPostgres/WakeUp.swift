@@ -1,0 +1,43 @@
+#if PostgreSQL
+import BraidStore
+import Glibc
+
+/// Wakes a thread that waits for a socket: a pipe.
+final class WakeUp: Sendable {
+    private let reading: CInt
+    private let writing: CInt
+
+    init() throws {
+        var ends: [CInt] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw StoreError.io("no pipe: \(String(cString: strerror(errno)))") }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        (reading, writing) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+    }
+
+    func signal() {
+        var byte: UInt8 = 0
+        _ = write(writing, &byte, 1)  // a full pipe wakes as well
+    }
+
+    /// Whether there is something to be read from the socket; returns at `deadline` or after a signal at the latest.
+    func wait(for socket: CInt, until deadline: ContinuousClock.Instant) -> Bool {
+        // A negative descriptor is one that is not looked at.
+        var descriptors = [pollfd(fd: reading, events: Int16(POLLIN), revents: 0), pollfd(fd: socket, events: Int16(POLLIN), revents: 0)]
+        let count = poll(&descriptors, 2, CInt(clamping: max(0, (deadline - .now).milliseconds + 1)))
+        guard count > 0 else { return false }
+        var bytes: [UInt8] = Array(repeating: 0, count: 64)
+        while read(reading, &bytes, bytes.count) > 0 {}
+        return descriptors[1].revents != 0
+    }
+
+    func wait(for time: Duration) { _ = wait(for: -1, until: .now + time) }
+}
+#endif

@@ -1,0 +1,127 @@
+import BraidEngine
+import BraidStore
+
+// A session of a store that other servers use, too. What is in memory is a copy then: who commands it is told by the commit
+// that it is behind, who reads it asks first. It catches up by doing again what the journal says the others did, which costs
+// what the commands cost, and not what the session is large.
+
+extension Session {
+    /// Makes the copy what the session was when this was called, or later. Throws `StaleSession` where that cannot be.
+    func refresh() async throws {
+        guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return }
+        try await turn.wait()
+        do {
+            try await follow(through: revision)
+        } catch {
+            await endTurn()
+            throw error
+        }
+        await endTurn()
+    }
+
+    /// The same, for those who follow the session; if it cannot be now, the next notice comes.
+    func refreshSoon() { Task { try? await refresh() } }
+
+    /// Another server has come to that revision.
+    func hear(revision: Int) {
+        if feed.hear(revision: revision) { refreshSoon() }
+    }
+
+    /// The same for who has the turn already. Returns whether there was something to catch up with.
+    func catchUp() async throws -> Bool {
+        guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return false }
+        try await follow(through: revision)
+        return true
+    }
+
+    /// Nil where nobody else can have changed it.
+    private func storedRevision() async throws -> Int? {
+        guard let sharing = store.sharing else { return nil }
+        if isStale { throw StaleSession() }
+        if let revision = try await sharing.revision(of: number) { return revision }
+        markStale(.ended)
+        throw StaleSession()
+    }
+
+    private func follow(through revision: Int) async throws {
+        while case let position = current.snapshot.revision, position < revision {
+            if isStale { throw StaleSession() }
+            let records = try await store.journal(of: number, after: position, limit: feed.limits.historyPage, bytes: Self.pageBytes)
+            do {
+                guard records.first?.revision == position + 1 else { throw StaleSession() }
+                for record in records { try await apply(record) }
+            } catch {
+                // The journal does not reach back so far, or leads elsewhere here: what is stored holds.
+                markStale()
+                throw StaleSession()
+            }
+        }
+    }
+
+    private static let pageBytes = 4 << 20
+
+    private func apply(_ record: JournalRecord) async throws {
+        let before = current
+        let command = record.isReset ? .reset(to: try await openingTable()) : try Command(journalText: record.command)
+        let outcome = try binder.applying(
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(record.at))
+        guard outcome.kind == .applied, outcome.snapshot.revision == record.revision, outcome.update.json == record.update else { throw StaleSession() }
+        publish(outcome, updateText: record.update, cellEvents: record.cellEvents?.elements() ?? [], at: record.at)
+    }
+
+    /// The table as the session was opened with it.
+    func openingTable() async throws -> TableModel {
+        guard let stored = try await store.opening(id), stored.facts.number == number else { throw StaleSession() }
+        let opening = try SessionOpening(stored.body)
+        guard let description = stored.description else { return try binder.openingTable(opening.sections, cells: opening.cells) }
+        return try descriptions.compiled(description).openingTable(models: opening.models, state: opening.state)
+    }
+}
+
+// MARK: - Turns among servers
+
+extension Session {
+    /// Before a command is tried once more that has lost `races` to other servers' commands: from the second on, alone.
+    func makeWay(afterRaces races: Int) async throws {
+        // The machine of another server has gone in the middle of a commit: the database will find out.
+        guard races < Self.mostRaces else { throw StoreError.revisionConflict }
+        guard let sharing = store.sharing, races >= 2 else { return _ = try await catchUp() }
+        if sharedTurn.withLock({ $0 == nil }) {
+            try await sharing.takeTurn(of: number)
+            sharedTurn.withLock { $0 = .now }
+        } else {
+            // What was on its way before is still to arrive.
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+        _ = try await catchUp()
+    }
+
+    /// Lets the next of this server have its turn, and after a while the other servers.
+    func endTurn() async {
+        let isDue = sharedTurn.withLock { since in
+            guard let begin = since, !turn.isAwaited || .now - begin > Self.longestTurn else { return false }
+            since = nil
+            return true
+        }
+        if isDue { await store.sharing?.endTurn(of: number) }
+        turn.end()
+    }
+
+    private static let mostRaces = 2_000
+    private static let longestTurn = Duration.milliseconds(20)
+}
+
+extension JournalRecord {
+    var isReset: Bool { command["reset"] != nil }
+}
+
+extension Command {
+    /// A command as the journal has it; not for a reset, which brings no table along.
+    init(journalText text: JSONText) throws {
+        if let transaction = text["transactions"] {
+            try self.init(resource: "transactions", body: transaction)
+        } else {
+            try self.init(json: text)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import BraidStore
+
+extension Sessions {
+    /// Follows what other servers do, if they share the store.
+    func listen() {
+        store.sharing?.listen { [weak self] notice in self?.hear(notice) }
+    }
+
+    private func hear(_ notice: StoreNotice) {
+        switch notice {
+        case .committed(let number, let revision): inMemory(number: number)?.hear(revision: revision)
+        case .ended(let number):
+            forget(number)
+            tokens.revokeAll(of: number)
+        case .revoked(let token): tokens.end(token)
+        case .hearing:
+            lookForNews()
+            Task { try? await tokens.endRevoked() }
+        case .look: lookForNews()
+        // Requests ask the store by themselves; those who follow wait until it can be heard again.
+        case .deaf: break
+        }
+    }
+
+    private func lookForNews() {
+        for session in inMemory where session.feed.isFollowed { session.refreshSoon() }
+    }
+}

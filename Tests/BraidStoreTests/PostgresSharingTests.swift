@@ -1,0 +1,189 @@
+#if PostgreSQL
+import BraidEngine
+import BraidStore
+import Synchronization
+import Testing
+
+@testable import BraidPostgres
+
+/// What servers that share a database need of it.
+@Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct PostgresSharingTests {
+    private let stores: [PostgresStore]
+    private let url: String
+
+    init() throws {
+        let url = try PostgresCluster.newDatabase()
+        self.url = url
+        stores = try (0..<2).map { _ in try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(4))) }
+    }
+
+    private func close() async { for store in stores { await store.close() } }
+
+    private func commit(_ session: Int, to revision: Int, answer: KeptAnswer? = nil, by store: Int) async throws {
+        var commit = SessionCommit.make(session, to: revision) { $0.writtenRows = [(1, .make(revision))] }
+        commit.answer = answer
+        try await stores[store].commit(commit)
+    }
+
+    private func answer(_ session: Int, _ key: String, _ text: JSONText, at: Int = 1_000) -> KeptAnswer {
+        KeptAnswer(session: session, key: key, at: at, request: 7, answer: text)
+    }
+
+    // MARK: Revisions
+
+    @Test func theRevisionIsTheOneThatAnotherStoreHasJustWritten() async throws {
+        let session = try await stores[0].createSession(.make())
+        for revision in 1...100 {
+            try await commit(session, to: revision, by: revision % 2)
+            #expect(try await stores[(revision + 1) % 2].revision(of: session) == revision)
+        }
+        _ = try await stores[0].deleteSession("s")
+        #expect(try await stores[1].revision(of: session) == nil)
+        await close()
+    }
+
+    @Test func manyWhoAskAtOnceAreAllAnswered() async throws {
+        var sessions: [Int] = []
+        for number in 0..<20 {
+            sessions.append(try await stores[0].createSession(.make("s\(number)")))
+            for revision in 0..<number { try await commit(sessions[number], to: revision + 1, by: 0) }
+        }
+        let known = sessions
+        try await withThrowingTaskGroup(of: (Int, Int?).self) { group in
+            for round in 0..<500 { group.addTask { (round % 20, try await stores[1].revision(of: known[round % 20])) } }
+            for try await (number, revision) in group { #expect(revision == number) }
+        }
+        await close()
+    }
+
+    // MARK: Turns
+
+    @Test func whileOneHasTheTurnTheOtherCannotCommit() async throws {
+        let session = try await stores[0].createSession(.make())
+        try await stores[0].takeTurn(of: session)
+        await #expect(throws: StoreError.revisionConflict) { try await commit(session, to: 1, by: 1) }
+        try await commit(session, to: 1, by: 0)
+        await stores[0].endTurn(of: session)
+        try await commit(session, to: 2, by: 1)
+        await close()
+    }
+
+    @Test func whoeverWaitsForTheTurnGetsItAfterTheOther() async throws {
+        let session = try await stores[0].createSession(.make())
+        let order = Mutex<[Int]>([])
+        try await stores[0].takeTurn(of: session)
+        async let waiting: Void = {
+            try await stores[1].takeTurn(of: session)
+            order.withLock { $0.append(1) }
+        }()
+        try await Task.sleep(for: .milliseconds(50))
+        order.withLock { $0.append(0) }
+        await stores[0].endTurn(of: session)
+        try await waiting
+        #expect(order.withLock { $0 } == [0, 1])
+        await close()
+    }
+
+    @Test func theTurnOfAStoreThatIsGoneIsFree() async throws {
+        let session = try await stores[0].createSession(.make())
+        try await stores[0].takeTurn(of: session)
+        await #expect { try await stores[1].takeTurn(of: session) } throws: { if case StoreError.busy = $0 { true } else { false } }
+        await stores[0].close()
+        try await stores[1].takeTurn(of: session)
+        await close()
+    }
+
+    // MARK: Keys
+
+    @Test func aKeyThatAnotherStoreHasAnsweredIsNotAnsweredAgain() async throws {
+        let session = try await stores[0].createSession(.make())
+        try await commit(session, to: 1, answer: answer(session, "k", "1"), by: 0)
+        await #expect(throws: StoreError.answered) { try await commit(session, to: 2, answer: answer(session, "k", "2"), by: 1) }
+        await #expect(throws: StoreError.answered) { try await stores[1].keep(answer(session, "k", "3")) }
+        #expect(try await stores[1].answer(to: "k", of: session, now: 1_000)?.answer == "1")
+        #expect(try await stores[1].revision(of: session) == 1)
+        // After a day it is another request.
+        try await commit(session, to: 2, answer: answer(session, "k", "4", at: 1_000 + KeptAnswer.lifetime), by: 1)
+        await close()
+    }
+
+    @Test func ofAnswersToOneKeyAtTheSameMomentOneIsKept() async throws {
+        for round in 0..<40 {
+            let session = try await stores[0].createSession(.make("s\(round)"))
+            let kept = try await withThrowingTaskGroup(of: String?.self) { group in
+                for store in 0..<2 {
+                    group.addTask { try await isKept { try await stores[store].keep(answer(session, "k", .string("keep \(store)"))) } ? "keep \(store)" : nil }
+                }
+                group.addTask { try await isKept { try await commit(session, to: 1, answer: answer(session, "k", "\"commit\""), by: 1) } ? "commit" : nil }
+                return try await group.compactMap { $0 }.reduce(into: []) { $0.append($1) }
+            }
+            #expect(kept.count == 1)
+            #expect(try await stores[0].answer(to: "k", of: session, now: 1_000)?.answer.stringValue == kept.first)
+            #expect(try await stores[0].revision(of: session) == (kept == ["commit"] ? 1 : 0))
+        }
+        await close()
+    }
+
+    @Test func ofOpeningsWithOneKeyAtTheSameMomentOneIsMade() async throws {
+        for round in 0..<40 {
+            let made = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for store in 0..<2 {
+                    group.addTask {
+                        var session = NewSession.make("s\(round)-\(store)")
+                        session.answer = answer(0, "k\(round)", "1")
+                        let opening = session
+                        return try await isKept { _ = try await stores[store].createSession(opening) }
+                    }
+                }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(made == 1)
+        }
+        #expect(try await stores[0].size().sessions == 40)
+        await close()
+    }
+
+    private func isKept(_ body: () async throws -> Void) async throws -> Bool {
+        do {
+            try await body()
+            return true
+        } catch StoreError.answered {
+            return false
+        }
+    }
+
+    // MARK: Notices
+
+    @Test func aStoreHearsWhatTheOtherDoesAndNotWhatItDoesItself() async throws {
+        let heard = Mutex<[StoreNotice]>([])
+        for store in stores[1...] { store.listen { notice in heard.withLock { $0.append(notice) } } }
+        try await wait { heard.withLock { $0.contains(.hearing) } }
+        let session = try await stores[0].createSession(.make())
+        try await stores[0].createToken(NewToken(id: "t", role: "viewer", created: 1, expires: 2, hash: "h"), for: "s")
+        try await commit(session, to: 1, by: 0)
+        try await commit(session, to: 2, by: 1)
+        #expect(try await stores[0].deleteToken("t", of: "s"))
+        _ = try await stores[0].deleteSession("s")
+        try await wait { heard.withLock { $0.contains(.ended(session: session)) } }
+        #expect(heard.withLock { $0.filter { $0 != .look } } == [.hearing, .committed(session: session, revision: 1), .revoked(token: "t"), .ended(session: session)])
+        await close()
+    }
+
+    @Test func aStoreThatHasLostItsConnectionSaysSoAndHearsAgain() async throws {
+        let heard = Mutex<[StoreNotice]>([])
+        stores[1].listen { notice in heard.withLock { $0.append(notice) } }
+        try await wait { heard.withLock { $0.contains(.hearing) } }
+        try PostgresCluster.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()", in: url)
+        try await wait { heard.withLock { Array($0.filter { $0 != .look }.prefix(3)) == [.hearing, .deaf, .hearing] } }
+        let session = try await stores[0].createSession(.make())
+        try await commit(session, to: 1, by: 0)
+        try await wait { heard.withLock { $0.contains(.committed(session: session, revision: 1)) } }
+        await close()
+    }
+
+    private func wait(for condition: () -> Bool) async throws {
+        for _ in 0..<3_000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
+        try #require(condition())
+    }
+}
+#endif
