@@ -135,4 +135,42 @@ import Testing
         #expect(failures.withLock { $0 } == [])
         for client in clients { #expect(try client.get("/v1/sessions/x/snapshot").text.contains(#""taps":300}"#)) }
     }
+
+    @Test("What the database has lost, to a standby that did not have it, is gone at every server, and the session goes on from what is stored")
+    func storedIsWhatHolds() throws {
+        let cluster = try ServerCluster(), clients = try cluster.clients()
+        #expect(try clients[0].request("POST", "/v1/sessions", #"{"id":"x","rows":[]}"#).status == 201)
+        for number in 1...4 {
+            #expect(try clients[0].request("POST", "/v1/sessions/x/rows", #"{"at":[0,0],"model":{"id":"\#(number)"}}"#).status == 200)
+            #expect(try clients[1].get("/v1/sessions/x/snapshot").object["revision"] as? Int == number)
+        }
+        try TestDatabase.run(
+            "UPDATE session SET revision = 2, total_row_count = 2; DELETE FROM journal WHERE revision > 2; DELETE FROM model WHERE key > 2", in: cluster.database)
+        for client in clients { #expect(try client.get("/v1/sessions/x/snapshot").object["totalRowCount"] as? Int == 2) }
+        for (number, client) in clients.enumerated() {
+            #expect(try client.request("POST", "/v1/sessions/x/rows", #"{"at":[0,0],"model":{"id":"new \#(number)"}}"#).object["revision"] as? Int == 3 + number)
+        }
+        #expect(Set(try clients.map { try $0.get("/v1/sessions/x/snapshot").text }).count == 1)
+    }
+
+    @Test("A command of any kind at one server is done again by the others, and breaks no stream")
+    func catchingUpReadsNothingAnew() throws {
+        let (cluster, clients) = try open()
+        let stream = try EventStreamClient(port: cluster[1].port, "/v1/sessions/x/updates")
+        _ = try stream.events(through: "caught-up")
+        let commands = [
+            ("PATCH", "state", #"{"n":1}"#), ("POST", "taps", #"{"at":{"id":"a0"}}"#), ("POST", "edits", #"{"delete":{"id":"a1"}}"#),
+            ("POST", "moves", #"{"from":{"id":"a0"},"to":{"section":"a","row":1}}"#), ("PUT", "headers", #"{"a":"header"}"#),
+            ("POST", "transactions", #"{"commands":[{"state":{"n":2}},{"taps":{"at":{"id":"a0"}}}]}"#), ("POST", "reset", "{}"),
+        ]
+        for (number, (method, resource, body)) in commands.enumerated() {
+            let answer = try clients[0].request(method, "/v1/sessions/x/\(resource)", body)
+            #expect(answer.status == 200 && answer.object["outcome"] as? String == "applied", "\(resource): \(answer.text)")
+            let event = try stream.next()
+            #expect(event.name == "update" && event.revision == number + 1, "\(resource): \(event)")
+        }
+        let metrics = try clients[1].get("/metrics").text
+        #expect(metrics.contains("braid_revisions_of_others_total \(commands.count)\n"))
+        #expect(Set(try clients.map { try $0.get("/v1/sessions/x/snapshot").text }).count == 1)
+    }
 }

@@ -9,6 +9,9 @@ final class Metrics: Sendable {
     let commands = CommandCounters()
     /// Readers of streams that did not keep up, and were sent a snapshot in place of what they missed.
     let streamsBehind = Counter()
+    /// Where servers share the database: commits that another server's came before, and revisions of others that were taken over.
+    let lostRaces = Counter()
+    let revisionsOfOthers = Counter()
     /// Requests that met no route: unknown paths and methods, and what was not HTTP.
     let unrouted = RouteCounters(method: "", template: "")
     private let routed = Mutex<[RouteCounters]>([])

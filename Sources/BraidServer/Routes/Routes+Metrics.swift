@@ -8,6 +8,7 @@ func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
             text.write(requests: metrics.routes)
             text.write(metrics.commands)
             text.write(sessions.statistics, behind: metrics.streamsBehind.value)
+            text.write(sharing: metrics)
             // A store that is out of order is told of by /readyz; the rest is wanted all the more.
             text.write(sessions.store.statistics, size: try? await sessions.store.size())
             if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
@@ -43,6 +44,11 @@ extension PrometheusText {
         sample("braid_subscribers", [("by", "stream")], sessions.streams)
         sample("braid_subscribers", [("by", "poll")], sessions.polls)
         single("braid_subscribers_behind_total", .counter, "Times that a stream's reader did not keep up, and was sent a snapshot in place of what it missed.", behind)
+    }
+
+    fileprivate mutating func write(sharing metrics: Metrics) {
+        single("braid_commit_races_lost_total", .counter, "Commits that another server's on the same database came before; each was tried again.", metrics.lostRaces.value)
+        single("braid_revisions_of_others_total", .counter, "Revisions that other servers on the same database committed, taken over here.", metrics.revisionsOfOthers.value)
     }
 
     fileprivate mutating func write(_ store: StoreStatistics, size: StoreSize?) {

@@ -37,10 +37,18 @@ extension Session {
     /// Nil where nobody else can have changed it.
     private func storedRevision() async throws -> Int? {
         guard let sharing = store.sharing else { return nil }
-        if isStale { throw StaleSession() }
-        if let revision = try await sharing.revision(of: number) { return revision }
-        markStale(.ended)
-        throw StaleSession()
+        let before = current
+        if before.isStale { throw StaleSession() }
+        guard let revision = try await sharing.revision(of: number) else {
+            markStale(.ended)
+            throw StaleSession()
+        }
+        // The database has lost what was committed: a standby took over that had not heard of it. What is stored holds.
+        guard revision >= before.snapshot.revision else {
+            markStale()
+            throw StaleSession()
+        }
+        return revision
     }
 
     private func follow(through revision: Int) async throws {
@@ -66,6 +74,7 @@ extension Session {
         let outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(record.at))
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision, outcome.update.json == record.update else { throw StaleSession() }
+        metrics.revisionsOfOthers.add()
         publish(outcome, updateText: record.update, cellEvents: record.cellEvents?.elements() ?? [], at: record.at)
     }
 
@@ -83,6 +92,7 @@ extension Session {
 extension Session {
     /// Before a command is tried once more that has lost `races` to other servers' commands: from the second on, alone.
     func makeWay(afterRaces races: Int) async throws {
+        metrics.lostRaces.add()
         // The machine of another server has gone in the middle of a commit: the database will find out.
         guard races < Self.mostRaces else { throw StoreError.revisionConflict }
         guard let sharing = store.sharing, races >= 2 else { return _ = try await catchUp() }

@@ -21,6 +21,7 @@ final class Session: Sendable {
     /// Since when no other server may commit to the session; belongs to who has `turn`.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     private let committed: Mutex<Committed>
+    let metrics: Metrics
     /// Those who follow the session.
     let feed: ChangeFeed
     /// How many sweeps have come since somebody asked for the session.
@@ -54,6 +55,7 @@ final class Session: Sendable {
         self.store = store
         self.source = source
         self.descriptions = descriptions
+        self.metrics = metrics
         committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
         feed = ChangeFeed(revision: snapshot.revision, limits: streams, behind: metrics.streamsBehind)
         if store.sharing != nil { feed.onMissing { [weak self] in self?.refreshSoon() } }

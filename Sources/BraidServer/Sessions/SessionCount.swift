@@ -6,7 +6,9 @@ final class SessionCount: Sendable {
     private let limit: Int
     private let store: any SessionStore
     /// Nil until it is asked for: a start reads no sessions.
-    private let count = Mutex<Int?>(nil)
+    private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
+    /// Where servers share the store they are counted again after so long: those of others come and go unseen.
+    private static let validity = Duration.seconds(60)
 
     init(limit: Int, store: any SessionStore) {
         self.limit = limit
@@ -15,22 +17,23 @@ final class SessionCount: Sendable {
 
     /// To be awaited before one comes or goes, which counting them might miss. O(sessions) once.
     func prepare() async throws {
-        guard count.withLock({ $0 }) == nil else { return }
+        let isKnown = known.withLock { known in known.map { store.sharing == nil || .now - $0.since < Self.validity } ?? false }
+        if isKnown { return }
         let stored = try await store.size().sessions
-        count.withLock { $0 = $0 ?? stored }
+        known.withLock { if $0 == nil || store.sharing != nil { $0 = (stored, .now) } }
     }
 
     /// Before one is opened. Throws `tooMany`.
     func addOne() async throws {
         try await prepare()
-        let isFull = count.withLock { count in
-            guard let known = count, known < limit else { return true }
-            count = known + 1
+        let isFull = known.withLock { known in
+            guard let count = known?.count, count < limit else { return true }
+            known?.count = count + 1
             return false
         }
         if isFull { throw ProblemError(.tooMany, "There are \(limit) sessions, and no more are allowed here; end one first.", headers: [("Retry-After", "60")]) }
     }
 
     /// One that was ended, or could not be opened.
-    func removeOne() { count.withLock { $0 = $0.map { $0 - 1 } } }
+    func removeOne() { known.withLock { $0?.count -= 1 } }
 }

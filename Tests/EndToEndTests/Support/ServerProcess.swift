@@ -96,13 +96,18 @@ enum TestDatabase {
         let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] ?? ""
         let name = name.lowercased().filter { $0.isLetter || $0.isNumber }
         if made.withLock({ $0.insert(name).inserted }) {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = ["psql", "-q", "-h", directory, "-U", "braid", "postgres", "-c", "CREATE SCHEMA \"\(name)\""]
-            try process.run()
-            process.waitUntilExit()
+            try run("CREATE SCHEMA \"\(name)\"", in: "postgres://braid@/postgres?host=\(directory)")
         }
         return "postgres://braid@/postgres?host=\(directory)&options=-csearch_path%3D%22\(name)%22"
+    }
+
+    /// `address`: of a PostgreSQL database.
+    static func run(_ sql: String, in address: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["psql", "-q", address, "-c", sql]
+        try process.run()
+        process.waitUntilExit()
     }
 }
 
