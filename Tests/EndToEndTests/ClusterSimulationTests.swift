@@ -3,8 +3,8 @@ import Synchronization
 import Testing
 
 /// Several servers on one PostgreSQL: clients command the same sessions at whichever server and sessions of their own, followers go
-/// from server to server; servers are killed and started anew, and the database is restarted, at moments of chance. Then everything is
-/// compared with what everyone was told. `BRAID_CLUSTER_FAULTS` is how often, `BRAID_CRASH_SEED` another course of events.
+/// from server to server; servers are killed and started anew, stand still for a while, lose their connections to the database, and the
+/// database is restarted, at moments of chance. Then everything is compared with what everyone was told. `BRAID_CLUSTER_FAULTS` is how often, `BRAID_CRASH_SEED` another course of events.
 @Suite(.serialized) struct ClusterSimulationTests {
     static let faults = ProcessInfo.processInfo.environment["BRAID_CLUSTER_FAULTS"].flatMap { Int($0) } ?? 8
     static let servers = ProcessInfo.processInfo.environment["BRAID_CLUSTER_SERVERS"].flatMap { Int($0) } ?? 3
@@ -15,12 +15,17 @@ import Testing
     func nothingIsLostOrDoubled() async throws {
         let seed = CrashSimulationTests.seed
         let postgres = try PostgresCluster(), directory = try TemporaryDirectory()
-        let cluster = try ServerCluster(Self.servers, database: postgres.address, ["--journal-limit", "1000000"])
+        let cluster = try ServerCluster(Self.servers, database: postgres.address, ["--journal-limit", "1000000", "--session-idle-time", "1"])
         var course = ClusterCourse(cluster: cluster, seed: seed)
         try course.begin()
         for fault in 1...Self.faults {
             try await course.progress()
-            if fault % 4 == 3 { try postgres.control("restart") } else { try await course.killSome() }
+            switch fault % 6 {
+            case 2: try postgres.control("restart")
+            case 4: try await course.pauseOne()
+            case 0: try postgres.cutConnections()
+            default: try await course.killSome()
+            }
         }
         try await course.progress()
         try course.end()
@@ -88,7 +93,7 @@ private struct ClusterCourse {
 
     /// Returns when some more commands were answered, or something went wrong.
     mutating func progress() async throws {
-        let goal = answered + Int.random(in: 50...200, using: &random), start = ContinuousClock.now
+        let goal = answered + Int.random(in: 40...140, using: &random), start = ContinuousClock.now
         while answered < goal, wrong.withLock({ $0.isEmpty }) {
             try await Task.sleep(for: .milliseconds(2))
             if ContinuousClock.now - start > .seconds(120) { wrong.withLock { $0.append("nothing is answered any more, at \(answered) commands") } }
@@ -104,6 +109,14 @@ private struct ClusterCourse {
         }
         if victims.count < cluster.count { try await progress() }
         for victim in victims { try cluster.start(victim) }
+    }
+
+    /// A server stands still in the middle of whatever it does, with whatever it has locked, and then goes on with what it knew.
+    mutating func pauseOne() async throws {
+        let server = cluster[Int.random(in: cluster.indices, using: &random)]
+        kill(server.processIdentifier, SIGSTOP)
+        try await Task.sleep(for: .milliseconds(Int.random(in: 50...500, using: &random)))
+        kill(server.processIdentifier, SIGCONT)
     }
 
     /// Lets everyone come to their end.

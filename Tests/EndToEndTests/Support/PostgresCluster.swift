@@ -42,6 +42,17 @@ final class PostgresCluster {
         #expect(try Self.line(of: output) == "0", "pg_ctl \(command)")
     }
 
+    /// Ends every connection, as a network does that fails for a moment.
+    func cutConnections() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["psql", "-q", address, "-c", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()"]
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
+
     deinit {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()
