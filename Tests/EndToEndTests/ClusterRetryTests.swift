@@ -49,11 +49,27 @@ import Testing
         }
     }
 
+    @Test("So it is with one that cannot be done twice, and with one that is to meet a revision: whoever is late has the first one's answer")
+    func oneOfThreeIsDoneAndTheOthersAreNotRefused() throws {
+        let (cluster, clients) = try open()
+        for round in 1...40 {
+            let row = #"{"at":[0,0],"model":{"id":"new\#(round)","taps":0}}"#
+            let tag = try #require(try clients[round % 3].request("POST", "/v1/sessions/x/rows", row).header("etag"))
+            let condition = round % 2 == 0 ? "If-Match: \(tag)\r\n" : ""
+            let answers = try atOnce(cluster, "/v1/sessions/x/edits", #"{"delete":{"id":"new\#(round)"}}"#, key: "Idempotency-Key: k\(round)\r\n\(condition)")
+            let done = answers.filter { $0.status == 200 }
+            #expect(!done.isEmpty && Set(done.map(\.text)).count == 1, "round \(round): \(answers.map(\.text))")
+            #expect(answers.allSatisfy { $0.status == 200 || $0.text.contains("/problems/idempotency-key-in-use") }, "round \(round): \(answers.map(\.text))")
+        }
+    }
+
     @Test("Openings with one key, or with one id, at three servers at once open one session")
     func oneOfThreeIsOpened() throws {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         for round in 1...15 {
-            let keyed = try atOnce(cluster, "/v1/sessions", #"{"table":\#(APITests.list)}"#, key: "Idempotency-Key: o\(round)\r\n"), opened = keyed.filter { $0.status == 201 }
+            let id = round % 2 == 0 ? "" : #""id":"k\#(round)","#
+            let keyed = try atOnce(cluster, "/v1/sessions", #"{\#(id)"table":\#(APITests.list)}"#, key: "Idempotency-Key: o\(round)\r\n")
+            let opened = keyed.filter { $0.status == 201 }
             #expect(!opened.isEmpty && Set(opened.map(\.text)).count == 1, "round \(round): \(keyed.map(\.text))")
             #expect(keyed.allSatisfy { $0.status == 201 || $0.text.contains("/problems/idempotency-key-in-use") }, "round \(round): \(keyed.map(\.text))")
             let named = try atOnce(cluster, "/v1/sessions", #"{"id":"s\#(round)","table":\#(APITests.list)}"#, key: "")

@@ -88,9 +88,9 @@ import Testing
         for stream in streams { _ = try stream.events(through: "caught-up") }
         #expect(try clients[1].request("DELETE", "/v1/sessions/x").status == 204)
         for client in clients {
+            #expect(try patch(client, 1).status == 404)
             #expect(try client.get("/v1/sessions/x/snapshot").status == 404)
             #expect(try client.request("DELETE", "/v1/sessions/x").status == 404)
-            #expect(try patch(client, 1).status == 404)
         }
         for stream in streams {
             #expect(try stream.next().name == "ended")
@@ -108,6 +108,9 @@ import Testing
             for client in clients { #expect(try patch(client, round).status == 200) }
             #expect(try clients[round % 3].request("DELETE", "/v1/sessions/x").status == 204)
             try ConcurrencyTests.open(clients[(round + 1) % 3], rows: 1)
+            // Whatever is asked first: it is of the new one.
+            if round % 2 == 0 { for client in clients.reversed() { #expect(try patch(client, 100 + round, query: "?dryRun").status == 200) } }
+            if round % 4 == 1 { for client in clients { #expect(try patch(client, round, headers: ["If-Match": "\"\(old).3\""]).status == 412) } }
             for client in clients {
                 let snapshot = try client.get("/v1/sessions/x/snapshot").object
                 #expect(snapshot["revision"] as? Int == 0 && snapshot["totalRowCount"] as? Int == 3 && snapshot["epoch"] as? String != old)
@@ -116,6 +119,53 @@ import Testing
             }
             let events = try stream.events(through: "ended").dropLast()
             #expect(events.allSatisfy { $0.name == "update" && $0.id.hasPrefix(old) }, "\(events)")
+        }
+    }
+
+    @Test("A session is there at every server as soon as it is opened, and gone as soon as it is ended, also where it is asked for all the time")
+    func openedIsThereAtOnce() throws {
+        let cluster = try ServerCluster(), clients = try cluster.clients()
+        let ports = cluster.indices.map { cluster[$0].port }, isOver = Mutex(false), group = DispatchGroup()
+        for number in 0..<6 {
+            group.enter()
+            Thread.detachNewThread {
+                while !isOver.withLock({ $0 }), let client = try? HTTPClient(port: ports[number % 3]) {
+                    for _ in 0..<50 { _ = try? client.get("/v1/sessions/x/snapshot") }
+                }
+                group.leave()
+            }
+        }
+        defer {
+            isOver.withLock { $0 = true }
+            group.wait()
+        }
+        for round in 0..<40 {
+            try ConcurrencyTests.open(clients[round % 3], rows: 1)
+            for client in clients { #expect(try client.get("/v1/sessions/x").status == 200, "round \(round)") }
+            #expect(try clients[(round + 1) % 3].request("DELETE", "/v1/sessions/x").status == 204)
+            for client in clients { #expect(try client.get("/v1/sessions/x").status == 404, "round \(round)") }
+        }
+    }
+
+    @Test("Servers that start at once on an empty database, with the same fixtures, all serve them")
+    func fixturesAreLoadedOnce() throws {
+        let database = try TestDatabase.schema()
+        for _ in 0..<2 {
+            let group = DispatchGroup(), failures = Mutex<[String]>([])
+            for _ in 0..<3 {
+                group.enter()
+                Thread.detachNewThread {
+                    do {
+                        let server = try ServerProcess(database: database, ServerProcess.attendees), client = try server.client()
+                        let snapshot = try client.get("/v1/sessions/party/snapshot")
+                        if snapshot.status != 200 || !snapshot.text.contains("Omar") { failures.withLock { $0.append(snapshot.text) } }
+                        if server.stop() != 0 { failures.withLock { $0.append(server.log) } }
+                    } catch { failures.withLock { $0.append("\(error)") } }
+                    group.leave()
+                }
+            }
+            group.wait()
+            #expect(failures.withLock { $0 } == [])
         }
     }
 

@@ -84,12 +84,16 @@ extension Sessions {
                 } catch {
                     // A refusal is an answer as well. But what the server could not do, or had no room for, may be tried again, and
                     // what was asked of another revision may be asked of the present one.
-                    if let problem = ProblemError(error), problem.problem.status < 500, ![.etagMismatch, .tooMany].contains(problem.problem) {
-                        do {
-                            try await store.keep(keep(problem.response(path: context.head.plainPath, requestID: context.requestID)))
-                        } catch StoreError.answered {
-                            continue
-                        }
+                    guard let problem = ProblemError(error), problem.problem.status < 500 else { throw error }
+                    guard ![.etagMismatch, .tooMany].contains(problem.problem) else {
+                        // What it did not go with may be this very request, carried out by another server.
+                        if store.sharing != nil, try await store.answer(to: key.key, of: session, now: source.now()) != nil { continue }
+                        throw error
+                    }
+                    do {
+                        try await store.keep(keep(problem.response(path: context.head.plainPath, requestID: context.requestID)))
+                    } catch StoreError.answered {
+                        continue
                     }
                     throw error
                 }

@@ -94,19 +94,23 @@ final class Sessions: Sendable {
 
     /// The session, read from the store if it is not in memory; where servers share the store, it may be behind. Throws `notFound`.
     func session(_ id: String) async throws -> Session {
-        if let session = inMemory(id) { return session }
-        // Many may ask at once; one of them reads.
-        let task = loading.withLock { loading in
-            if let task = loading[id] { return task }
-            let task = Task { [self] in
-                defer { forgetLoading(id) }
-                return try await load(id)
+        // Many may ask at once; one of them reads. What that one did not find, another server may have opened since it looked, but
+        // before this one was asked: then the next reading has it.
+        for _ in 0..<2 {
+            if let session = inMemory(id) { return session }
+            let (task, isOwn) = loading.withLock { loading in
+                if let task = loading[id] { return (task, false) }
+                let task = Task { [self] in
+                    defer { forgetLoading(id) }
+                    return try await load(id)
+                }
+                loading[id] = task
+                return (task, true)
             }
-            loading[id] = task
-            return task
+            if let session = try await task.value { return session }
+            if isOwn { break }
         }
-        guard let session = try await task.value else { throw ProblemError(noSession: id) }
-        return session
+        throw ProblemError(noSession: id)
     }
 
     private func forgetLoading(_ id: String) { loading.withLock { $0[id] = nil } }
