@@ -215,6 +215,10 @@ final class Session: Sendable {
                 hidden: trial.hidden, answer: kept))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
+        } catch StoreError.sessionMissing where store.sharing != nil {
+            // Another server has ended it, and perhaps opened another one under its id.
+            markStale(.ended)
+            throw StaleSession()
         } catch {
             // Whatever the store now holds, it is what holds: the next request reads it from there.
             switch error {
