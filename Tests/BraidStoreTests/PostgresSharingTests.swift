@@ -14,7 +14,7 @@ import Testing
     init() throws {
         let url = try PostgresCluster.newDatabase()
         self.url = url
-        stores = try (0..<2).map { _ in try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(4))) }
+        stores = try (0..<2).map { _ in try PostgresStore(url: url, options: .patient) }
     }
 
     private func close() async { for store in stores { await store.close() } }
@@ -87,7 +87,9 @@ import Testing
     @Test func theTurnOfAStoreThatIsGoneIsFree() async throws {
         let session = try await stores[0].createSession(.make())
         try await stores[0].takeTurn(of: session)
-        await #expect { try await stores[1].takeTurn(of: session) } throws: { if case StoreError.busy = $0 { true } else { false } }
+        let hasty = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
+        await #expect { try await hasty.takeTurn(of: session) } throws: { if case StoreError.busy = $0 { true } else { false } }
+        await hasty.close()
         await stores[0].close()
         try await stores[1].takeTurn(of: session)
         await close()
