@@ -21,6 +21,7 @@ extension SessionCommit {
             WITH was AS MATERIALIZED (
                 SELECT updated, journal_bytes + \(added) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
             """
+        if let fromTime { sql += " AND updated = \(fromTime)" }
         if !hasTurn {
             let turn = Peers.turn(of: session)
             sql += " AND CASE WHEN pg_try_advisory_lock_shared(\(turn)) THEN pg_advisory_unlock_shared(\(turn)) ELSE false END"

@@ -27,7 +27,9 @@ final class Peers: Sendable {
     private let wake: WakeUp
     private let state = Mutex(State())
     /// How often the connection is tried, and `look` is told.
-    private static let interval = Duration.seconds(5)
+    private static let interval = Duration.seconds(2)
+    /// After so long without a sign of the other side the database takes this server, and this server the connection, for gone.
+    private static let silence = Duration.seconds(6)
 
     /// `wait`: for a turn.
     init(dialer: Dialer, wait: Duration) throws {
@@ -109,7 +111,7 @@ final class Peers: Sendable {
     private func work() {
         while !state.withLock({ $0.isStopping }) {
             do {
-                try attend(dialer.connect(timeout: Self.interval))
+                try attend(dialer.connect(timeout: Self.silence))
             } catch {
                 let (jobs, hear) = state.withLock { state in
                     defer { (state.jobs, state.turns) = ([], []) }
@@ -131,7 +133,7 @@ final class Peers: Sendable {
     /// Until the connection is lost, or the thread is to end.
     private func attend(_ connection: Connection) throws {
         // A server that hangs must not keep its turns.
-        if connection.serverVersion >= 140_000 { _ = try connection.query("SELECT set_config('idle_session_timeout', '\(raw: "\(3 * Self.interval.milliseconds)")', false)") }
+        if connection.serverVersion >= 140_000 { _ = try connection.query("SELECT set_config('idle_session_timeout', '\(raw: "\(Self.silence.milliseconds)")', false)") }
         try connection.listen()
         tell(.hearing)
         var next = ContinuousClock.now + Self.interval

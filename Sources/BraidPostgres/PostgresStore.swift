@@ -126,7 +126,7 @@ extension PostgresStore {
 extension PostgresStore: StoreSharing {
     public var sharing: (any StoreSharing)? { self }
 
-    public func revision(of session: Int) async throws -> Int? { try await revisions.revision(of: session) }
+    public func revision(of session: Int) async throws -> StoredRevision? { try await revisions.revision(of: session) }
 
     public func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) { peers.listen(hear) }
 

@@ -5,9 +5,9 @@ import Synchronization
 /// Asks which revisions sessions are at: who asks while no query has begun yet shares it.
 final class Revisions: Sendable {
     private final class Batch: Sendable {
-        let asked = Mutex<[Int: [CheckedContinuation<Int?, any Error>]]>([:])
+        let asked = Mutex<[Int: [CheckedContinuation<StoredRevision?, any Error>]]>([:])
 
-        func answer(_ result: Result<[Int: Int], any Error>) {
+        func answer(_ result: Result<[Int: StoredRevision], any Error>) {
             for (session, continuations) in asked.withLock({ $0 }) {
                 for continuation in continuations { continuation.resume(with: result.map { $0[session] }) }
             }
@@ -20,7 +20,7 @@ final class Revisions: Sendable {
 
     init(readers: Readers) { self.readers = readers }
 
-    func revision(of session: Int) async throws -> Int? {
+    func revision(of session: Int) async throws -> StoredRevision? {
         try await withCheckedThrowingContinuation { continuation in
             let (batch, isNew) = open.withLock { open in
                 let batch = open ?? Batch()
@@ -51,9 +51,9 @@ final class Revisions: Sendable {
 
 extension Connection {
     /// By session's number; those that have ended are not there.
-    fileprivate func revisions(of sessions: [Int]) throws -> [Int: Int] {
-        let rows = try query("SELECT number, revision FROM session WHERE number = ANY (\(sessions))")
-        return Dictionary(rows.map { ($0.int(0), $0.int(1)) }) { $1 }
+    fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
+        let rows = try query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
+        return Dictionary(rows.map { ($0.int(0), StoredRevision(number: $0.int(1), time: $0.int(2))) }) { $1 }
     }
 }
 #endif

@@ -3,9 +3,9 @@
 /// Each of them keeps copies of sessions. A commit compares the revision that it starts from, so a copy that is behind can
 /// never write; it must not answer either, and learns here whether it is behind.
 public protocol StoreSharing: Sendable {
-    /// The revision that a session is at, as of some moment after the call; nil: it has ended. Calls that come while one is
-    /// under way share the next.
-    func revision(of session: Int) async throws -> Int?
+    /// The revision that a session is at, and when it came to it, as of some moment after the call; nil: it has ended. Calls that come
+    /// while one is under way share the next.
+    func revision(of session: Int) async throws -> StoredRevision?
 
     /// Tells what other servers do, from now on. One call for each server.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void)
@@ -17,6 +17,18 @@ public protocol StoreSharing: Sendable {
     /// what it lost to, and would lose the next one, too.
     func takeTurn(of session: Int) async throws
     func endTurn(of session: Int) async
+}
+
+/// A revision of a session; of two with the same number and another time one is lost.
+public struct StoredRevision: Sendable, Equatable {
+    public var number: Int
+    /// Milliseconds since 1970.
+    public var time: Int
+
+    public init(number: Int, time: Int) {
+        self.number = number
+        self.time = time
+    }
 }
 
 /// What another server has done, or what has become of hearing it.

@@ -149,6 +149,9 @@ public struct SessionCommit: Sendable {
     public var session: Int
     /// The revision that the stored session must be at.
     public var from: Int
+    /// When it must have come to that, in milliseconds since 1970: at another time it was another revision of that number, and the
+    /// database has lost the one that is meant. Nil: at any time.
+    public var fromTime: Int?
     /// `from + 1`.
     public var to: Int
     public var at: Int
@@ -170,7 +173,7 @@ public struct SessionCommit: Sendable {
     public var answer: KeptAnswer?
 
     public init(
-        session: Int, from: Int, to: Int, at: Int, change: TableChange, publishes: Bool, nextKey: Int, nextSection: Int,
+        session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange, publishes: Bool, nextKey: Int, nextSection: Int,
         totalRowCount: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil,
         answer: KeptAnswer? = nil
     ) {
@@ -178,6 +181,7 @@ public struct SessionCommit: Sendable {
         self.answer = answer
         self.session = session
         self.from = from
+        self.fromTime = fromTime
         self.to = to
         self.at = at
         self.change = change

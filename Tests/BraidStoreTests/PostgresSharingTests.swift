@@ -14,7 +14,7 @@ import Testing
     init() throws {
         let url = try PostgresCluster.newDatabase()
         self.url = url
-        stores = try (0..<2).map { _ in try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(4))) }
+        stores = try (0..<2).map { _ in try PostgresStore(url: url, options: .patient) }
     }
 
     private func close() async { for store in stores { await store.close() } }
@@ -35,7 +35,7 @@ import Testing
         let session = try await stores[0].createSession(.make())
         for revision in 1...100 {
             try await commit(session, to: revision, by: revision % 2)
-            #expect(try await stores[(revision + 1) % 2].revision(of: session) == revision)
+            #expect(try await stores[(revision + 1) % 2].revision(of: session)?.number == revision)
         }
         _ = try await stores[0].deleteSession("s")
         #expect(try await stores[1].revision(of: session) == nil)
@@ -50,7 +50,7 @@ import Testing
         }
         let known = sessions
         try await withThrowingTaskGroup(of: (Int, Int?).self) { group in
-            for round in 0..<500 { group.addTask { (round % 20, try await stores[1].revision(of: known[round % 20])) } }
+            for round in 0..<500 { group.addTask { (round % 20, try await stores[1].revision(of: known[round % 20])?.number) } }
             for try await (number, revision) in group { #expect(revision == number) }
         }
         await close()
@@ -87,7 +87,9 @@ import Testing
     @Test func theTurnOfAStoreThatIsGoneIsFree() async throws {
         let session = try await stores[0].createSession(.make())
         try await stores[0].takeTurn(of: session)
-        await #expect { try await stores[1].takeTurn(of: session) } throws: { if case StoreError.busy = $0 { true } else { false } }
+        let hasty = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
+        await #expect { try await hasty.takeTurn(of: session) } throws: { if case StoreError.busy = $0 { true } else { false } }
+        await hasty.close()
         await stores[0].close()
         try await stores[1].takeTurn(of: session)
         await close()
@@ -101,7 +103,7 @@ import Testing
         await #expect(throws: StoreError.answered) { try await commit(session, to: 2, answer: answer(session, "k", "2"), by: 1) }
         await #expect(throws: StoreError.answered) { try await stores[1].keep(answer(session, "k", "3")) }
         #expect(try await stores[1].answer(to: "k", of: session, now: 1_000)?.answer == "1")
-        #expect(try await stores[1].revision(of: session) == 1)
+        #expect(try await stores[1].revision(of: session)?.number == 1)
         // After a day it is another request.
         try await commit(session, to: 2, answer: answer(session, "k", "4", at: 1_000 + KeptAnswer.lifetime), by: 1)
         await close()
@@ -119,7 +121,7 @@ import Testing
             }
             #expect(kept.count == 1)
             #expect(try await stores[0].answer(to: "k", of: session, now: 1_000)?.answer.stringValue == kept.first)
-            #expect(try await stores[0].revision(of: session) == (kept == ["commit"] ? 1 : 0))
+            #expect(try await stores[0].revision(of: session)?.number == (kept == ["commit"] ? 1 : 0))
         }
         await close()
     }

@@ -44,10 +44,12 @@ extension Array {
 extension ContiguousArray {
     /// The first position at which the condition holds, or the count; it must hold from there on. O(log n).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
-        var low = 0, high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if holds(self[middle]) { high = middle } else { low = middle + 1 }
+        var low = 0, length = count
+        while length > 0 {
+            let half = length / 2
+            // Without a branch, which could not be predicted.
+            low = holds(self[low + half]) ? low : low + length - half
+            length = half
         }
         return low
     }

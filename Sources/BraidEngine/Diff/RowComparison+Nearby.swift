@@ -1,15 +1,13 @@
 extension RowComparison {
     /// How far ahead a row is looked for.
     private static var reach: Int { 8 }
-    /// Of so many old rows one is an anchor.
-    private static var anchorDistance: Int { 16 }
 
     /// Matches rows of two ranges that stand side by side before and after, hashing few of them, and leaves the others to
     /// `matching`. Ids are unique in a section, so whatever has the same id is the same row: which rows are found here
     /// makes no difference to the update.
     ///
     /// First what stands in the same order not far from each other; where little of that is found, as in a shuffled
-    /// list, long stretches that moved. O(rows).
+    /// list, long stretches that moved, if there are any. O(rows).
     func matchStretches(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: Section, _ runs: inout ContiguousArray<MatchedRun>,
         _ changes: inout ContiguousArray<ChangedRow>, _ matching: inout RowMatching
@@ -20,12 +18,15 @@ extension RowComparison {
             return
         }
         let rest = try matchNearby(oldRange, newRange, section, &runs, &changes, &matching)
-        let oldRest = rest.old..<oldRange.upperBound, newRest = rest.new..<newRange.upperBound
-        if min(oldRest.count, newRest.count) < 4 * Self.anchorDistance {
-            try matching.addOld(oldRest, of: old, in: newSection, section.id)
-            try matching.addNew(newRest, of: new, in: newSection, section.id)
-        } else {
-            try matchAnchored(oldRest, newRest, section, &runs, &changes, &matching)
+        let start = (old: matching.old.count, new: matching.new.count)
+        try matching.addOld(rest.old..<oldRange.upperBound, of: old, in: newSection, section.id)
+        try matching.addNew(rest.new..<newRange.upperBound, of: new, in: newSection, section.id)
+        for stretch in try matching.takeStretches(from: start, section.id) {
+            let run = MatchedRun(
+                oldSection: oldSection, oldStart: rest.old + stretch.old - start.old,
+                newSection: newSection, newStart: rest.new + stretch.new - start.new, count: stretch.count)
+            _ = matchingPrefix(oldStart: run.oldStart, newStart: run.newStart, limit: run.count, changes: &changes)
+            runs.append(run)
         }
     }
 
@@ -70,61 +71,5 @@ extension RowComparison {
             if distance < newRows.count, oldRows[0].hasSameID(as: newRows[distance]) { return (0, distance) }
         }
         return nil
-    }
-
-    /// Looks every new row up among a few old ones, the anchors, and follows each match both ways.
-    private func matchAnchored(
-        _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: Section, _ runs: inout ContiguousArray<MatchedRun>,
-        _ changes: inout ContiguousArray<ChangedRow>, _ matching: inout RowMatching
-    ) throws(Refusal) {
-        var oldRows = ContiguousArray<RowEntry>(), newRows = oldRows
-        try old.appendEntries(of: oldRange, in: newSection, section.id, to: &oldRows)
-        try new.appendEntries(of: newRange, in: newSection, section.id, to: &newRows)
-        var anchors = RowTable(capacity: oldRows.count / Self.anchorDistance + 1)
-        for position in stride(from: 0, to: oldRows.count, by: Self.anchorDistance) {
-            _ = anchors.findOrInsert(position, oldRows[position].hash) { oldRows[$0].hasSameID(as: oldRows[position]) }
-        }
-        var isMatched = ContiguousArray(repeating: false, count: oldRows.count)
-        var at = 0
-        // New rows from here on are in no run and have not been left to `matching`.
-        var open = at
-        while at < newRows.count {
-            guard let anchor = anchors.find(newRows[at].hash, { oldRows[$0].hasSameID(as: newRows[at]) }) else {
-                at += 1
-                continue
-            }
-            if isMatched[anchor] { throw .duplicateRow(newRows[at].id, in: section.id) }
-            var start = (old: anchor, new: at)
-            while start.old > 0, start.new > open, !isMatched[start.old - 1], oldRows[start.old - 1].hasSameID(as: newRows[start.new - 1]) {
-                start = (start.old - 1, start.new - 1)
-            }
-            var end = start
-            repeat {
-                isMatched[end.old] = true
-                compare(oldRows[end.old], newRows[end.new], &changes)
-                end = (end.old + 1, end.new + 1)
-            } while end.old < oldRows.count && end.new < newRows.count && !isMatched[end.old]
-                && oldRows[end.old].hasSameID(as: newRows[end.new])
-            runs.append(run(oldRows[start.old], newRows[start.new], count: end.old - start.old))
-            matching.addNew(newRows[open..<start.new])
-            (at, open) = (end.new, end.new)
-        }
-        matching.addNew(newRows[open...])
-        var unmatched = 0
-        for position in oldRows.indices where isMatched[position] {
-            if unmatched < position { matching.addOld(oldRows[unmatched..<position]) }
-            unmatched = position + 1
-        }
-        matching.addOld(oldRows[unmatched...])
-    }
-
-    private func run(_ old: RowEntry, _ new: RowEntry, count: Int) -> MatchedRun {
-        MatchedRun(oldSection: oldSection, oldStart: Int(old.index), newSection: newSection, newStart: Int(new.index), count: count)
-    }
-
-    @inline(__always)
-    private func compare(_ old: RowEntry, _ new: RowEntry, _ changes: inout ContiguousArray<ChangedRow>) {
-        RowEntry.compare(
-            old, new, IndexPath(section: oldSection, row: Int(old.index)), IndexPath(section: newSection, row: Int(new.index)), &changes)
     }
 }

@@ -13,14 +13,19 @@ struct MatchedRun {
     var oldPlace: UInt64 { IndexPath(section: oldSection, row: oldStart).place }
     var newPlace: UInt64 { IndexPath(section: newSection, row: newStart).place }
 
+    /// The other run's rows stand right behind this one's, both before and after.
+    @inline(__always)
+    func isFollowed(by run: MatchedRun) -> Bool {
+        newEnd == run.newStart && oldEnd == run.oldStart && newSection == run.newSection && oldSection == run.oldSection
+    }
+
     /// With neighbours on both sides taken for one. The runs stand in order of their new places.
     static func joined(_ runs: ContiguousArray<MatchedRun>) -> ContiguousArray<MatchedRun> {
         var result = ContiguousArray<MatchedRun>()
         result.reserveCapacity(runs.count)
         var open: MatchedRun?
         for run in runs {
-            if let last = open, last.newSection == run.newSection, last.oldSection == run.oldSection, last.newEnd == run.newStart,
-                last.oldEnd == run.oldStart {
+            if let last = open, last.isFollowed(by: run) {
                 open?.count += run.count
             } else {
                 if let open { result.append(open) }
@@ -76,6 +81,7 @@ struct RowView {
 
     var row: Row { reference.takeUnretainedValue() }
     @inline(__always) var idHash: UInt64 { reference._withUnsafeGuaranteedRef { $0.idHash } }
+    @inline(__always) var shownHash: RowHash.Pair { reference._withUnsafeGuaranteedRef { $0.shownHash } }
 
     @inline(__always)
     static func === (left: RowView, right: RowView) -> Bool { left.reference.toOpaque() == right.reference.toOpaque() }

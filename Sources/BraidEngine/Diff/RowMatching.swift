@@ -13,10 +13,6 @@ struct RowMatching {
     /// New entries that were not found in their own section.
     private var newLeft: ContiguousArray<Int32> = []
 
-    mutating func addOld(_ rows: ArraySlice<RowEntry>) { old += rows }
-
-    mutating func addNew(_ rows: ArraySlice<RowEntry>) { new += rows }
-
     /// Rows that stand side by side. Throws when one has no id.
     mutating func addOld(_ range: Range<Int>, of rows: ChunkedList<Row>, in section: Int, _ id: SectionID) throws(Refusal) {
         try rows.appendEntries(of: range, in: section, id, to: &old)
@@ -35,6 +31,7 @@ struct RowMatching {
                 throw .duplicateRow(entry.id, in: snapshot.sections[Int(entry.section)].id)
             }
         }
+        var sources = ContiguousArray<Int32>()
         sources.reserveCapacity(new.count)
         var isMatched = ContiguousArray(repeating: false, count: old.count)
         var matched = 0, expected = 0
@@ -52,6 +49,7 @@ struct RowMatching {
             matched += 1
             expected = source + 1
         }
+        self.sources = sources
         if hasOneSection {
             try checkLeftIDs(snapshot)
         } else if !newLeft.isEmpty, matched < old.count || newLeft.count > 1 {
@@ -66,7 +64,7 @@ struct RowMatching {
     }
 
     private func checkLeftIDs(_ snapshot: Snapshot) throws(Refusal) {
-        guard newLeft.count > 1 else { return }
+        guard newLeft.count > 1, !snapshot.sections[Int(new[0].section)].idsWereChecked else { return }
         var table = RowTable(capacity: newLeft.count)
         for position in newLeft {
             let entry = new[Int(position)]
@@ -112,13 +110,21 @@ struct RowMatching {
     /// The matched entries as runs, and the rows among them whose content changed. `oldSections` gives for each new
     /// section its place in the old snapshot.
     func collect(oldSections: [Int], runs: inout ContiguousArray<MatchedRun>, changes: inout ContiguousArray<ChangedRow>) {
+        var open: MatchedRun?
         for (position, source) in sources.enumerated() where source >= 0 {
             let from = old[Int(source)], to = new[position]
             let oldPath = IndexPath(section: oldSections[Int(from.section)], row: Int(from.index))
             let newPath = IndexPath(section: Int(to.section), row: Int(to.index))
             RowEntry.compare(from, to, oldPath, newPath, &changes)
-            runs.append(MatchedRun(oldSection: oldPath.section, oldStart: oldPath.row, newSection: newPath.section, newStart: newPath.row, count: 1))
+            let run = MatchedRun(oldSection: oldPath.section, oldStart: oldPath.row, newSection: newPath.section, newStart: newPath.row, count: 1)
+            if let last = open, last.isFollowed(by: run) {
+                open?.count += 1
+            } else {
+                if let open { runs.append(open) }
+                open = run
+            }
         }
+        if let open { runs.append(open) }
     }
 }
 
@@ -158,11 +164,37 @@ extension RowMatching {
     }
 }
 
+extension RowMatching {
+    /// Takes out long stretches that stand side by side before and after, of the entries from two places on, which are
+    /// those of one section. Throws `duplicateRowID`.
+    mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<MatchedStretch> {
+        let stretches = try stretches(from: start, section)
+        if !stretches.isEmpty {
+            old = Self.removing(stretches.ascending { UInt64($0.old) }.lazy.map { $0.old..<$0.old + $0.count }, from: old)
+            new = Self.removing(stretches.lazy.map { $0.new..<$0.new + $0.count }, from: new)
+        }
+        return stretches
+    }
+
+    /// Without the entries in these ranges, which ascend.
+    private static func removing(_ ranges: some Sequence<Range<Int>>, from entries: ContiguousArray<RowEntry>) -> ContiguousArray<RowEntry> {
+        var rest = ContiguousArray<RowEntry>(), start = 0
+        rest.reserveCapacity(entries.count)
+        for range in ranges {
+            rest += entries[start..<range.lowerBound]
+            start = range.upperBound
+        }
+        return rest + entries[start...]
+    }
+}
+
 /// A row that is looked at, with what is asked of it most.
 struct RowEntry {
     private let row: RowView
     /// Of the id.
     let hash: UInt64
+    /// The row's, so that most comparisons need not go there.
+    private let shownHash: RowHash.Pair
     /// In the new snapshot, for old rows too: sections are matched before their rows.
     let section: Int32
     let index: Int32
@@ -171,6 +203,7 @@ struct RowEntry {
     init(_ row: RowView, section: Int, index: Int) {
         self.row = row
         hash = row.idHash
+        shownHash = row.shownHash
         self.section = Int32(truncatingIfNeeded: section)
         self.index = Int32(truncatingIfNeeded: index)
     }
@@ -182,7 +215,9 @@ struct RowEntry {
     var hashInSection: UInt64 { RowHash.hash(hash, in: section) }
 
     @inline(__always)
-    func hasSameID(as other: RowEntry) -> Bool { hash == other.hash && row.hasSameID(as: other.row) }
+    func hasSameID(as other: RowEntry) -> Bool {
+        hash == other.hash && (shownHash == other.shownHash || row.hasSameID(as: other.row))
+    }
 
     /// The same id in the same section.
     @inline(__always)
@@ -193,6 +228,7 @@ struct RowEntry {
     static func compare(
         _ before: RowEntry, _ after: RowEntry, _ old: IndexPath, _ new: IndexPath, _ changes: inout ContiguousArray<ChangedRow>
     ) {
+        if before.shownHash == after.shownHash { return }
         if let change = ChangedRow(before.row, after.row, old: old, new: new) { changes.append(change) }
     }
 }

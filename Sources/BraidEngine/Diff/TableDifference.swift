@@ -26,7 +26,7 @@ struct TableDifference {
     var deletedRows: [IndexPath] = []
     var insertedRows: [(at: IndexPath, row: Row)] = []
     var movedRows: [(from: IndexPath, to: IndexPath, row: Row?)] = []
-    var reloadedRows: [ChangedRow] = []
+    var reloadedRows: ContiguousArray<ChangedRow> = []
     var updatedRows: [ChangedRow] = []
 
     /// The place in the old table for each new section and the other way round; -1: it is in one of them only.
@@ -131,6 +131,9 @@ struct TableDifference {
     ) {
         var runs = MatchedRun.joined(runs.ascending { $0.newPlace })
         let changes = changes.ascending { $0.new.place }
+        // Those that need no reload: they move with their rows.
+        let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
+        reloadedRows = broughtRows.isEmpty ? changes : ContiguousArray(changes.lazy.filter(\.needsReload))
         var nextRun = 0, nextChange = 0
         for pair in pairs where pair.comparesRows && !pair.rowsAreShared {
             let first = nextRun
@@ -140,16 +143,14 @@ struct TableDifference {
             for run in runs[first..<nextRun] {
                 if end < run.newStart { insert(end..<run.newStart, pair.new, &insertedRows) }
                 end = run.newEnd
-                while nextChange < changes.count, changes[nextChange].new < IndexPath(section: pair.new, row: end) {
-                    let change = changes[nextChange]
-                    if change.needsReload { reloadedRows.append(change) } else if !run.isMoved { updatedRows.append(change) }
+                while nextChange < broughtRows.count, broughtRows[nextChange].new < IndexPath(section: pair.new, row: end) {
+                    if !run.isMoved { updatedRows.append(broughtRows[nextChange]) }
                     nextChange += 1
                 }
             }
             let count = newCount(pair.new)
             if end < count { insert(end..<count, pair.new, &insertedRows) }
         }
-        let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         let byOld = runs.ascending { $0.oldPlace }
         nextRun = 0
         for pair in pairs.ascending(by: { UInt64($0.old) }) where pair.comparesRows && !pair.rowsAreShared {
@@ -190,7 +191,9 @@ struct TableDifference {
         for position in range { runs[position].isMoved = true }
         let own = range.filter { runs[$0].oldSection == pair.old }
         let rowCount = own.reduce(0) { $0 + runs[$1].count }
-        if rowCount > 2 * own.count {
+        if rowCount == own.count {
+            for position in IncreasingSubsequence.longest(own.map { runs[$0].oldStart }) { runs[own[position]].isMoved = false }
+        } else if rowCount > 2 * own.count {
             let kept = IncreasingSubsequence.heaviest(own.map { runs[$0].oldStart }, weights: own.map { runs[$0].count })
             for position in kept { runs[own[position]].isMoved = false }
         } else {

@@ -39,6 +39,14 @@ public struct ChunkedList<Element: Sendable>: Sendable {
             }
         }
 
+        /// The first element below it.
+        var first: Element {
+            switch self {
+            case .leaf(let chunk): chunk.elements[0]
+            case .inner(let inner): inner.children[0].first
+            }
+        }
+
         @inline(__always)
         func isShared(with other: Node) -> Bool {
             switch (self, other) {
@@ -121,6 +129,24 @@ public struct ChunkedList<Element: Sendable>: Sendable {
                 (node, index) = (inner.children[child], offset)
             }
         }
+    }
+
+    /// The first index at which the condition holds, or the count; it must hold from there on. O(log count).
+    func firstPosition(where holds: (Element) -> Bool) -> Int {
+        guard var node = root else { return 0 }
+        var before = 0
+        while case .inner(let inner) = node {
+            // The last child that begins before that index.
+            var low = 0, high = inner.children.count - 1
+            while low < high {
+                let middle = (low + high + 1) / 2
+                if holds(inner.children[middle].first) { high = middle - 1 } else { low = middle }
+            }
+            if low > 0 { before += inner.ends[low - 1] }
+            node = inner.children[low]
+        }
+        guard case .leaf(let chunk) = node else { return before }
+        return before + chunk.elements.firstPosition(where: holds)
     }
 
     public mutating func append(_ element: Element) { insert(element, at: count) }

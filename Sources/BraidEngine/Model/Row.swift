@@ -4,8 +4,7 @@
 /// line of cache for each row, and none of its bytes. The hashes have 128 bits and a seed of the process, see `RowHash`.
 public final class Row: Sendable {
     // What diffs look at stands first.
-    private let wholeHash: UInt64
-    private let contentHash: UInt64
+    let shownHash: RowHash.Pair
     /// 0: the row has no id.
     let idHash: UInt64
     /// Nil for models without identity.
@@ -29,7 +28,7 @@ public final class Row: Sendable {
         modelStart = UInt32(modelRange.lowerBound)
         modelEnd = UInt32(modelRange.upperBound)
         idHash = id.map { RowHash.hash($0) } ?? 0
-        (wholeHash, contentHash) = json.withBytes { RowHash.hash($0, contentLength: contentLength) }
+        shownHash = json.withBytes { RowHash.hash($0, contentLength: contentLength) }
     }
 
     /// The model as the snapshot shows it, a part of `json`; nil for view-model and number bindings. O(1).
@@ -38,7 +37,7 @@ public final class Row: Sendable {
     /// The row after this one differs in nothing that a snapshot shows. O(1).
     @inline(__always)
     public func isSame(as other: Row) -> Bool {
-        wholeHash == other.wholeHash && contentHash == other.contentHash
+        shownHash == other.shownHash
     }
 
     /// Both are the same row, whatever they show. False for rows without ids.
@@ -50,7 +49,7 @@ public final class Row: Sendable {
     /// The cell shows the same (its properties, such as `movable`, may differ).
     @inline(__always)
     public func looksSame(as other: Row) -> Bool {
-        contentHash == other.contentHash && hasSameContent(as: other)
+        shownHash.content == other.shownHash.content && hasSameContent(as: other)
     }
 
     private func hasSameContent(as other: Row) -> Bool {

@@ -4,6 +4,12 @@
 /// Each sixteen bytes are two factors, and their product is folded into the next state.
 /// Source: wyhash (github.com/wangyi-fudan/wyhash) and the fallback of aHash (github.com/tkaitchuck/aHash).
 enum RowHash {
+    /// Of all that a row shows, and of its content alone. They are independent: together 128 bits.
+    struct Pair: Sendable, Equatable {
+        let whole: UInt64
+        let content: UInt64
+    }
+
     private static let seeds: (id: UInt64, whole: UInt64, content: UInt64) = {
         var generator = SystemRandomNumberGenerator()
         return (generator.next() | 1, generator.next() | 1, generator.next() | 1)
@@ -20,8 +26,8 @@ enum RowHash {
         }
     }
 
-    /// Of all that a row shows, and of its content alone, which comes first. They are independent.
-    static func hash(_ row: UnsafeRawBufferPointer, contentLength: Int) -> (whole: UInt64, content: UInt64) {
+    /// A row's content comes first.
+    static func hash(_ row: UnsafeRawBufferPointer, contentLength: Int) -> Pair {
         let (_, wholeSeed, contentSeed) = seeds
         var whole = wholeSeed ^ UInt64(row.count), content = contentSeed ^ UInt64(contentLength)
         row[part: 0..<contentLength].forEachPair {
@@ -29,7 +35,7 @@ enum RowHash {
             content = folded($0 ^ contentSeed, $1 ^ content)
         }
         row[part: contentLength..<row.count].forEachPair { whole = folded($0 ^ wholeSeed, $1 ^ whole) }
-        return (folded(whole, end), folded(content, end))
+        return Pair(whole: folded(whole, end), content: folded(content, end))
     }
 
     /// The hash of an id within a section.

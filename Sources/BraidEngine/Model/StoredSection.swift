@@ -3,7 +3,7 @@ public struct StoredSection: Sendable {
     public internal(set) var facts: StoredSectionFacts
     public private(set) var rows = ChunkedList<StoredRow>()
     /// Ranks of the identifiable rows; a rank leads to the row's index by binary search.
-    private var ranks = ShardedIndex<RowID, Int>()
+    private var ranks = RankIndex()
 
     public var id: SectionID { facts.id }
 
@@ -13,34 +13,32 @@ public struct StoredSection: Sendable {
     public init(facts: StoredSectionFacts, rows: [StoredRow]) throws(Refusal) {
         self.facts = facts
         self.rows = ChunkedList(rows)
-        let identified = rows.compactMap { row in row.id.map { (key: $0, value: row.rank) } }
-        ranks = ShardedIndex(identified)
-        guard ranks.count == identified.count else {
+        let identified = rows.compactMap { row in row.id.map { (id: $0, rank: row.rank) } }
+        guard let ranks = RankIndex(
+            identified.map { (RowHash.hash($0.id), $0.rank) }, areSame: { identified[$0].id == identified[$1].id })
+        else {
             var seen: Set<RowID> = []
             for (id, _) in identified where !seen.insert(id).inserted { throw .duplicateRow(id, in: facts.id) }
             return
         }
+        self.ranks = ranks
     }
 
     /// O(log rows).
     public func index(of id: RowID) -> Int? {
-        ranks[id].map(index(ofRank:))
+        ranks.first(of: RowHash.hash(id)) { rank in
+            let index = index(ofRank: rank)
+            return rows[index].id == id ? index : nil
+        }
     }
 
-    func contains(_ id: RowID) -> Bool { ranks[id] != nil }
+    func contains(_ id: RowID) -> Bool { index(of: id) != nil }
 
     /// Whether every row has an id. O(1).
     var isWhollyIdentified: Bool { ranks.count == rows.count }
 
     /// The index of the row with this rank, or where it would stand.
-    func index(ofRank rank: Int) -> Int {
-        var low = 0, high = rows.count
-        while low < high {
-            let middle = (low + high) / 2
-            if rows[middle].rank < rank { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
     /// Puts a row at `index`, 0...count, with a rank for that place. Returns the indices, after the insert, of the
     /// rows that had to be given new ranks to make room.
@@ -49,7 +47,7 @@ public struct StoredSection: Sendable {
         let relabelled = makeRoom(at: index)
         row.rank = rankForInsert(at: index)
         rows.insert(row, at: index)
-        if let id = row.id { ranks[id] = row.rank }
+        if let id = row.id { ranks.insert(RowHash.hash(id), rank: row.rank) }
         guard let relabelled else { return nil }
         return relabelled.lowerBound..<relabelled.upperBound + 1
     }
@@ -57,7 +55,7 @@ public struct StoredSection: Sendable {
     @discardableResult
     mutating func remove(at index: Int) -> StoredRow {
         let removed = rows.remove(at: index)
-        if let id = removed.id { ranks[id] = nil }
+        if let id = removed.id { ranks.remove(RowHash.hash(id), rank: removed.rank) }
         return removed
     }
 
@@ -75,8 +73,8 @@ public struct StoredSection: Sendable {
     mutating func replace(at index: Int, id: RowID?, model: JSONText) {
         var row = rows[index]
         if row.id != id {
-            if let old = row.id { ranks[old] = nil }
-            if let id { ranks[id] = row.rank }
+            if let old = row.id { ranks.remove(RowHash.hash(old), rank: row.rank) }
+            if let id { ranks.insert(RowHash.hash(id), rank: row.rank) }
         }
         row.id = id
         row.model = model
@@ -111,9 +109,10 @@ extension StoredSection {
             if step >= 1 << 12 || whole {
                 for (count, position) in window.enumerated() {
                     var row = rows[position]
-                    row.rank = low + (count + 1) * step
+                    let rank = low + (count + 1) * step
+                    if let id = row.id { ranks.change(RowHash.hash(id), rank: row.rank, to: rank) }
+                    row.rank = rank
                     rows[position] = row
-                    if let id = row.id { ranks[id] = row.rank }
                 }
                 return window
             }

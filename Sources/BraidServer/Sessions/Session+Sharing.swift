@@ -39,25 +39,28 @@ extension Session {
         guard let sharing = store.sharing else { return nil }
         let before = current
         if before.isStale { throw StaleSession() }
-        guard let revision = try await sharing.revision(of: number) else {
+        guard let stored = try await sharing.revision(of: number) else {
             markStale(.ended)
             throw StaleSession()
         }
         // The database has lost what was committed: a standby took over that had not heard of it. What is stored holds.
-        guard revision >= before.snapshot.revision else {
+        guard stored.number > before.snapshot.revision || stored == before.stored else {
             markStale()
             throw StaleSession()
         }
-        return revision
+        return stored.number
     }
 
     private func follow(through revision: Int) async throws {
-        while case let position = current.snapshot.revision, position < revision {
+        while case let position = current.stored, position.number < revision {
             if isStale { throw StaleSession() }
-            let records = try await store.journal(of: number, after: position, limit: feed.limits.historyPage, bytes: Self.pageBytes)
+            // With the revision that the copy is at, to see that it is the same one. (The first, 0, is the epoch's.)
+            let records = try await store.journal(of: number, after: max(0, position.number - 1), limit: feed.limits.historyPage, bytes: Self.pageBytes)
             do {
-                guard records.first?.revision == position + 1 else { throw StaleSession() }
-                for record in records { try await apply(record) }
+                let isKnown = position.number == 0 || records.first.map { StoredRevision(number: $0.revision, time: $0.at) } == position
+                let news = records.drop { $0.revision <= position.number }
+                guard isKnown, news.first?.revision == position.number + 1 else { throw StaleSession() }
+                for record in news { try await apply(record) }
             } catch {
                 // The journal does not reach back so far, or leads elsewhere here: what is stored holds.
                 markStale()

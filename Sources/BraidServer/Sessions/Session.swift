@@ -40,6 +40,8 @@ final class Session: Sendable {
         var encoded: [UInt8]?
         /// Set when the session was ended, or dropped from memory: whoever holds it must look it up again.
         var isStale = false
+
+        var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
     }
 
     init(
@@ -173,7 +175,7 @@ final class Session: Sendable {
     private struct Trial {
         var answer: Answer
         var outcome: Outcome
-        var revision: Int
+        var from: StoredRevision
         var text: JSONText
         var at: Int
         var hidden: JSONText?
@@ -196,7 +198,7 @@ final class Session: Sendable {
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
             snapshot: outcome.snapshot, at: place, notification: outcome.notification)
         return Trial(
-            answer: answer, outcome: outcome, revision: before.snapshot.revision, text: text, at: at, hidden: outcome.update.hidden(in: before.snapshot))
+            answer: answer, outcome: outcome, from: before.stored, text: text, at: at, hidden: outcome.update.hidden(in: before.snapshot))
     }
 
     /// False: another server's command was first.
@@ -206,7 +208,7 @@ final class Session: Sendable {
         if let kept, kept.session != number { throw StaleSession() }
         do {
             try await store.commit(SessionCommit(
-                session: number, from: trial.revision, to: outcome.snapshot.revision, at: trial.at,
+                session: number, from: trial.from.number, fromTime: trial.from.time, to: outcome.snapshot.revision, at: trial.at,
                 change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                 nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
                 command: trial.text, update: trial.answer.updateText, cellEvents: cellEvents.isEmpty ? nil : JSONText(parts: cellEvents),

@@ -39,7 +39,7 @@ extension Database {
         guard let found = try first(
             "SELECT revision, updated, journal_bytes FROM session WHERE number = ?", commit.session, value: { ($0.int(0), $0.int(1), $0.int(2)) })
         else { throw StoreError.sessionMissing }
-        guard found.0 == commit.from else { throw StoreError.revisionConflict }
+        guard found.0 == commit.from, commit.fromTime == nil || commit.fromTime == found.1 else { throw StoreError.revisionConflict }
         if commit.publishes {
             try publish(commit.session)
         } else {

@@ -44,20 +44,56 @@ import Testing
         #expect(Array(list) == [7])
     }
 
-    @Test func aShardedIndexIsADictionary() {
-        var random = SeededGenerator(seed: 1)
-        var dictionary: [Int: Int] = [:]
-        var index = ShardedIndex<Int, Int>()
-        for step in 0..<20_000 {
-            let key = Int.random(in: 0..<5_000, using: &random)
-            let value = step % 3 == 0 ? nil : step
-            dictionary[key] = value
-            index[key] = value
+    /// Of a list in order, whatever its size, a search finds the place of every element and of what lies between.
+    @Test(arguments: [0, 1, 48, 49, 3_100, 5_000])
+    func aSearchFindsTheFirstThatHolds(count: Int) {
+        let list = ChunkedList((0..<count).map { $0 / 3 * 2 })
+        for value in -1...count {
+            #expect(list.firstPosition { $0 >= value } == Array(list).firstIndex { $0 >= value } ?? count)
         }
-        #expect(index.count == dictionary.count)
-        #expect((0..<5_000).allSatisfy { index[$0] == dictionary[$0] })
-        let built = ShardedIndex(dictionary.map { (key: $0.key, value: $0.value) })
-        #expect(built.count == dictionary.count)
-        #expect((0..<5_000).allSatisfy { built[$0] == dictionary[$0] })
+    }
+
+    /// Few hashes, so that most are shared by several ranks: each rank is found under its hash, and under no other.
+    @Test func anIndexOfRanksTellsEqualHashesApart() throws {
+        func hash(_ rank: Int) -> UInt64 { UInt64(rank % 97) << 32 }
+        func ranks(_ index: RankIndex, _ hash: UInt64) -> Set<Int> {
+            var found: Set<Int> = []
+            _ = index.first(of: hash) { rank -> Never? in
+                found.insert(rank)
+                return nil
+            }
+            return found
+        }
+        var random = SeededGenerator(seed: 1)
+        var known: Set<Int> = []
+        var index = RankIndex()
+        for _ in 0..<20_000 {
+            let rank = Int.random(in: 0..<1_000, using: &random)
+            if known.remove(rank) == nil {
+                known.insert(rank)
+                index.insert(hash(rank), rank: rank)
+            } else if Bool.random(using: &random), known.insert(rank + 9_700).inserted {
+                index.change(hash(rank), rank: rank, to: rank + 9_700)
+            } else {
+                index.remove(hash(rank), rank: rank)
+            }
+        }
+        let built = try #require(RankIndex(known.map { (hash($0), $0) }, areSame: { $0 == $1 }))
+        #expect(index.count == known.count && built.count == known.count)
+        for number in 0..<97 {
+            let expected = known.filter { $0 % 97 == number }
+            #expect(ranks(index, hash(number)) == expected)
+            #expect(ranks(built, hash(number)) == expected)
+        }
+        #expect(index.first(of: hash(5)) { $0 > 5 ? $0 : nil } ?? 0 > 5)
+    }
+
+    @Test func anIndexOfRanksIsNotMadeOfTwoThatAreTheSame() {
+        let ids = ["a", "b", "c", "b"]
+        for isSameHash in [true, false] {
+            let rows = ids.enumerated().map { (hash: isSameHash ? 1 : RowHash.hash(RowID($1)), rank: $0) }
+            #expect(RankIndex(rows, areSame: { ids[$0] == ids[$1] }) == nil)
+            #expect(RankIndex(rows.dropLast(), areSame: { ids[$0] == ids[$1] })?.count == 3)
+        }
     }
 }

@@ -1,0 +1,49 @@
+/// Rows that stand side by side both before and after, by the places of their entries.
+struct MatchedStretch {
+    var old: Int
+    var new: Int
+    var count: Int
+}
+
+extension RowMatching {
+    /// Of so many old entries one is an anchor.
+    private static var anchorDistance: Int { 16 }
+
+    /// Looks new entries up among a few old ones, the anchors, and follows each match both ways; gives up where that finds
+    /// little, as in a shuffled list: what is left is matched one by one, which makes no difference to the update.
+    func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<MatchedStretch> {
+        guard min(old.count - start.old, new.count - start.new) >= 4 * Self.anchorDistance else { return [] }
+        var anchors = RowTable(capacity: (old.count - start.old) / Self.anchorDistance + 1)
+        for place in stride(from: start.old, to: old.count, by: Self.anchorDistance) {
+            _ = anchors.findOrInsert(place, old[place].hash) { old[$0].hasSameID(as: old[place]) }
+        }
+        var isMatched = ContiguousArray(repeating: false, count: old.count - start.old)
+        var stretches = ContiguousArray<MatchedStretch>()
+        // New entries from `open` on are in no stretch.
+        var at = start.new, open = at
+        var misses = 0
+        let tolerance = max(64, (new.count - start.new) / 8)
+        while at < new.count, misses < tolerance {
+            guard let anchor = anchors.find(new[at].hash, { old[$0].hasSameID(as: new[at]) }) else {
+                at += 1
+                misses += 1
+                continue
+            }
+            if isMatched[anchor - start.old] { throw .duplicateRow(new[at].id, in: section) }
+            var first = (old: anchor, new: at)
+            while first.old > start.old, first.new > open, !isMatched[first.old - 1 - start.old], old[first.old - 1].hasSameID(as: new[first.new - 1]) {
+                first = (first.old - 1, first.new - 1)
+            }
+            var end = first
+            repeat {
+                isMatched[end.old - start.old] = true
+                end = (end.old + 1, end.new + 1)
+            } while end.old < old.count && end.new < new.count && !isMatched[end.old - start.old] && old[end.old].hasSameID(as: new[end.new])
+            let count = end.new - first.new
+            stretches.append(MatchedStretch(old: first.old, new: first.new, count: count))
+            misses = max(0, misses + 1 - count)
+            (at, open) = (end.new, end.new)
+        }
+        return stretches
+    }
+}
