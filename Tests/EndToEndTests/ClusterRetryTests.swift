@@ -39,7 +39,7 @@ import Testing
     @Test("The same key sent to three servers at the same moment is carried out once")
     func oneOfThreeIsDone() throws {
         let (cluster, clients) = try open()
-        for round in 1...30 {
+        for round in 1...15 {
             let answers = try atOnce(cluster, "/v1/sessions/x/taps", #"{"at":{"id":"a0"}}"#, key: "Idempotency-Key: k\(round)\r\n")
             let done = answers.filter { $0.status == 200 }
             #expect(!done.isEmpty && Set(done.map(\.text)).count == 1, "round \(round): \(answers.map(\.text))")
@@ -52,7 +52,7 @@ import Testing
     @Test("So it is with one that cannot be done twice, and with one that is to meet a revision: whoever is late has the first one's answer")
     func oneOfThreeIsDoneAndTheOthersAreNotRefused() throws {
         let (cluster, clients) = try open()
-        for round in 1...40 {
+        for round in 1...20 {
             let row = #"{"at":[0,0],"model":{"id":"new\#(round)","taps":0}}"#
             let tag = try #require(try clients[round % 3].request("POST", "/v1/sessions/x/rows", row).header("etag"))
             let condition = round % 2 == 0 ? "If-Match: \(tag)\r\n" : ""
@@ -83,7 +83,7 @@ import Testing
         let (cluster, clients) = try open()
         let streams = try cluster.indices.map { try EventStreamClient(port: cluster[$0].port, "/v1/sessions/x/updates") }
         for stream in streams { _ = try stream.events(through: "caught-up") }
-        for round in 1...30 {
+        for round in 1...15 {
             let poll = try cluster[(round + 1) % 3].client()
             try poll.send("GET /v1/sessions/x/updates?since=\(round - 1)&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try clients[round % 3].request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"a0"}}"#).status == 200)

@@ -18,7 +18,7 @@ import Testing
     @Test("A command that one server acknowledged is seen at the others at once")
     func acknowledgedIsSeen() throws {
         let (_, clients) = try open()
-        for round in 1...200 {
+        for round in 1...150 {
             let done = try patch(clients[round % 3], round), seen = try clients[(round + 1) % 3].get("/v1/sessions/x/snapshot")
             #expect(seen.object["revision"] as? Int == round && seen.header("etag") == done.header("etag"), "round \(round): \(done.text), \(seen.text)")
             #expect(try clients[(round + 2) % 3].get("/v1/sessions/x/snapshot", headers: ["If-None-Match": done.header("etag") ?? ""]).status == 304, "round \(round)")
@@ -32,7 +32,7 @@ import Testing
     @Test("A command is judged by the table as it is, whoever changed it")
     func judgedByThePresent() throws {
         let (_, clients) = try open()
-        for round in 0..<30 {
+        for round in 0..<15 {
             let row = #"{"at":[0,0],"model":{"id":"new\#(round)","taps":0}}"#, delete = #"{"delete":{"id":"new\#(round)"}}"#
             #expect(try clients[1].request("POST", "/v1/sessions/x/edits", delete).status == 404)
             #expect(try clients[round % 3].request("POST", "/v1/sessions/x/rows", row).status == 200)
@@ -46,7 +46,7 @@ import Testing
     @Test("What a client saw at one server is a condition, and a base, at another")
     func positionsHoldEverywhere() throws {
         let (_, clients) = try open()
-        for round in 0..<30 {
+        for round in 0..<15 {
             let seen = try #require(try patch(clients[round % 3], round).header("etag")), other = clients[(round + 1) % 3], third = clients[(round + 2) % 3]
             #expect(try patch(other, 1000 + round, headers: ["If-Match": seen]).status == 200)
             #expect(try patch(third, 2000 + round, headers: ["If-Match": seen]).status == 412)
@@ -59,7 +59,7 @@ import Testing
 
     @Test("A server whose copy is older than the journal reaches reads the session anew")
     func oldCopiesAreReadAnew() throws {
-        let cluster = try ServerCluster(["--journal-limit", "3"]), clients = try cluster.clients()
+        let cluster = try ServerCluster(3, ["--journal-limit", "3"]), clients = try cluster.clients()
         try ConcurrencyTests.open(clients[0], rows: 3)
         for round in 1...20 {
             let client = clients[round % 3], last = clients[(round + 1) % 3]
@@ -152,7 +152,7 @@ import Testing
             isOver.withLock { $0 = true }
             group.wait()
         }
-        for round in 0..<40 {
+        for round in 0..<20 {
             try ConcurrencyTests.open(clients[round % 3], rows: 1)
             for client in clients { #expect(try client.get("/v1/sessions/x").status == 200, "round \(round)") }
             #expect(try clients[(round + 1) % 3].request("DELETE", "/v1/sessions/x").status == 204)

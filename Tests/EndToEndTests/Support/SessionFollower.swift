@@ -21,6 +21,7 @@ final class SessionFollower: @unchecked Sendable {
     private(set) var revisions: [Int] = []
     private(set) var cellEvents: [String] = []
     private(set) var connections = 0
+    private var emptyAnswers = 0
 
     init(_ session: String, form: String = "stages", isPoll: Bool = false, servers: RunningServers, seed: UInt64) {
         self.session = session
@@ -91,6 +92,8 @@ final class SessionFollower: @unchecked Sendable {
             guard let updates = answer.object["updates"] as? [[String: Any]], let to = answer.object["to"] as? Int, answer.object["from"] as? Int == table?.revision else {
                 throw Wrong(description: "\(session) after \(position): \(answer.status) \(answer.text.prefix(300))")
             }
+            emptyAnswers = updates.isEmpty ? emptyAnswers + 1 : 0
+            guard emptyAnswers < 12 else { throw Wrong(description: "\(session): \(form) after \(position): polls are told nothing any more") }
             for update in updates { try apply(update) }
             guard to == table?.revision else { throw Wrong(description: "\(session): \(answer.text.prefix(300))") }
             position = "\(position.prefix { $0 != "." }).\(to)"
