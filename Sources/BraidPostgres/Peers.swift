@@ -47,10 +47,12 @@ final class Peers: Sendable {
 
     func takeTurn(of session: Int) async throws {
         let deadline = ContinuousClock.now + wait
+        var pause = 1_000
         while try await run("SELECT pg_try_advisory_lock(\(Self.turn(of: session)))") == false {
             guard .now < deadline else { throw StoreError.busy(path: dialer.name) }
-            // Of chance, so that nobody who waits is always late.
-            try? await Task.sleep(for: .microseconds(Int.random(in: 1_000...4_000)))
+            // Of chance, so that nobody who waits is always late; and longer, the longer that is: many sessions may wait.
+            try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
+            pause = min(2 * pause, 8_000)
         }
         state.withLock { _ = $0.turns.insert(session) }
     }
@@ -139,19 +141,26 @@ final class Peers: Sendable {
         var next = ContinuousClock.now + Self.interval
         while !state.withLock({ $0.isStopping }) {
             for payload in try connection.notifications(until: next, or: wake) { hear(payload) }
-            for job in state.withLock({ state in
-                defer { state.jobs = [] }
-                return state.jobs
-            }) {
-                let result = Result { try connection.query(job.statement).first?.bool(0) ?? false }
-                job.done(result.mapError { StoreError($0, of: dialer.name) })
-                if case .failure(let error) = result { throw error }
-            }
+            try settle(
+                state.withLock { state in
+                    defer { state.jobs = [] }
+                    return state.jobs
+                }, over: connection)
             guard .now >= next else { continue }
             _ = try connection.query("SELECT 1")
             tell(.look)
             next = .now + Self.interval
         }
+    }
+
+    /// In one journey; everyone is answered, also where it fails.
+    private func settle(_ jobs: [Job], over connection: Connection) throws {
+        guard !jobs.isEmpty else { return }
+        let result = Result { try connection.all(jobs.map(\.statement)) }
+        for (index, job) in jobs.enumerated() {
+            job.done(result.map { $0[index].first?.bool(0) ?? false }.mapError { StoreError($0, of: dialer.name) })
+        }
+        _ = try result.get()
     }
 
     private func tell(_ notice: StoreNotice) { state.withLock { $0.hear }?(notice) }
