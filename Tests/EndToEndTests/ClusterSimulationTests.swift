@@ -124,7 +124,8 @@ private struct ClusterCourse {
         isOver.set()
         commands.wait()
         for id in sessions {
-            // A server whose database has just been away may be of the opinion that it still is.
+            // A server whose database has just been away is of the opinion that it still is, for some seconds.
+            for index in cluster.indices { while try cluster[index].client().get("/v1/sessions/\(id)").status >= 500 { usleep(20_000) } }
             while try cluster[0].client().request("PATCH", "/v1/sessions/\(id)/state", #"{"done":true}"#, headers: ["Idempotency-Key": "done"]).status >= 500 {
                 usleep(20_000)
             }
