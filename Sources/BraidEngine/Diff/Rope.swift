@@ -109,24 +109,29 @@ struct Rope<Piece: RopePiece> {
 
     /// The first `index` elements, and the rest.
     private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
+        var cutOff: Piece?
+        let (left, right) = split(node, at: index, &cutOff)
+        // Its place depends on its priority: where it was cut off, it could come to stand below a lower one.
+        return (left, cutOff.map { joined(add($0), right) } ?? right)
+    }
+
+    /// `cutOff` gets what is behind `index` of the piece that has it inside: it belongs before all that stands right.
+    private mutating func split(_ node: Int, at index: Int, _ cutOff: inout Piece?) -> (left: Int, right: Int) {
         if node < 0 { return (-1, -1) }
         let before = total(nodes[node].left), count = nodes[node].piece.count
         if index <= before {
-            let (left, right) = split(nodes[node].left, at: index)
+            let (left, right) = split(nodes[node].left, at: index, &cutOff)
             nodes[node].left = right
             recount(node)
             return (left, node)
         }
+        var (left, right) = (-1, nodes[node].right)
         if index >= before + count {
-            let (left, right) = split(nodes[node].right, at: index - before - count)
-            nodes[node].right = left
-            recount(node)
-            return (node, right)
+            (left, right) = split(right, at: index - before - count, &cutOff)
+        } else {
+            (nodes[node].piece, cutOff) = nodes[node].piece.cut(at: index - before)
         }
-        let (first, second) = nodes[node].piece.cut(at: index - before)
-        nodes[node].piece = first
-        let right = joined(add(second), nodes[node].right)
-        nodes[node].right = -1
+        nodes[node].right = left
         recount(node)
         return (node, right)
     }

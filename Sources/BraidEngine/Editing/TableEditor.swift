@@ -147,23 +147,25 @@ extension TableEditor {
 
         let number = table.sections[position].facts.number
         let oldMiddle = old[prefix..<old.count - suffix], newMiddle = models[prefix..<models.count - suffix]
-        var places: [RowID: Int] = [:]
-        for (index, row) in zip(oldMiddle.indices, oldMiddle) { if let id = row.id { places[id] = index } }
-
         // Rows that keep their id keep their key; of these, those in rising order keep their rank as well.
-        var sources: [Int?] = []
-        sources.reserveCapacity(newMiddle.count)
+        var sources = [Int?](repeating: nil, count: newMiddle.count)
+        var places = RowTable(capacity: newMiddle.count)
         var remaining = oldMiddle.startIndex
-        for new in newMiddle {
+        for (place, new) in newMiddle.enumerated() {
             if let id = new.id {
-                sources.append(places.removeValue(forKey: id))
+                if places.findOrInsert(place, RowHash.hash(id), { models[prefix + $0].id == id }) != nil { throw .duplicateRow(id, in: section) }
             } else {
-                sources.append(remaining < oldMiddle.endIndex && oldMiddle[remaining].id == nil ? remaining : nil)
+                if remaining < oldMiddle.endIndex, oldMiddle[remaining].id == nil { sources[place] = remaining }
                 remaining += 1
             }
         }
-        let kept = Set(sources.compactMap { $0 })
-        for (index, row) in zip(oldMiddle.indices, oldMiddle) where !kept.contains(index) {
+        var isKept = ContiguousArray(repeating: false, count: old.count)
+        for (index, row) in zip(oldMiddle.indices, oldMiddle) {
+            guard let id = row.id, let place = places.find(RowHash.hash(id), { models[prefix + $0].id == id }) else { continue }
+            sources[place] = index
+        }
+        for case let source? in sources { isKept[source] = true }
+        for (index, row) in zip(oldMiddle.indices, oldMiddle) where !isKept[index] {
             placed[row.key] = nil
             written[row.key] = nil
             if row.key < firstNewKey { removed.insert(row.key) }

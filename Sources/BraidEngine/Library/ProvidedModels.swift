@@ -158,29 +158,36 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         if prefix == old.count, prefix == new.count { return nil }
         while suffix < shorter - prefix, isSame(old[old.count - 1 - suffix], new[new.count - 1 - suffix]) { suffix += 1 }
 
-        var stretches: [(old: Range<Int>, new: Range<Int>)] = []
         let end = (old: old.count - suffix, new: new.count - suffix)
-        var at = (old: prefix, new: prefix)
-        while at != end {
-            var next = end
-            // Models that come, go or change are mostly few, and far from one another.
+        /// Where both go on alike after a place, passing as few as possible: models that come, go or change are mostly
+        /// few, and far from one another.
+        func nearest(_ at: (old: Int, new: Int)) -> (old: Int, new: Int)? {
             for distance in 1...8 {
-                let further = (old: at.old + distance, new: at.new + distance)
-                if further.old < end.old, further.new < end.new, isSame(old[further.old], new[further.new]) {
-                    next = further
-                } else if further.old < end.old, at.new < end.new, isSame(old[further.old], new[at.new]) {
-                    next = (further.old, at.new)
-                } else if at.old < end.old, further.new < end.new, isSame(old[at.old], new[further.new]) {
-                    next = (at.old, further.new)
-                } else {
-                    continue
+                for shorter in stride(from: distance, through: 0, by: -1) {
+                    for next in [(at.old + distance, at.new + shorter), (at.old + shorter, at.new + distance)]
+                    where next.0 < end.old && next.1 < end.new && isSame(old[next.0], new[next.1]) { return next }
                 }
-                break
             }
-            stretches.append((at.old..<next.old, at.new..<next.new))
-            at = next
-            while at.old < end.old, at.new < end.new, isSame(old[at.old], new[at.new]) { at = (at.old + 1, at.new + 1) }
+            return nil
         }
+        var stretches: [(old: Range<Int>, new: Range<Int>)] = []
+        var at = (old: prefix, new: prefix), start = at
+        // To look further costs about as much as to take a model for another one.
+        var misses = 64 + shorter / 16
+        while at != end {
+            if let next = nearest(at) {
+                stretches.append((start.old..<next.old, start.new..<next.new))
+                at = next
+                while at.old < end.old, at.new < end.new, isSame(old[at.old], new[at.new]) { at = (at.old + 1, at.new + 1) }
+                start = at
+            } else if misses > 0, at.old < end.old, at.new < end.new {
+                misses -= 1
+                at = (at.old + 1, at.new + 1)
+            } else {
+                at = end
+            }
+        }
+        if start != end { stretches.append((start.old..<end.old, start.new..<end.new)) }
         return Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 

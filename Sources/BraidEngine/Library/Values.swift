@@ -21,11 +21,19 @@ final class Values {
     }
 
     /// The value that stands behind a number.
-    subscript(number: JSONText) -> Any? { Int(number.text).flatMap { values[$0] } }
+    subscript(number: JSONText) -> Any? { Self.integer(number).flatMap { values[$0] } }
 
     /// The number is of no more use, if the command under way succeeds.
     func retire(_ number: JSONText) {
-        if let number = Int(number.text) { retired.append(number) }
+        if let number = Self.integer(number) { retired.append(number) }
+    }
+
+    /// Nil for what is no number of a value.
+    private static func integer(_ number: JSONText) -> Int? {
+        number.withBytes { digits in
+            guard digits.count < 19, digits.allSatisfy(\.isDigit) else { return nil }
+            return digits.reduce(0) { 10 * $0 + Int($1 & 0xF) }
+        }
     }
 
     func commit() {

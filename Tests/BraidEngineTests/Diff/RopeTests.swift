@@ -1,0 +1,43 @@
+import Testing
+
+@testable import BraidEngine
+
+@Suite struct RopeTests {
+    /// Counts how often it is looked at: about twice for each node that an edit passes.
+    private struct Piece: RopePiece {
+        final class Looks { var count = 0 }
+        let looks: Looks
+        var length: Int
+        var isNew = false
+
+        var count: Int {
+            looks.count += 1
+            return length
+        }
+
+        func cut(at offset: Int) -> (Piece, Piece) { (Piece(looks: looks, length: offset), Piece(looks: looks, length: length - offset)) }
+    }
+
+    enum Order: CaseIterable { case rising, falling, fromBothEnds, removedFallingThenRising }
+
+    /// Edits cut one long piece over and over: in no order does that make a list of the tree.
+    @Test("An edit costs as much as the tree is high, in whatever order edits come", arguments: Order.allCases)
+    func editsAreCheap(order: Order) {
+        let looks = Piece.Looks(), edits = 10_000
+        var rope = Rope(Piece(looks: looks, length: 40 * edits))
+        looks.count = 0
+        if order == .removedFallingThenRising { for number in (0..<edits).reversed() { rope.remove(at: 10 * number) } }
+        for number in 0..<edits {
+            let index = switch order {
+            case .rising: 10 * number
+            case .falling: 10 * (edits - number)
+            case .fromBothEnds: 10 * (number.isMultiple(of: 2) ? number : 2 * edits - number)
+            case .removedFallingThenRising: 9 * number
+            }
+            rope.change(at: index) { $0.isNew = true }
+        }
+        // Some 100; in a list there would be thousands.
+        #expect(looks.count / edits < 400)
+        #expect(rope.inOrder().count { $0.isNew } == edits)
+    }
+}
