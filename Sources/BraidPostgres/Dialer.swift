@@ -17,7 +17,7 @@ final class Dialer: Sendable {
         var until: ContinuousClock.Instant
     }
     private let failure = Mutex<Failure?>(nil)
-    private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(5)
+    private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
 
     init(url: String, options: PostgresStoreOptions) throws {
         self.url = url
