@@ -87,7 +87,7 @@ struct JournalFile {
             guard revision == snapshot.revision + 1 else {
                 throw Failure("revision \(snapshot.revision + 1) is missing: the journal does not reach back to the opening of the session")
             }
-            let command: Command = text["reset"] != nil ? .reset(to: opening) : try Command(journalText: text)
+            let command: Command = Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text)
             let outcome = try binder.applying(command, to: model, shown: snapshot, unpublished: unpublished, now: at)
             guard outcome.kind == .applied else { throw Failure("the command changes nothing, where it once did") }
             if let update = record["update"], update != outcome.update.json { throw Failure("the command leads to another update than it once did") }

@@ -73,7 +73,7 @@ extension Session {
 
     private func apply(_ record: JournalRecord) async throws {
         let before = current
-        let command = record.isReset ? .reset(to: try await openingTable()) : try Command(journalText: record.command)
+        let command = Command.isReset(journalText: record.command) ? .reset(to: try await openingTable()) : try Command(journalText: record.command)
         let outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(record.at))
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision, outcome.update.json == record.update else { throw StaleSession() }
@@ -124,11 +124,9 @@ extension Session {
     private static let longestTurn = Duration.milliseconds(20)
 }
 
-extension JournalRecord {
-    var isReset: Bool { command["reset"] != nil }
-}
-
 extension Command {
+    static func isReset(journalText text: JSONText) -> Bool { text["reset"] != nil }
+
     /// A command as the journal has it; not for a reset, which brings no table along.
     init(journalText text: JSONText) throws {
         if let transaction = text["transactions"] {

@@ -175,10 +175,10 @@ final class Session: Sendable {
     private struct Trial {
         var answer: Answer
         var outcome: Outcome
-        var from: StoredRevision
+        /// What it starts from.
+        var before: Committed
         var text: JSONText
         var at: Int
-        var hidden: JSONText?
     }
 
     private func attempt(
@@ -197,8 +197,7 @@ final class Session: Sendable {
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
             snapshot: outcome.snapshot, at: place, notification: outcome.notification)
-        return Trial(
-            answer: answer, outcome: outcome, from: before.stored, text: text, at: at, hidden: outcome.update.hidden(in: before.snapshot))
+        return Trial(answer: answer, outcome: outcome, before: before, text: text, at: at)
     }
 
     /// False: another server's command was first.
@@ -208,11 +207,11 @@ final class Session: Sendable {
         if let kept, kept.session != number { throw StaleSession() }
         do {
             try await store.commit(SessionCommit(
-                session: number, from: trial.from.number, fromTime: trial.from.time, to: outcome.snapshot.revision, at: trial.at,
+                session: number, from: trial.before.snapshot.revision, fromTime: trial.before.updated, to: outcome.snapshot.revision, at: trial.at,
                 change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                 nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
                 command: trial.text, update: trial.answer.updateText, cellEvents: cellEvents.isEmpty ? nil : JSONText(parts: cellEvents),
-                hidden: trial.hidden, answer: kept))
+                hidden: outcome.update.hidden(in: trial.before.snapshot), answer: kept))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
         } catch StoreError.sessionMissing where store.sharing != nil {
