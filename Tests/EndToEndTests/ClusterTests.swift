@@ -200,4 +200,25 @@ import Testing
             #expect(try poll.receive().status == 401)
         }
     }
+
+    /// A server that does not hear of the end of a session keeps its copy until somebody asks.
+    @Test("A token for a session that was opened anew is let in by a server that still has the session before it")
+    func aTokenIsAskedForAtTheSessionAsItIs() throws {
+        let postgres = try PostgresCluster()
+        let cluster = try ServerCluster(database: postgres.address, environment: ["BRAID_TOKEN": "secret-of-the-controller"]), clients = try cluster.clients()
+        func open() throws {
+            let opened = try clients[0].request("POST", "/v1/sessions", #"{"table":\#(AccessTests.table),"id":"mine"}"#, headers: AccessTests.controller)
+            try #require(opened.status == 201, "\(opened.text)")
+        }
+        try open()
+        for client in clients { #expect(try client.get("/v1/sessions/mine/snapshot", headers: AccessTests.controller).status == 200) }
+        try postgres.cutConnections()
+        #expect(try clients[0].request("DELETE", "/v1/sessions/mine", headers: AccessTests.controller).status == 204)
+        try open()
+        let bearer = AccessTests.bearer(try AccessTests.token("participant", on: cluster[0]).token)
+        let deleted = try clients[1].request("POST", "/v1/sessions/mine/edits", #"{"delete":{"id":"1"}}"#, headers: bearer)
+        #expect(deleted.status == 200, "\(deleted.text)")
+        let updates = try clients[2].get("/v1/sessions/mine/updates?since=0", headers: bearer)
+        #expect(updates.object["to"] as? Int == 1, "\(updates.text)")
+    }
 }

@@ -17,9 +17,8 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 let form = StreamForm(isSequential: isSequential, hasCellEvents: context.requester.role == .controller)
                 let share = try sessions.subscribers.required("subscribers", retryAfter: 5)
                 return .later {
-                    try await sessions.with(id) { session in
+                    try await sessions.withCurrent(id) { session in
                         try context.require(session)
-                        try await session.refresh()
                         return try session.eventStream(after: last ?? since, form, share)
                     }
                 }
@@ -28,9 +27,8 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
             let wait = try context.integer("wait", in: 0...60) ?? 0
             let form = UpdateListForm(isSequential: isSequential, isCoalesced: try context.flag("coalesce"))
             let work = { @Sendable in
-                try await sessions.with(id) { session in
+                try await sessions.withCurrent(id) { session in
                     try context.require(session)
-                    try await session.refresh()
                     return try await session.updates(since: since, waiting: .seconds(wait), form)
                 }
             }

@@ -85,12 +85,7 @@ final class Sessions: Sendable {
     func drop(_ session: Session) { live.withLock { $0.remove(session) } }
 
     /// The session as it was stored when this was called, or later. Throws `notFound`.
-    func current(_ id: String) async throws -> Session {
-        try await with(id) { session in
-            try await session.refresh()
-            return session
-        }
-    }
+    func current(_ id: String) async throws -> Session { try await withCurrent(id) { $0 } }
 
     /// The session, read from the store if it is not in memory; where servers share the store, it may be behind. Throws `notFound`.
     func session(_ id: String) async throws -> Session {
@@ -253,18 +248,33 @@ final class Sessions: Sendable {
         ifMatch: String? = nil, base: Position? = nil, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(id) { session in
-            let (command, text) = try await command(session)
+            let asked: (command: Command, text: JSONText)
             do {
-                let answer = try await session.perform(command, text: text, dryRun: dryRun, base: base, keep: keep) { revision in
+                asked = try await command(session)
+            } catch {
+                // Of a session that another server has ended since it is no refusal.
+                try await session.refresh()
+                throw error
+            }
+            do {
+                let answer = try await session.perform(asked.command, text: asked.text, dryRun: dryRun, base: base, keep: keep) { revision in
                     guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
                     throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
                 }
-                metrics.commands.count(command, dryRun ? .dryRun : answer.outcome)
+                metrics.commands.count(asked.command, dryRun ? .dryRun : answer.outcome)
                 return (session, answer)
             } catch {
-                metrics.commands.count(command, thrown: error)
+                metrics.commands.count(asked.command, thrown: error)
                 throw error
             }
+        }
+    }
+
+    /// Does something with a session as it was stored when this was called, or later.
+    func withCurrent<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
+        try await with(id) { session in
+            try await session.refresh()
+            return try await body(session)
         }
     }
 
