@@ -14,9 +14,10 @@ extension SessionCommit {
     /// It waits for nobody: a session whose row another server has locked, or whose turn it is not, is one that moves on.
     /// `hasTurn`: the turn is this server's. A row's key stands in one of the change's lists at most, and once: no part touches what another has written.
     func statement(journalLimit: Int, journalBytes: Int, hasTurn: Bool) -> Statement {
+        let trimming = JournalTrimming(with: to, limit: journalLimit)
         let added = command.count + update.count + (cellEvents?.count ?? 0) + (hidden?.count ?? 0)
         // `was` and `fence` compare the revision both: the one as the parts of this statement see it, the other as it is when
-        // the session's row is locked.
+        // the session's row is locked. `oldest` looks at the journal only where something is due to go.
         var sql: Statement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, journal_bytes + \(added) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
@@ -32,10 +33,11 @@ extension SessionCommit {
             ), oldest AS MATERIALIZED (
                 SELECT revision, bytes FROM (
                     SELECT j.revision, j.bytes, was.bytes - sum(j.bytes) OVER (ORDER BY j.revision) + j.bytes AS remaining
-                    FROM was, (
+                    FROM was, LATERAL (
                         SELECT revision, octet_length(command)::bigint + octet_length(changes) + coalesce(octet_length(cell_events), 0)
                                + coalesce(octet_length(hidden), 0) AS bytes
-                        FROM journal WHERE session = \(session) AND revision < \(to) ORDER BY revision LIMIT 4
+                        FROM journal WHERE session = \(session) AND revision < \(to) AND (\(trimming.isDue ? 1 : 0) = 1 OR was.bytes > \(journalBytes))
+                        ORDER BY revision LIMIT \(trimming.recordCount)
                     ) j
                 ) j WHERE revision <= \(to - journalLimit) OR remaining > \(journalBytes)
             ), fence AS (

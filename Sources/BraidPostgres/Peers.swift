@@ -17,7 +17,6 @@ final class Peers: Sendable {
         var turns: Set<Int> = []
         var isRunning = false
         var isStopping = false
-        var whenStopped: [CheckedContinuation<Void, Never>] = []
     }
 
     /// Goes before what this server tells, so that it knows its own.
@@ -26,6 +25,7 @@ final class Peers: Sendable {
     private let wait: Duration
     private let wake: WakeUp
     private let state = Mutex(State())
+    private let end = Latch()
     /// How often the connection is tried, and `look` is told.
     private static let interval = Duration.seconds(2)
     /// After so long without a sign of the other side the database takes this server, and this server the connection, for gone.
@@ -94,20 +94,17 @@ final class Peers: Sendable {
     }
 
     func stop() {
-        state.withLock { $0.isStopping = true }
-        wake.signal()
+        let isRunning = state.withLock { state in
+            state.isStopping = true
+            return state.isRunning
+        }
+        if isRunning { wake.signal() } else { end.open() }
     }
 
     /// Returns when the connection is closed.
     func stopped() async {
         stop()
-        await withCheckedContinuation { continuation in
-            let isStopped = state.withLock { state in
-                if state.isRunning { state.whenStopped.append(continuation) }
-                return !state.isRunning
-            }
-            if isStopped { continuation.resume() }
-        }
+        await end.opened()
     }
 
     private func work() {
@@ -115,21 +112,20 @@ final class Peers: Sendable {
             do {
                 try attend(dialer.connect(timeout: Self.silence))
             } catch {
-                let (jobs, hear) = state.withLock { state in
+                let jobs = state.withLock { state in
                     defer { (state.jobs, state.turns) = ([], []) }
-                    return (state.jobs, state.hear)
+                    return state.jobs
                 }
-                hear?(.deaf)
                 for job in jobs { job.done(.failure(StoreError(error, of: dialer.name))) }
                 wake.wait(for: .milliseconds(200))
             }
         }
-        let (jobs, waiters) = state.withLock { state in
-            defer { (state.isRunning, state.jobs, state.whenStopped) = (false, [], []) }
-            return (state.jobs, state.whenStopped)
+        let jobs = state.withLock { state in
+            defer { (state.isRunning, state.jobs) = (false, []) }
+            return state.jobs
         }
         for job in jobs { job.done(.failure(StoreError.closed)) }
-        for waiter in waiters { waiter.resume() }
+        end.open()
     }
 
     /// Until the connection is lost, or the thread is to end.

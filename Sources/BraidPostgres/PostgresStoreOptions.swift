@@ -11,7 +11,7 @@ public struct PostgresStoreOptions: Sendable {
     }
 
     public var synchronous: Synchronous
-    /// How many revisions of each session the journal keeps.
+    /// How many revisions of each session the journal keeps, and up to a 64th more.
     public var journalLimit: Int
     /// How many bytes of commands and updates each session's journal keeps; the last revision is kept whatever its size.
     public var journalBytes: Int

@@ -16,10 +16,10 @@ final class Readers: @unchecked Sendable {
     private var threads = 0
     private var idle = 0
     private var isStopping = false
-    private var whenStopped: [CheckedContinuation<Void, Never>] = []
 
     private let dialer: Dialer
     private let maximum: Int
+    private let end = Latch()
 
     init(dialer: Dialer, maximum: Int) {
         self.dialer = dialer
@@ -62,35 +62,29 @@ final class Readers: @unchecked Sendable {
 
     /// Lets the threads finish what waits, and end.
     func stop() {
-        condition.withLock {
+        let hasEnded = condition.withLock {
             isStopping = true
             condition.broadcast()
+            return threads == 0
         }
+        if hasEnded { end.open() }
     }
 
     /// Returns when every connection is closed.
     func stopped() async {
         stop()
-        await withCheckedContinuation { continuation in
-            let isStopped = condition.withLock {
-                if threads > 0 { whenStopped.append(continuation) }
-                return threads == 0
-            }
-            if isStopped { continuation.resume() }
-        }
+        await end.opened()
     }
 
     private func run() {
         var connection: Connection?
         while let job = next() { connection = perform(job, on: connection) }
         connection = nil
-        let waiters: [CheckedContinuation<Void, Never>] = condition.withLock {
+        let isLast = condition.withLock {
             threads -= 1
-            guard threads == 0 else { return [] }
-            defer { whenStopped = [] }
-            return whenStopped
+            return threads == 0
         }
-        for waiter in waiters { waiter.resume() }
+        if isLast { end.open() }
     }
 
     private func next() -> Job? {

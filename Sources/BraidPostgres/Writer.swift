@@ -20,13 +20,13 @@ final class Writer: @unchecked Sendable {
     private let condition = NSCondition()
     private var waiting: [Request] = []
     private var isStopping = false
-    private var whenStopped: [CheckedContinuation<Void, Never>]? = []
 
     private let dialer: Dialer
     /// Goes before notices.
     private let sender: String
     private var connection: Connection?
     let counters = StoreCounters()
+    private let end = Latch()
 
     /// `connection`: the first one.
     init(dialer: Dialer, connection: sending Connection, sender: String) {
@@ -73,13 +73,7 @@ final class Writer: @unchecked Sendable {
     /// Returns when the connection is closed.
     func stopped() async {
         stop()
-        await withCheckedContinuation { continuation in
-            let isStopped = condition.withLock {
-                whenStopped?.append(continuation)
-                return whenStopped == nil
-            }
-            if isStopped { continuation.resume() }
-        }
+        await end.opened()
     }
 }
 
@@ -88,11 +82,7 @@ extension Writer {
     private func run() {
         while let group = next() { write(group) }
         connection = nil
-        let waiters = condition.withLock {
-            defer { whenStopped = nil }
-            return whenStopped ?? []
-        }
-        for waiter in waiters { waiter.resume() }
+        end.open()
     }
 
     /// Everything that waits; nil when the thread is to end.

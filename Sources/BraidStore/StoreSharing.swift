@@ -31,16 +31,15 @@ public struct StoredRevision: Sendable, Equatable {
     }
 }
 
-/// What another server has done, or what has become of hearing it.
+/// What another server has done, or that it can be heard.
 public enum StoreNotice: Sendable, Equatable {
     /// The session has come to the revision, most likely; or to a later one.
     case committed(session: Int, revision: Int)
     case ended(session: Int)
     case revoked(token: String)
-    /// From now on nothing is missed but, if a server has died at the wrong moment, a commit.
+    /// From now on nothing is missed but, if a server has died at the wrong moment, a commit. Comes again when hearing was lost,
+    /// and with it everything meanwhile.
     case hearing
-    /// From now on everything may be missed.
-    case deaf
     /// Comes every few seconds: time to look for what was missed.
     case look
 }

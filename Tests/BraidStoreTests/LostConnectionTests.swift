@@ -22,9 +22,11 @@ import Testing
 
     /// Ends all connections to the database, as a restart of it does; returns when they have ended.
     private func endConnections() throws {
+        // Not the connections that are made meanwhile in place of those that have ended.
+        let all = Set(try processes())
         // Who waits for a lock goes first: if its holder went before, it would get it.
         for condition in ["wait_event_type = 'Lock'", "true"] {
-            let ended = try processes(condition)
+            let ended = try processes(condition).filter { all.contains($0) }
             _ = try connect().query("SELECT pg_terminate_backend(p::int) FROM unnest(\(ended)) p")
             while try !processes().filter({ ended.contains($0) }).isEmpty { usleep(1000) }
         }

@@ -200,6 +200,21 @@ import Testing
     }
 
     @Test(arguments: StoreKind.forTests)
+    func aLongJournalIsCutOnceInAWhile(kind: StoreKind) async throws {
+        let store = try kind.open(journalLimit: 192)
+        let number = try await store.createSession(.make())
+        var firsts: Set<Int> = []
+        for revision in 1...240 {
+            try await store.commit(.make(number, to: revision))
+            if revision > 200 { firsts.insert(revision - (try await store.firstJournalRevision(of: number) ?? 0) + 1) }
+        }
+        // A 64th of the limit beyond it, less one.
+        #expect(firsts == [192, 193, 194])
+        #expect(try await store.journal(of: number, after: 0, limit: 1000).map(\.revision) == Array(49...240))
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
     func theJournalKeepsItsBytes(kind: StoreKind) async throws {
         let store = try kind.open(journalBytes: 30)
         let number = try await store.createSession(.make())

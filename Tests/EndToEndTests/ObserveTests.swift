@@ -84,7 +84,7 @@ import Testing
     }
 
     /// A client of its own: an answer before the body's end closes the connection.
-    private func anew(_ client: KeptClient) throws -> KeptClient { KeptClient(server: client.server, client: try client.server.client()) }
+    private func anew(_ client: KeptClient) throws -> KeptClient { try client.server.keptClient() }
 
     @Test func onlyNewlineDelimitedJSONIsTaken() throws {
         let (client, _) = try StreamTests.start()

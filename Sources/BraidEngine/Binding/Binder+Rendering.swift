@@ -41,6 +41,9 @@ private struct SnapshotMaking {
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
+    /// The table's sections, and those that were shown before.
+    private var stored: ChunkedList<StoredSection>.Window
+    private var shown: ChunkedList<Section>.Window
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: ChunkedList<Row>] = [:]
     /// How many rows may still be made that are not stored.
@@ -51,6 +54,8 @@ private struct SnapshotMaking {
         self.table = table
         self.previous = previous
         self.evaluation = evaluation
+        stored = .init(table.sections)
+        shown = .init(previous?.snapshot.sections ?? [])
         // Over a limit that was lowered they may become fewer.
         room = max(binder.limits.rows, previous?.snapshot.totalRowCount ?? 0)
         var changed: Reads = .now
@@ -68,7 +73,7 @@ private struct SnapshotMaking {
             return snapshot
         }
         let positions = try binder.display.displayedPositions(in: table, evaluation) { try input($0) }
-        let bindings = try positions.map { try binder.requiredBinding(of: table.sections[$0].id) }
+        let bindings = try positions.map { try binder.requiredBinding(of: id(at: $0)) }
         var displayed: [SectionInput] = []
         if bindings.contains(where: \.asksMovePolicy) {
             for position in positions { displayed.append(try input(position)) }
@@ -94,7 +99,7 @@ private struct SnapshotMaking {
     }
 
     /// The snapshot before, with the sections that the command touched made anew; nil where others may look different,
-    /// too. But for a copy of the list of sections, nothing is done for those that were not touched.
+    /// too. Nothing is done for those that were not touched.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else { return nil }
         var snapshot = previous.snapshot
@@ -132,19 +137,21 @@ private struct SnapshotMaking {
 
     /// The section as it was before, if nothing that it shows can have changed.
     private mutating func unchanged(_ position: Int, _ binding: SectionBinding, at place: Int) -> Section? {
-        let id = table.sections[position].id
+        let id = id(at: position)
         guard let previous, !previous.touchedSections.contains(id), !binding.asksMovePolicy,
             binding.rowReads.isDisjoint(with: changed), binding.titleReads.isDisjoint(with: changed)
         else { return nil }
-        return oldPlace(of: id, near: place).map { previous.snapshot.sections[$0] }
+        return oldPlace(of: id, near: place).map { shown[$0] }
     }
 
     /// Where the section was displayed before; most commands leave the sections where they are.
     private mutating func oldPlace(of id: SectionID, near place: Int) -> Int? {
         guard let previous else { return nil }
-        if place < previous.snapshot.sections.count, previous.snapshot.sections[place].id == id { return place }
+        if place < previous.snapshot.sections.count, shown[place].id == id { return place }
         return oldPlaces[id]
     }
+
+    private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
     /// A section's facts: its rows are made only where they cannot be counted otherwise.
     private mutating func input(_ position: Int) throws -> SectionInput {
@@ -240,6 +247,7 @@ private struct MoveTargets {
     let evaluation: Evaluation
     let displayed: [SectionInput]
     private var found: [ObjectIdentifier: JSONText] = [:]
+    private var last: (ids: [SectionID], targets: JSONText)?
 
     init(evaluation: Evaluation, displayed: [SectionInput]) {
         self.evaluation = evaluation
@@ -252,7 +260,14 @@ private struct MoveTargets {
         switch binding.moving?.targets {
         case nil: return nil
         case .anySection: return .string("anySection")
-        case .sections(let ids): return JSONText(ids: ids)
+        case .sections(let ids):
+            // Sections of one binding share the list; its array says which that is.
+            if let last, last.ids.withUnsafeBufferPointer({ $0.baseAddress }) == ids.withUnsafeBufferPointer({ $0.baseAddress }), last.ids.count == ids.count {
+                return last.targets
+            }
+            let targets = JSONText(ids: ids)
+            last = (ids, targets)
+            return targets
         case .passing(let policy):
             if let targets = found[ObjectIdentifier(policy)] { return targets }
             let targets = JSONText(ids: try displayed.filter { try policy.passes($0, evaluation) }.map(\.id))

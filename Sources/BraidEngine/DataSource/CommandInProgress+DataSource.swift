@@ -69,7 +69,7 @@ extension CommandInProgress {
         }
     }
 
-    private mutating func addRow(_ model: JSONText, at path: IndexPath) throws(Refusal) -> DataSourceEffect {
+    private mutating func addRow(_ model: JSONText, at path: IndexPath) throws -> DataSourceEffect {
         guard shown.sections.indices.contains(path.section) else {
             let id = try makeSection(nil, before: nil)
             let row = try identified(model, in: id, at: JSONPointer.root.appending("model"))
@@ -78,13 +78,13 @@ extension CommandInProgress {
         }
         let section = shown.sections[path.section]
         let binding = try requireStored(section.id)
-        let index = section.rows.indices.contains(path.row) ? storedIndex(of: path.row, in: section, binding) : nil
+        let index = section.rows.indices.contains(path.row) ? try storedIndex(of: path.row, in: section, binding) : nil
         let row = try identified(model, in: section.id, at: JSONPointer.root.appending("model"))
         try editor.insert(row.model, id: row.id, in: section.id, at: index)
         return .section(path.section)
     }
 
-    private mutating func updateRow(_ model: JSONText, at path: IndexPath) throws(Refusal) -> DataSourceEffect {
+    private mutating func updateRow(_ model: JSONText, at path: IndexPath) throws -> DataSourceEffect {
         guard let (section, index) = try storedPlace(of: path) else { return noRow(path) }
         let row = try identified(model, in: section, at: JSONPointer.root.appending("model"))
         try editor.replace(at: index, in: section, id: row.id, model: row.model)
@@ -99,7 +99,7 @@ extension CommandInProgress {
         return .rowsOfSection(index)
     }
 
-    private mutating func updateRows(_ rows: [(at: IndexPath, model: JSONText)]) throws(Refusal) -> DataSourceEffect {
+    private mutating func updateRows(_ rows: [(at: IndexPath, model: JSONText)]) throws -> DataSourceEffect {
         if let path = rows.first(where: { !shown.sections.indices.contains($0.at.section) })?.at { return noSection(path.section) }
         // Where all of them are stored is settled before the first changes: that may hide it, and shift what follows.
         var places: [(path: IndexPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
@@ -117,7 +117,7 @@ extension CommandInProgress {
         return .rows(places.map(\.path))
     }
 
-    private mutating func removeRow(at path: IndexPath) throws(Refusal) -> DataSourceEffect {
+    private mutating func removeRow(at path: IndexPath) throws -> DataSourceEffect {
         guard let (section, index) = try storedPlace(of: path) else { return noRow(path) }
         try editor.remove(at: index, in: section)
         if binder.declaredSections == nil, editor.table[section]?.rows.isEmpty == true { try removeSections([section]) }
@@ -137,11 +137,11 @@ extension CommandInProgress {
     }
 
     /// Where a displayed row is stored; nil: there is no such row.
-    private func storedPlace(of path: IndexPath) throws(Refusal) -> (section: SectionID, index: Int)? {
+    private func storedPlace(of path: IndexPath) throws -> (section: SectionID, index: Int)? {
         guard shown.sections.indices.contains(path.section) else { return nil }
         let section = shown.sections[path.section]
         guard section.rows.indices.contains(path.row) else { return nil }
-        return storedIndex(of: path.row, in: section, try requireStored(section.id)).map { (section.id, $0) }
+        return try storedIndex(of: path.row, in: section, try requireStored(section.id)).map { (section.id, $0) }
     }
 
     func requireStored(_ section: SectionID) throws(Refusal) -> SectionBinding {

@@ -33,7 +33,7 @@ extension CommandInProgress {
         var order: [SectionID] = []
         for (index, content) in sections.enumerated() {
             var id = ids[index]
-            if id.map({ editor.table.position(of: $0) == nil }) ?? true { id = try makeSection(id, before: nil, avoiding: claimed) }
+            if id.map({ editor.table.position(of: $0) == nil }) ?? true { id = try insertSection(id, before: nil, avoiding: claimed) }
             guard let id else { continue }
             order.append(id)
             try fill(id, with: content, at: JSONPointer.root.appending("sections").appending(index))
@@ -69,7 +69,18 @@ extension CommandInProgress {
 
 extension CommandInProgress {
     /// A new section, displayed before another one or at the end; nil: with an id of its own.
-    mutating func makeSection(
+    mutating func makeSection(_ id: SectionID?, before next: SectionID?) throws(Refusal) -> SectionID {
+        let id = try insertSection(id, before: next)
+        if var list = displayedList {
+            list.removeAll { $0 == id }
+            list.insert(id, at: next.flatMap { list.firstIndex(of: $0) } ?? list.count)
+            editor.setDisplayedSections(list)
+        }
+        return id
+    }
+
+    /// As `makeSection`; the list of displayed sections, where there is one, is left as it is.
+    private mutating func insertSection(
         _ id: SectionID?, before next: SectionID?, avoiding taken: Set<SectionID> = []
     ) throws(Refusal) -> SectionID {
         guard binder.declaredSections == nil else { throw sectionsAreDeclared }
@@ -79,11 +90,6 @@ extension CommandInProgress {
         }
         _ = try binder.requiredBinding(of: id)
         editor.insertSection(id, before: next)
-        if var list = displayedList {
-            list.removeAll { $0 == id }
-            list.insert(id, at: next.flatMap { list.firstIndex(of: $0) } ?? list.count)
-            editor.setDisplayedSections(list)
-        }
         return id
     }
 

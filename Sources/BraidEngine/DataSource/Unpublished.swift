@@ -19,7 +19,7 @@ public struct Unpublished: Sendable {
         self.published = published
         snapshot = try binder.snapshot(of: stored, revision: revision, now: now)
         touched = TouchedRows()
-        for section in published.sections + stored.sections { touched.wholeSection(section.id) }
+        for section in [published.sections, stored.sections].joined() { touched.wholeSection(section.id) }
     }
 }
 

@@ -189,7 +189,9 @@ extension DescriptionCompiler {
             for (event, steps) in reader.map(events, at: pointer, what: "the events of a cell") {
                 let place = pointer.appending(event)
                 if let declaration = cells[cell], declaration.events[event] == nil {
-                    let declared = declaration.events.keys.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+                    // Of many events the first few: they are told again with each fault.
+                    let declared = declaration.events.count > 16
+                        ? "\(declaration.events.count) others" : declaration.events.keys.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
                     reader.fault(place, "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")")
                 }
                 chain.onEvent(event, from: cell, reader.handler(steps, at: place))

@@ -6,12 +6,14 @@ extension DescriptionCompiler {
             guard case .sections(let targets)? = binding.moving?.targets else { continue }
             let pointer = binding.pointer.appending("moving").appending("to")
             let sources = bindings.sections(of: binding)
-            for (index, target) in targets.enumerated() {
+            let types = Set(sources.compactMap { binder.binding(of: $0) }.map(\.modelType.name))
+            for (index, target) in targets.enumerated() where reader.faultCount < DescriptionReader.faultLimit {
                 guard let to = binder.binding(of: target) else { continue }
                 if !to.cells.source.isStored {
                     reader.fault(pointer.appending(index), "the rows of the section \"\(target)\" are derived: none can be moved there")
                     continue
                 }
+                guard types.contains(where: { $0 != to.modelType.name }) else { continue }
                 // One is enough to say it.
                 let other = sources.first { source in
                     source != target && binder.binding(of: source).map { $0.modelType.name != to.modelType.name } ?? false

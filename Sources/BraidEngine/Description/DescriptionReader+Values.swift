@@ -9,22 +9,30 @@ extension DescriptionReader {
 
     /// A title: a template that gives a string or null, or `{"view": name, "viewModel": template}`.
     mutating func title(_ value: JSONValue, at pointer: JSONPointer) -> Computed<SectionInput>? {
-        var value = value
+        let rule = "a title must be a string, null, a template, or {\"view\": name, \"viewModel\": template}"
+        var value = value, isView = false
         switch value {
         case .string, .null: break
         case .object(let object):
-            guard object["view"] != nil || object["viewModel"] != nil else { break }
+            isView = object["view"] != nil || object["viewModel"] != nil
+            guard isView else { break }
             _ = self.object(value, at: pointer, members: ["view", "viewModel"], what: "a view")
             if string(object["view"], at: pointer.appending("view"), what: "the name of a view") == nil, object["view"] == nil {
                 fault(pointer, "a view needs its name, `view`")
             }
             value = .object(JSONObject(object.members.filter { !Self.isRemark($0.name) }.map { ($0.name, $0.value) }))
         default:
-            fault(pointer, "a title must be a string, null, a template, or {\"view\": name, \"viewModel\": template}")
+            fault(pointer, rule)
             return nil
         }
         guard let template = template(value, at: pointer) else { return nil }
-        if let constant = template.constant { return Computed(constant: JSONText(constant)) }
+        if let constant = template.constant {
+            if case .object = constant, !isView {
+                fault(pointer, rule)
+                return nil
+            }
+            return Computed(constant: JSONText(constant))
+        }
         let reads = Reads(names: template.freeNames)
         return Computed(reads: reads) { input, evaluation in
             let value = try template.rendered(evaluation.context(forTitleOf: input, reading: reads)) ?? .null

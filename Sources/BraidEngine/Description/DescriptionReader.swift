@@ -4,12 +4,22 @@ struct DescriptionReader {
     let text: JSONText
     /// The declared sections, once they are known; nil while they are dynamic.
     var declared: Set<SectionID>?
+    /// The first hundred: a long name in each pointer would make an answer of any size.
     private(set) var faults: [Refusal.Fault] = []
+    private(set) var faultCount = 0
+    static let faultLimit = 100
 
-    init(_ text: JSONText) { self.text = text }
+    /// Each binding's text: to look for it from the document's start would take as long as all before it.
+    private let bindings: [JSONText]
+
+    init(_ text: JSONText) {
+        self.text = text
+        bindings = text["bindings"]?.elements() ?? []
+    }
 
     mutating func fault(_ pointer: JSONPointer, _ detail: String) {
-        faults.append(.init(pointer: pointer, detail: detail))
+        faultCount += 1
+        if faults.count < Self.faultLimit { faults.append(.init(pointer: pointer, detail: detail)) }
     }
 
     /// An object's members; unknown ones are faults. `$schema` and `$comment` may stand anywhere.
@@ -103,7 +113,12 @@ struct DescriptionReader {
     }
 
     /// The value's own text, digit for digit.
-    func slice(_ pointer: JSONPointer) -> JSONText { text[pointer] ?? .null }
+    func slice(_ pointer: JSONPointer) -> JSONText {
+        if pointer.tokens.count > 1, pointer.tokens[0] == "bindings", let index = JSONPointer.index(pointer.tokens[1]), bindings.indices.contains(index) {
+            return bindings[index][JSONPointer(tokens: Array(pointer.tokens[2...]))] ?? .null
+        }
+        return text[pointer] ?? .null
+    }
 
     /// One letter more, less or other.
     private func isNear(_ left: String, _ right: String) -> Bool {

@@ -137,9 +137,9 @@ struct StepRunner {
         case .display(let sections):
             guard case .array(let elements) = try value(sections, names, "display") else { throw fault("`display` must give an array of section ids") }
             guard context.binder.display.behavior == .manuallyManaged else { return }
-            var ids: [SectionID] = []
+            var ids: [SectionID] = [], seen: Set<SectionID> = []
             for element in elements {
-                guard case .string(let id) = element, editor.table.position(of: SectionID(id)) != nil, !ids.contains(SectionID(id)) else {
+                guard case .string(let id) = element, editor.table.position(of: SectionID(id)) != nil, seen.insert(SectionID(id)).inserted else {
                     throw fault("`display` must give ids of sections of this table, each once")
                 }
                 ids.append(SectionID(id))

@@ -10,12 +10,12 @@ public struct TableDescription: Sendable {
     /// The initial stored models, in declared order, or in order of first appearance.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
 
-    /// Throws `descriptionInvalid` with every fault of the document, each with its pointer.
+    /// Throws `descriptionInvalid` with the document's faults, of many the first hundred, each with its pointer.
     public init(_ text: JSONText) throws(Refusal) {
         var reader = DescriptionReader(text)
         let compiled = DescriptionCompiler.compile(&reader)
         guard let compiled, reader.faults.isEmpty else {
-            let count = reader.faults.count
+            let count = reader.faultCount
             throw Refusal(.descriptionInvalid, "The table description has \(count == 1 ? "a fault" : "\(count) faults").", faults: reader.faults)
         }
         name = compiled.name
@@ -32,7 +32,7 @@ public struct TableDescription: Sendable {
         var faults: [Refusal.Fault] = []
         for (section, models, pointer) in initialModels {
             var seen: Set<RowID> = []
-            for (index, model) in models.enumerated() {
+            for (index, model) in models.enumerated() where faults.count < DescriptionReader.faultLimit {
                 do throws(Refusal) {
                     let id = try binder.requiredBinding(of: section).modelType.identify(model)
                     if let id, !seen.insert(id).inserted {

@@ -17,7 +17,7 @@ extension BatchUpdate {
         guard snapshot.revision == from else {
             throw UpdateFault(detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
         }
-        var sections = snapshot.sections
+        var sections = Array(snapshot.sections)
         for (number, stage) in stages.enumerated() {
             do {
                 sections = try StageApplication(stage, sections).sections()

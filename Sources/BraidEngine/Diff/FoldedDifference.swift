@@ -3,7 +3,7 @@
 ///
 /// Sections that nothing happened to, side by side, are taken for one; `stages` counts them out. O(n log n) for n
 /// pieces and rows of sections that came.
-struct FoldedDifference {
+struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
     /// The sections after the last update.
     private let order: [FoldedTable.SectionPiece]
@@ -30,7 +30,7 @@ struct FoldedDifference {
     }
 
     /// As few stages as the rules allow, with the sections' own indexes.
-    func stages() -> [BatchUpdate.Stage] {
+    consuming func stages() -> [BatchUpdate.Stage] {
         var counts = counts
         return difference.stages().map { $0.countingOut(&counts) }
     }
@@ -96,7 +96,8 @@ struct FoldedDifference {
                 compareRows(rows[index], in: new, returned, &comparison)
             }
         }
-        difference.compareRows(comparison.runs, comparison.changes, oldCount: { _ in 0 }, newCount: { _ in 0 }, insert: { _, _, _ in })
+        difference.compareRows(
+            &comparison.runs, &comparison.changes, oldCount: { _ in 0 }, newCount: { _ in 0 }, insert: { _, _, _ in })
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 

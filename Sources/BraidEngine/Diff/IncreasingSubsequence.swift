@@ -5,45 +5,80 @@
 /// Source: Fredman, "On computing the length of longest increasing subsequences", 1975, with weights in place of ones;
 /// Fenwick, "A new data structure for cumulative frequency tables", 1994, with maxima in place of sums.
 enum IncreasingSubsequence {
-    /// Positions, ascending, of a subsequence of `values` that increases strictly and weighs the most. Weights must be
-    /// positive.
+    /// Positions, ascending, of a subsequence of `values` that increases strictly and weighs the most. Values must not be
+    /// negative, and weights must be positive.
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(_ values: [Int], weights: [Weight]) -> [Int] {
-        if isIncreasing(values) { return Array(values.indices) }
+        heaviest(of: values.count, { values[$0] }, weight: { weights[$0] })
+    }
 
-        // Equal values must not follow one another: of equal values the later one is ranked lower.
-        let order = values.indices.sorted { (values[$0], $1) < (values[$1], $0) }
-        var ranks = Array(repeating: 0, count: values.count)
-        for (rank, position) in order.enumerated() { ranks[position] = rank + 1 }
+    /// As above, of `count` values.
+    @inline(__always)
+    static func heaviest<Weight: Comparable & AdditiveArithmetic>(
+        of count: Int, _ value: (Int) -> Int, weight: (Int) -> Weight
+    ) -> [Int] {
+        if !(1..<max(1, count)).contains(where: { value($0) <= value($0 - 1) }) { return Array(0..<count) }
 
-        var totals = Array(repeating: Weight.zero, count: values.count)
-        var previous = Array(repeating: -1, count: values.count)
-        // `tree[r]` is the position at which the heaviest subsequence of the ranks under the node r ends, or -1.
-        var tree = Array(repeating: -1, count: values.count + 1)
+        // Each stands for a value, and as a node of the tree for a rank less one.
+        var nodes = ContiguousArray<Node<Weight>>()
+        nodes.reserveCapacity(count)
+        for position in 0..<count { nodes.append(Node(total: weight(position))) }
+        rank(&nodes, value)
         var heaviestEnd = -1
-        for position in values.indices {
+        for position in 0..<count {
             var best = -1
-            var node = ranks[position] - 1
+            var node = nodes[position].rank - 1
             while node > 0 {
-                let end = tree[node]
-                if end >= 0, best < 0 || totals[end] > totals[best] { best = end }
+                let end = nodes[node - 1].heaviestEnd
+                if end >= 0, best < 0 || nodes[end].total > nodes[best].total { best = end }
                 node &= node - 1
             }
-            previous[position] = best
-            let total = (best < 0 ? .zero : totals[best]) + weights[position]
-            totals[position] = total
-            node = ranks[position]
-            while node <= values.count {
-                if tree[node] < 0 || total > totals[tree[node]] { tree[node] = position }
+            nodes[position].previous = best
+            if best >= 0 { nodes[position].total += nodes[best].total }
+            let total = nodes[position].total
+            node = nodes[position].rank
+            while node <= count {
+                let end = nodes[node - 1].heaviestEnd
+                if end < 0 || total > nodes[end].total { nodes[node - 1].heaviestEnd = position }
                 node += node & -node
             }
-            if heaviestEnd < 0 || total > totals[heaviestEnd] { heaviestEnd = position }
+            if heaviestEnd < 0 || total > nodes[heaviestEnd].total { heaviestEnd = position }
         }
         var positions: [Int] = []
+        positions.reserveCapacity(count)
         while heaviestEnd >= 0 {
             positions.append(heaviestEnd)
-            heaviestEnd = previous[heaviestEnd]
+            heaviestEnd = nodes[heaviestEnd].previous
         }
-        return positions.reversed()
+        positions.reverse()
+        return positions
+    }
+
+    private struct Node<Weight> {
+        /// Of the value, from 1.
+        var rank = 1
+        /// The weight of the heaviest subsequence that ends with the value; before it is reached its own weight.
+        var total: Weight
+        /// Where the value before it stands in that subsequence, or -1.
+        var previous = -1
+        /// Where the heaviest subsequence of the ranks under this node of the tree ends, or -1.
+        var heaviestEnd = -1
+    }
+
+    /// Equal values must not follow one another: of equal values the later one is ranked lower.
+    @inline(__always)
+    private static func rank<Weight>(_ nodes: inout ContiguousArray<Node<Weight>>, _ value: (Int) -> Int) {
+        if nodes.count <= 16 {
+            // Quicker counted than sorted.
+            for later in nodes.indices {
+                for earlier in 0..<later {
+                    if value(earlier) < value(later) { nodes[later].rank += 1 } else { nodes[earlier].rank += 1 }
+                }
+            }
+        } else {
+            var order = ContiguousArray(nodes.indices.reversed().map { (value: UInt64(value($0)), position: $0) })
+            order.sortAscending { $0.value }
+            for (rank, value) in order.enumerated() { nodes[value.position].rank = rank + 1 }
+        }
     }
 
     /// Positions, ascending, of a longest subsequence that increases strictly: of equal choices the earlier one. O(n log n).
@@ -72,10 +107,5 @@ enum IncreasingSubsequence {
             position = next[position]
         }
         return positions
-    }
-
-    static func isIncreasing(_ values: [Int]) -> Bool {
-        for position in values.indices.dropFirst() where values[position] <= values[position - 1] { return false }
-        return true
     }
 }

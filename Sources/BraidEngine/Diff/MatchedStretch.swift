@@ -11,7 +11,7 @@ extension RowMatching {
 
     /// Looks new entries up among a few old ones, the anchors, and follows each match both ways; gives up where that finds
     /// little, as in a shuffled list: what is left is matched one by one, which makes no difference to the update.
-    func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<MatchedStretch> {
+    private func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<MatchedStretch> {
         guard min(old.count - start.old, new.count - start.new) >= 4 * Self.anchorDistance else { return [] }
         var anchors = RowTable(capacity: (old.count - start.old) / Self.anchorDistance + 1)
         for place in stride(from: start.old, to: old.count, by: Self.anchorDistance) {
@@ -46,4 +46,30 @@ extension RowMatching {
         }
         return stretches
     }
+
+    /// Takes out long stretches that stand side by side before and after, of the entries from two places on, which are
+    /// those of one section. Throws `duplicateRowID`.
+    mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<MatchedStretch> {
+        let stretches = try stretches(from: start, section)
+        if !stretches.isEmpty {
+            var byOld = stretches
+            byOld.sortAscending { UInt64($0.old) }
+            old = Self.removing(byOld.lazy.map { $0.old..<$0.old + $0.count }, from: old)
+            new = Self.removing(stretches.lazy.map { $0.new..<$0.new + $0.count }, from: new)
+        }
+        return stretches
+    }
+
+    /// Without the entries in these ranges, which ascend.
+    private static func removing(_ ranges: some Sequence<Range<Int>>, from entries: ContiguousArray<RowEntry>) -> ContiguousArray<RowEntry> {
+        var rest = ContiguousArray<RowEntry>(), start = 0
+        rest.reserveCapacity(entries.count)
+        for range in ranges {
+            rest += entries[start..<range.lowerBound]
+            start = range.upperBound
+        }
+        rest += entries[start...]
+        return rest
+    }
 }
+

@@ -13,8 +13,8 @@ struct RowPieces {
         }
     }
 
-    /// Rows of a list whose length is not known.
-    static let endless = Int.max / 4
+    /// Rows of a list whose length is not known: more than a table can have.
+    static let endless = 1 << 31
 
     private var rope = Rope(Piece(start: 0, count: endless))
 

@@ -44,7 +44,7 @@ struct SnapshotReader {
             case "totalRowCount": total = reader.count(value, pointer)
             case "sections":
                 hasSections = true
-                result.sections = reader.sections(value, pointer)
+                result.sections = ChunkedList(reader.sections(value, pointer))
             case "state":
                 result.state = reader.state(value, pointer)
             default: result.empty = value.detached

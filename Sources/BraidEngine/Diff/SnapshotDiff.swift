@@ -9,73 +9,78 @@ extension BatchUpdate {
     /// Throws `duplicateRowID` when rows of one section have the same id (found among rows that are new or changed
     /// place, and against those), and `badRequest` when sections have. Expected O(rows), O(n log n) for n moved rows.
     public init(from old: Snapshot, to new: Snapshot) throws(Refusal) {
-        try self.init(from: old, to: new, touched: nil)
+        self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: nil))
+    }
+
+    init(from old: Snapshot, to new: Snapshot, stages: [Stage]) {
+        self.init(
+            from: old.revision, to: new.revision, stages: stages,
+            totalRowCount: new.totalRowCount, state: old.state == new.state ? nil : new.state,
+            empty: old.empty == new.empty ? nil : new.empty ?? .null)
     }
 
     /// `touched` nil: nothing is known about what changed.
-    init(from old: Snapshot, to new: Snapshot, touched: TouchedRows?) throws(Refusal) {
-        var difference = try TableDifference(old, new, unique: touched != nil)
+    static func stages(from old: Snapshot, to new: Snapshot, touched: TouchedRows?) throws(Refusal) -> [Stage] {
+        var difference = try TableDifference.matchingSections(old, new, unique: touched != nil)
         difference.compareFacts(old, new)
-        var runs: ContiguousArray<MatchedRun> = [], changes: ContiguousArray<ChangedRow> = []
+        var found = MatchedRows(oldSections: difference.oldPlaces)
         var matching = RowMatching()
         for position in difference.pairs.indices where difference.pairs[position].comparesRows && !difference.pairs[position].rowsAreShared {
             let pair = difference.pairs[position]
-            let after = new.sections[pair.new]
-            if !after.isDiffable {
+            if !new.sections[pair.new].isDiffable {
                 difference.compareByPlace(position, old, new)
                 continue
             }
             let comparison = RowComparison(
-                oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: after.rows)
-            if let touched, try comparison.follow(touched.rows(in: after.id), after, &runs, &changes, &matching) { continue }
-            try comparison.matchRows(after, &runs, &changes, &matching)
+                oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: new.sections[pair.new].rows)
+            let id = new.sections[pair.new].id
+            if let touched, try comparison.follow(touched.rows(in: id), id, &found, &matching) { continue }
+            try comparison.matchRows(id, &found, &matching)
         }
-        try matching.match(in: new)
+        try matching.match(in: new, &found)
         if touched == nil {
             for (_, section) in difference.insertedSections { try section.checkIDs() }
-            try matching.checkIDs(against: runs, old, new)
+            try matching.checkIDs(against: found, old, new)
         }
-        matching.collect(oldSections: difference.oldPlaces, runs: &runs, changes: &changes)
         difference.compareRows(
-            runs, changes, oldCount: { old.sections[$0].isDiffable ? old.sections[$0].rows.count : 0 },
+            &found.runs, &found.changes, oldCount: { old.sections[$0].isDiffable ? old.sections[$0].rows.count : 0 },
             newCount: { new.sections[$0].isDiffable ? new.sections[$0].rows.count : 0 },
             insert: { rows, section, inserted in
-                new.sections[section].rows.forEach(in: rows) { inserted.append((IndexPath(section: section, row: $0), $1)) }
+                if rows.count > 8 { inserted.reserveCapacity(max(2 * inserted.count, inserted.count + rows.count)) }
+                new.sections[section].rows.forEachBuffer(in: rows) { index, rows in
+                    for offset in rows.indices { inserted.append((IndexPath(section: section, row: index + offset), rows[offset])) }
+                }
             })
         difference.collectSectionUpdates(old, new)
-        self.init(
-            from: old.revision, to: new.revision, stages: difference.stages(),
-            totalRowCount: new.totalRowCount, state: old.state == new.state ? nil : new.state,
-            empty: old.empty == new.empty ? nil : new.empty ?? .null)
+        return difference.stages()
     }
 }
 
 extension RowComparison {
     /// Matches the rows that both lists start with and end with, then stretches between, and leaves the rest to `matching`.
     func matchRows(
-        _ section: Section, _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
-        _ matching: inout RowMatching
+        _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) {
         let shorter = min(old.count, new.count)
-        let prefix = matchingPrefix(limit: shorter, changes: &changes)
+        let prefix = matchingPrefix(limit: shorter, changes: &found.changes)
         if prefix > 0 {
-            runs.append(MatchedRun(oldSection: oldSection, oldStart: 0, newSection: newSection, newStart: 0, count: prefix))
+            found.runs.append(MatchedRun(oldSection: oldSection, oldStart: 0, newSection: newSection, newStart: 0, count: prefix))
         }
         guard prefix < old.count || prefix < new.count else { return }
         var changesAtEnd = ContiguousArray<ChangedRow>()
         let suffix = matchingSuffix(limit: shorter - prefix, changes: &changesAtEnd)
-        try matchStretches(prefix..<old.count - suffix, prefix..<new.count - suffix, section, &runs, &changes, &matching)
+        try matchStretches(prefix..<old.count - suffix, prefix..<new.count - suffix, section, &found, &matching)
         if suffix > 0 {
-            runs.append(MatchedRun(
+            found.runs.append(MatchedRun(
                 oldSection: oldSection, oldStart: old.count - suffix, newSection: newSection, newStart: new.count - suffix, count: suffix))
         }
-        changes += changesAtEnd.reversed()
+        found.changes += changesAtEnd.reversed()
     }
 }
 
 extension TableDifference {
     /// In as few stages as the rules allow, each list in order of its indexes.
-    func stages() -> [BatchUpdate.Stage] {
+    consuming func stages() -> [BatchUpdate.Stage] {
         let sectionsStay = deletedSections.isEmpty && insertedSections.isEmpty && !pairs.indices.dropFirst().contains { pairs[$0].old < pairs[$0 - 1].old }
         return sectionsStay ? stagesInPlace() : Staging(self).stages()
     }
@@ -85,21 +90,30 @@ extension TableDifference {
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
         func place(_ change: ChangedRow) -> IndexPath { isOne ? change.old : change.new }
-        var stages = Array(repeating: BatchUpdate.Stage(), count: isOne ? 1 : 2)
-        stages[0].deleteRows = deletedRows
-        stages[0].insertRows = insertedRows
-        stages[0].moveRows = movedRows
-        let content = stages.count - 1
-        stages[content].reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
-        stages[content].updateSections = updatedSections.map { update in
+        var content = BatchUpdate.Stage()
+        content.reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
+        content.updateSections = updatedSections.map { update in
             var facts = update.facts
             facts.at = update.pair.new
             return facts
         }
-        stages[content].reloadRows = reloadedRows.map { (place($0), $0.row) }
-        stages[content].updateRows = updatedRows.map { (place($0), $0.row) }
-        for index in stages.indices { stages[index].sortLists() }
-        if stages[0].isEmpty { stages.removeFirst() }
-        return stages
+        content.reloadRows = reloadedRows.map { (place($0), $0.row) }
+        content.updateRows = updatedRows.map { (place($0), $0.row) }
+        if isOne {
+            arrangeRows(&content)
+            content.sortLists()
+            return content.isEmpty ? [] : [content]
+        }
+        var rows = BatchUpdate.Stage()
+        arrangeRows(&rows)
+        rows.sortLists()
+        content.sortLists()
+        return [rows, content]
+    }
+
+    private func arrangeRows(_ stage: inout BatchUpdate.Stage) {
+        stage.deleteRows = deletedRows
+        stage.insertRows = insertedRows
+        stage.moveRows = movedRows
     }
 }

@@ -15,7 +15,7 @@
 ///
 /// Which sections move is chosen accordingly: as few as possible; of equal choices the one that leaves in place the
 /// sections whose operations would force a stage. Source: the wire contract, "Update".
-struct Staging {
+struct Staging: ~Copyable {
     private let difference: TableDifference
     /// By place in the new table.
     private var sectionMoves: [Bool]
@@ -24,9 +24,9 @@ struct Staging {
     /// By `listKey` of their sections; empty when all rows are arranged in one stage.
     private var rowLists: [Int: StagedList] = [:]
 
-    init(_ difference: TableDifference) {
-        self.difference = difference
-        sectionMoves = Array(repeating: false, count: difference.oldPlaces.count)
+    init(_ whole: consuming TableDifference) {
+        sectionMoves = Array(repeating: false, count: whole.oldPlaces.count)
+        difference = whole
 
         // What happens inside each section, by its place in the new table.
         var hasRowMoves = sectionMoves, hasRows = sectionMoves, hasContent = sectionMoves
@@ -228,11 +228,11 @@ extension Staging {
 
 extension BatchUpdate.Stage {
     mutating func sortLists() {
-        deleteSections.sort()
-        insertSections.sort { $0.at < $1.at }
-        moveSections.sort { $0.from < $1.from }
-        reloadSections.sort { $0.at < $1.at }
-        updateSections.sort { $0.at < $1.at }
+        deleteSections.sortAscending { UInt64(truncatingIfNeeded: $0) }
+        insertSections.sortAscending { UInt64(truncatingIfNeeded: $0.at) }
+        moveSections.sortAscending { UInt64(truncatingIfNeeded: $0.from) }
+        reloadSections.sortAscending { UInt64(truncatingIfNeeded: $0.at) }
+        updateSections.sortAscending { UInt64(truncatingIfNeeded: $0.at) }
         deleteRows.sortAscending { $0.place }
         insertRows.sortAscending { $0.at.place }
         moveRows.sortAscending { $0.from.place }

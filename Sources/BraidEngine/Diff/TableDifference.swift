@@ -1,6 +1,7 @@
 /// All that differs between two tables, each thing once and not yet in stages. Places count in the old table,
-/// in the new one, or in both, as they are named.
-struct TableDifference {
+/// in the new one, or in both, as they are named. It is made once and handed on: copying its lists by mistake would show
+/// in small tables.
+struct TableDifference: ~Copyable {
     /// A section that is in both tables.
     struct Pair {
         var old: Int
@@ -9,6 +10,8 @@ struct TableDifference {
         var comparesRows: Bool
         /// The very same rows stand in the section before and after: there is nothing to compare.
         var rowsAreShared = false
+        /// The section's facts, too, are what they were.
+        var isShared = false
         /// How many sections this one stands for: those that stay side by side, and to which nothing happens, can be
         /// taken for one.
         var sectionCount = 1
@@ -32,49 +35,69 @@ struct TableDifference {
     /// The place in the old table for each new section and the other way round; -1: it is in one of them only.
     var oldPlaces: [Int] = []
     var newPlaces: [Int] = []
+    /// Which of the sections in front, that keep their places, may differ: ascending, and up to where they reach.
+    private let differing: (places: [Int], end: Int)
 
     /// With nothing compared yet.
-    init(oldPlaces: [Int], newPlaces: [Int]) {
+    init(oldPlaces: [Int], newPlaces: [Int], differing: (places: [Int], end: Int) = ([], 0)) {
         self.oldPlaces = oldPlaces
         self.newPlaces = newPlaces
+        self.differing = differing
         deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
     }
 
     /// Matches the sections. Throws when two sections of a snapshot have the same id, if they are not known to be
-    /// `unique`. Expected O(sections).
-    init(_ old: Snapshot, _ new: Snapshot, unique: Bool) throws(Refusal) {
-        var oldPlaces = Array(repeating: -1, count: new.sections.count)
-        var newPlaces = Array(repeating: -1, count: old.sections.count)
+    /// `unique`. Expected O(sections), with little work for those that both snapshots share.
+    static func matchingSections(_ old: Snapshot, _ new: Snapshot, unique: Bool) throws(Refusal) -> TableDifference {
         // Most updates leave the sections as they are.
-        var rest = 0
-        while rest < old.sections.count, rest < new.sections.count, old.sections[rest].id == new.sections[rest].id {
-            (oldPlaces[rest], newPlaces[rest]) = (rest, rest)
-            rest += 1
-        }
-        var places: [SectionID: Int] = [:]
-        if rest < max(old.sections.count, new.sections.count) || rest > 1 && !unique {
-            for (place, section) in old.sections.enumerated() where places.updateValue(place, forKey: section.id) != nil {
-                throw .duplicateSection(section.id)
+        var differing: [Int] = []
+        let rest = ChunkedList.walk(
+            old.sections, 0, new.sections, 0, limit: min(old.sections.count, new.sections.count), .forward
+        ) { left, right, count, passed in
+            for step in 0..<count {
+                let before = left.offset + step, after = right.offset + step
+                if left.chunk[before].id != right.chunk[after].id { return step }
+                if !left.chunk[before].isShared(with: right.chunk[after]) { differing.append(passed + step) }
             }
+            return count
+        }
+        let staying = Array(0..<rest)
+        if rest == old.sections.count, rest == new.sections.count, rest < 2 || unique {
+            return TableDifference(oldPlaces: staying, newPlaces: staying, differing: (differing, rest))
+        }
+        var oldPlaces = staying + repeatElement(-1, count: new.sections.count - rest)
+        var newPlaces = staying + repeatElement(-1, count: old.sections.count - rest)
+        var places: [SectionID: Int] = [:]
+        for (place, section) in old.sections.enumerated() where places.updateValue(place, forKey: section.id) != nil {
+            throw .duplicateSection(section.id)
         }
         for place in rest..<max(rest, new.sections.count) {
             guard let oldPlace = places[new.sections[place].id] else { continue }
             guard newPlaces[oldPlace] < 0 else { throw .duplicateSection(new.sections[place].id) }
             (oldPlaces[place], newPlaces[oldPlace]) = (oldPlace, place)
         }
-        self.init(oldPlaces: oldPlaces, newPlaces: newPlaces)
-        insertedSections = oldPlaces.indices.filter { oldPlaces[$0] < 0 }.map { ($0, new.sections[$0]) }
-        if insertedSections.count > 1 {
+        var difference = TableDifference(oldPlaces: oldPlaces, newPlaces: newPlaces, differing: (differing, rest))
+        difference.insertedSections = oldPlaces.indices.filter { oldPlaces[$0] < 0 }.map { ($0, new.sections[$0]) }
+        if difference.insertedSections.count > 1 {
             var seen: Set<SectionID> = []
-            for (_, section) in insertedSections where !seen.insert(section.id).inserted { throw .duplicateSection(section.id) }
+            for (_, section) in difference.insertedSections where !seen.insert(section.id).inserted { throw .duplicateSection(section.id) }
         }
+        return difference
     }
 
     /// Compares what sections have beside their rows. Afterwards `comparesRows` is settled, but for sections without
     /// identity, whose rows have to be looked at.
     mutating func compareFacts(_ old: Snapshot, _ new: Snapshot) {
         pairs.reserveCapacity(oldPlaces.count)
+        var next = 0
         for (newPlace, oldPlace) in oldPlaces.enumerated() where oldPlace >= 0 {
+            if newPlace < differing.end {
+                guard next < differing.places.count, differing.places[next] == newPlace else {
+                    pairs.append(Pair(old: oldPlace, new: newPlace, comparesRows: true, rowsAreShared: true, isShared: true))
+                    continue
+                }
+                next += 1
+            }
             // By index: most sections did not change, and copying them would be most of the work.
             let comparesRows = old.sections[oldPlace].isDiffable == new.sections[newPlace].isDiffable
             pairs.append(Pair(
@@ -86,7 +109,7 @@ struct TableDifference {
 
     /// Titles and move targets that changed, of sections that are not reloaded.
     mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
-        for pair in pairs where pair.comparesRows {
+        for pair in pairs where pair.comparesRows && !pair.isShared {
             if old.sections[pair.old].header == new.sections[pair.new].header, old.sections[pair.old].footer == new.sections[pair.new].footer,
                 old.sections[pair.old].movesTo == new.sections[pair.new].movesTo {
                 continue
@@ -123,14 +146,16 @@ struct TableDifference {
     /// inserted, and rows that changed section or are not part of their section's heaviest increasing subsequence
     /// moved. O(runs log runs + operations).
     ///
-    /// Runs cover each row at most once. The counts are those of sections whose rows are matched in runs, by place
+    /// Runs cover each row at most once; both lists are put in order. The counts are those of sections whose rows are matched in runs, by place
     /// before and by place after; 0 for others. `insert` is given the rows of a section that are not matched.
     mutating func compareRows(
-        _ runs: ContiguousArray<MatchedRun>, _ changes: ContiguousArray<ChangedRow>, oldCount: (Int) -> Int, newCount: (Int) -> Int,
+        _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
+        oldCount: (Int) -> Int, newCount: (Int) -> Int,
         insert: (_ rows: Range<Int>, _ section: Int, _ inserted: inout [(at: IndexPath, row: Row)]) -> Void
     ) {
-        var runs = MatchedRun.joined(runs.ascending { $0.newPlace })
-        let changes = changes.ascending { $0.new.place }
+        runs.sortAscending { $0.newPlace }
+        MatchedRun.join(&runs)
+        changes.sortAscending { $0.newPlace }
         // Those that need no reload: they move with their rows.
         let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         reloadedRows = broughtRows.isEmpty ? changes : ContiguousArray(changes.lazy.filter(\.needsReload))
@@ -143,7 +168,7 @@ struct TableDifference {
             for run in runs[first..<nextRun] {
                 if end < run.newStart { insert(end..<run.newStart, pair.new, &insertedRows) }
                 end = run.newEnd
-                while nextChange < broughtRows.count, broughtRows[nextChange].new < IndexPath(section: pair.new, row: end) {
+                while nextChange < broughtRows.count, broughtRows[nextChange].newPlace < IndexPath(section: pair.new, row: end).place {
                     if !run.isMoved { updatedRows.append(broughtRows[nextChange]) }
                     nextChange += 1
                 }
@@ -151,12 +176,15 @@ struct TableDifference {
             let count = newCount(pair.new)
             if end < count { insert(end..<count, pair.new, &insertedRows) }
         }
-        let byOld = runs.ascending { $0.oldPlace }
+        movedRows.reserveCapacity(movedRows.count + runs.reduce(0) { $0 + ($1.isMoved ? $1.count : 0) })
+        runs.sortAscending { $0.oldPlace }
+        var pairsByOld = pairs
+        pairsByOld.sortAscending { UInt64($0.old) }
         nextRun = 0
-        for pair in pairs.ascending(by: { UInt64($0.old) }) where pair.comparesRows && !pair.rowsAreShared {
+        for pair in pairsByOld where pair.comparesRows && !pair.rowsAreShared {
             var end = 0
-            while nextRun < byOld.count, byOld[nextRun].oldSection == pair.old {
-                let run = byOld[nextRun]
+            while nextRun < runs.count, runs[nextRun].oldSection == pair.old {
+                let run = runs[nextRun]
                 delete(end..<run.oldStart, pair.old)
                 if run.isMoved { move(run, broughtRows) }
                 end = run.oldEnd
@@ -170,8 +198,8 @@ struct TableDifference {
     private mutating func move(_ run: MatchedRun, _ broughtRows: ContiguousArray<ChangedRow>) {
         for offset in 0..<run.count {
             let to = IndexPath(section: run.newSection, row: run.newStart + offset)
-            let position = broughtRows.firstPosition { $0.new >= to }
-            let isBrought = position < broughtRows.count && broughtRows[position].new == to
+            let position = broughtRows.firstPosition { $0.newPlace >= to.place }
+            let isBrought = position < broughtRows.count && broughtRows[position].newPlace == to.place
             movedRows.append((IndexPath(section: run.oldSection, row: run.oldStart + offset), to, isBrought ? broughtRows[position].row : nil))
         }
     }
@@ -188,13 +216,18 @@ struct TableDifference {
             last = run.oldStart
         }
         if increases { return }
-        for position in range { runs[position].isMoved = true }
-        let own = range.filter { runs[$0].oldSection == pair.old }
-        let rowCount = own.reduce(0) { $0 + runs[$1].count }
+        var own = ContiguousArray<Int>(), rowCount = 0
+        own.reserveCapacity(range.count)
+        for position in range {
+            runs[position].isMoved = true
+            guard runs[position].oldSection == pair.old else { continue }
+            own.append(position)
+            rowCount += runs[position].count
+        }
         if rowCount == own.count {
             for position in IncreasingSubsequence.longest(own.map { runs[$0].oldStart }) { runs[own[position]].isMoved = false }
         } else if rowCount > 2 * own.count {
-            let kept = IncreasingSubsequence.heaviest(own.map { runs[$0].oldStart }, weights: own.map { runs[$0].count })
+            let kept = IncreasingSubsequence.heaviest(of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
             for position in kept { runs[own[position]].isMoved = false }
         } else {
             // Short runs are quicker taken row by row. Of a run all rows are kept or none: whatever goes with one goes with all.

@@ -131,7 +131,7 @@ extension BatchUpdate {
     /// The update is the same. O(k log k + k log rows) for k touched rows, and O(sections). A row that changed without being named is found all the same, as
     /// what the snapshots do not share is compared, and where ids differ the section is diffed in full: a note that is missing costs time. Ids must be unique within their sections.
     public init(from old: Snapshot, to new: Snapshot, touched: TouchedRows) throws(Refusal) {
-        try self.init(from: old, to: new, touched: Optional(touched))
+        self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: touched))
     }
 }
 
@@ -139,29 +139,28 @@ extension RowComparison {
     /// Matches what was not touched and leaves the rest to `matching`. False, with nothing done, when the rows are not
     /// as the edits say.
     func follow(
-        _ touched: TouchedRows.Rows, _ section: Section, _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
-        _ matching: inout RowMatching
+        _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) -> Bool {
         guard case .edits(let edits) = touched else { return false }
-        let runCount = runs.count, changeCount = changes.count
+        let runCount = found.runs.count, changeCount = found.changes.count
         guard old.count - edits.removed.count + edits.inserted.count == new.count else { return false }
         for run in edits.untouched {
             let count = min(run.count, old.count - run.old)
-            guard count >= 0, run.new + count <= new.count, matchingPrefix(oldStart: run.old, newStart: run.new, limit: count, changes: &changes) == count
+            guard count >= 0, run.new + count <= new.count, matchingPrefix(oldStart: run.old, newStart: run.new, limit: count, changes: &found.changes) == count
             else {
-                runs.removeLast(runs.count - runCount)
-                changes.removeLast(changes.count - changeCount)
+                found.runs.removeLast(found.runs.count - runCount)
+                found.changes.removeLast(found.changes.count - changeCount)
                 return false
             }
             guard count > 0 else { continue }
-            runs.append(MatchedRun(oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
+            found.runs.append(MatchedRun(oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
         }
         // Touched rows are matched by id, replaced ones too: an edit may have put another row in their place.
         for index in Self.merged(edits.removed, edits.replacedBefore) {
-            try matching.addOld(index..<index + 1, of: old, in: newSection, section.id)
+            try matching.addOld(index..<index + 1, of: old, in: newSection, section)
         }
         for index in Self.merged(edits.inserted, edits.replaced) {
-            try matching.addNew(index..<index + 1, of: new, in: newSection, section.id)
+            try matching.addNew(index..<index + 1, of: new, in: newSection, section)
         }
         return true
     }

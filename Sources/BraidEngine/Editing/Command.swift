@@ -82,10 +82,10 @@ extension Command {
         case "footers": self = .setFooters(try Self.titles(body, at: pointer))
         case "displayed-sections":
             guard let elements = body.elements() else { throw Refusal.bad(pointer, "must be an array of section ids") }
-            var ids: [SectionID] = []
+            var ids: [SectionID] = [], seen: Set<SectionID> = []
             for (index, element) in elements.enumerated() {
                 guard let id = element.stringValue else { throw Refusal.bad(pointer.appending(index), "a section id must be a string") }
-                if ids.contains(SectionID(id)) { throw Refusal.bad(pointer.appending(index), "the section \"\(id)\" is named twice") }
+                if !seen.insert(SectionID(id)).inserted { throw Refusal.bad(pointer.appending(index), "the section \"\(id)\" is named twice") }
                 ids.append(SectionID(id))
             }
             self = .setDisplayedSections(ids)

@@ -62,7 +62,7 @@ extension CommandInProgress {
         var targetIndex = before.rows.count - (isWithin ? 1 : 0)
         if targetRow < last {
             let follower = isWithin && targetRow >= place.row ? targetRow + 1 : targetRow
-            targetIndex = storedIndex(of: follower, in: destination, to) ?? targetIndex
+            targetIndex = try storedIndex(of: follower, in: destination, to) ?? targetIndex
             if isWithin, targetIndex > index { targetIndex -= 1 }
         }
         let sourceCount = editor.table[source.id]?.rows.count ?? 0
@@ -105,7 +105,7 @@ extension CommandInProgress {
         guard binding.cells.source.isStored, let stored = editor.table[place.section.id] else {
             throw Refusal(.editingNotAllowed, "The rows of the section \"\(place.section.id)\" are derived: they cannot be edited, only what they derive from.")
         }
-        let index = storedIndex(of: place.row, in: place.section, binding) ?? stored.rows.count
+        let index = try storedIndex(of: place.row, in: place.section, binding) ?? stored.rows.count
         let allowed: EditingStyle
         if index < stored.rows.count {
             let input = RowInput(section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
@@ -124,7 +124,7 @@ extension CommandInProgress {
     func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding) throws -> Int {
         let source = place.section, evaluation = evaluation
         guard let policy = binding.moving, binding.allowsMoving, let stored = editor.table[source.id],
-            let index = storedIndex(of: place.row, in: source, binding)
+            let index = try storedIndex(of: place.row, in: source, binding)
         else {
             throw Refusal(.moveNotAllowed, "Rows of the section \"\(source.id)\" cannot be moved.")
         }

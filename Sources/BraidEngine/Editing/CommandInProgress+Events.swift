@@ -3,7 +3,7 @@ extension CommandInProgress {
     mutating func tap(_ reference: RowReference) throws {
         let place = try resolve(reference)
         let binding = try binder.requiredBinding(of: place.section.id)
-        let call = handlerCall(for: place, binding)
+        let call = try handlerCall(for: place, binding)
         for handler in binding.onTap { try self.call(handler, call) }
     }
 
@@ -18,11 +18,11 @@ extension CommandInProgress {
             throw error.placed(at: JSONPointer.root.appending("event").appending(event))
         }
         isRevision = true
-        let section = shown.sections.firstIndex { $0.id == place.section.id } ?? 0
+        let section = displayedPlace(of: place.section.id) ?? 0
         cellEvents.append(CellEvent(
             at: IndexPath(section: section, row: place.row), row: place.section.rows[place.row], name: event, parameters: parameters))
         guard let handler = binding.handler(of: event, from: cell) else { return }
-        var call = handlerCall(for: place, binding)
+        var call = try handlerCall(for: place, binding)
         call.event = parameters
         try self.call(handler, call)
     }
@@ -31,16 +31,18 @@ extension CommandInProgress {
     mutating func noteDisplayed(_ references: [RowReference]) throws {
         // Who is called is settled before the first handler runs: it may change the rows of the others.
         var nearest: [(section: Section, row: Int, handler: Handler, call: HandlerCall)] = []
+        var indexes: [SectionID: Int] = [:]
         for reference in references {
             let place = try resolve(reference)
             let binding = try binder.requiredBinding(of: place.section.id)
             guard let handler = binding.onPrefetch, let distance = binding.prefetchDistance,
                 place.section.rows.count - 1 - place.row <= distance
             else { continue }
-            let call = handlerCall(for: place, binding)
-            if let index = nearest.firstIndex(where: { $0.section.id == place.section.id }) {
+            let call = try handlerCall(for: place, binding)
+            if let index = indexes[place.section.id] {
                 if nearest[index].row < place.row { nearest[index] = (place.section, place.row, handler, call) }
             } else {
+                indexes[place.section.id] = nearest.count
                 nearest.append((place.section, place.row, handler, call))
             }
         }
@@ -52,9 +54,9 @@ extension CommandInProgress {
         }
     }
 
-    func handlerCall(for place: Place, _ binding: SectionBinding) -> HandlerCall {
+    func handlerCall(for place: Place, _ binding: SectionBinding) throws -> HandlerCall {
         let row = place.section.rows[place.row]
-        guard let index = storedIndex(of: place.row, in: place.section, binding), let stored = editor.table[place.section.id]?.rows[index]
+        guard let index = try storedIndex(of: place.row, in: place.section, binding), let stored = editor.table[place.section.id]?.rows[index]
         else {
             return HandlerCall(
                 section: place.section.id, row: place.row, model: row.model ?? row.json["viewModel"] ?? .null,

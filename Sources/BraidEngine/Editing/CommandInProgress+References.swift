@@ -10,34 +10,49 @@ extension CommandInProgress {
     func resolve(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> Place {
         switch reference {
         case .at(let section, let row):
-            let section = try shown.section(section)
+            let section = try displayed(section)
             guard row >= 0, row < section.rows.count || (orEnd && row == section.rows.count) else {
                 throw .noRow(row, in: section.id, of: section.rows.count)
             }
             return Place(section: section, row: row)
         case .id(let id, let section):
-            let candidates = try section.map { section throws(Refusal) in [try shown.section(section)] } ?? shown.sections
             var found: Place?
-            for section in candidates {
-                guard let row = displayedIndex(of: id, in: section) else { continue }
+            for path in try search.places(of: id, in: section.map { section throws(Refusal) in try displayed(section) }, self) {
+                let section = shown.sections[path.section]
                 if let found {
                     throw Refusal(.ambiguousRow, "The sections \"\(found.section.id)\" and \"\(section.id)\" both have a row with the id \"\(id)\": name the section as well.")
                 }
-                found = Place(section: section, row: row)
+                found = Place(section: section, row: path.row)
             }
             guard let found else { throw Refusal(.rowNotFound, "No displayed row has the id \"\(id)\".") }
             return found
         }
     }
 
+    /// Where a section is displayed. O(1) where sections are displayed as they are stored, else O(sections).
+    func displayedPlace(of id: SectionID) -> Int? {
+        if let position = editor.table.position(of: id), position < shown.sections.count, shown.sections[position].id == id { return position }
+        return shown.sections.firstIndex { $0.id == id }
+    }
+
+    /// The displayed section. Throws `rowNotFound`.
+    func displayed(_ reference: SectionReference) throws(Refusal) -> Section {
+        if case .id(let id) = reference, let place = displayedPlace(of: id) { return shown.sections[place] }
+        return try shown.section(reference)
+    }
+
     /// O(log rows) where every stored row is shown, else O(rows).
-    func displayedIndex(of id: RowID, in section: Section) -> Int? {
-        if case .stored? = binder.binding(of: section.id)?.cells.source { return editor.table[section.id]?.index(of: id) }
+    fileprivate func displayedIndex(of id: RowID, in section: Section) -> Int? {
+        if isWhollyShown(section) { return editor.table[section.id]?.index(of: id) }
         return section.rows.firstIndex { $0.id == id }
     }
 
+    fileprivate func isWhollyShown(_ section: Section) -> Bool {
+        if case .stored? = binder.binding(of: section.id)?.cells.source { true } else { false }
+    }
+
     /// Where a displayed row stands among the stored rows; nil behind the last one, and for derived rows.
-    func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) -> Int? {
+    func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) throws -> Int? {
         guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
         switch binding.cells.source {
         case .stored: return row < stored.rows.count ? row : nil
@@ -48,11 +63,60 @@ extension CommandInProgress {
             var left = row
             for (index, candidate) in stored.rows.enumerated() {
                 let input = RowInput(section: section.id, row: index, count: stored.rows.count, model: candidate.model)
-                guard (try? shown.value(for: input, evaluation)?.boolValue) == true else { continue }
+                guard try shown.value(for: input, evaluation)?.boolValue == true else { continue }
                 if left == 0 { return index }
                 left -= 1
             }
             return nil
         }
     }
+}
+
+/// Looks for displayed rows by their ids. A few are looked for section by section; for whoever asks for more, an index of
+/// all displayed rows is made, so that n references to n rows are not n times n looks.
+final class RowSearch {
+    private var looks = 0
+    private var index: [RowID: (first: IndexPath, others: [IndexPath])]?
+
+    /// In the section, or, where it is nil, in all of them: in order.
+    func places(of id: RowID, in section: Section?, _ command: CommandInProgress) -> [IndexPath] {
+        let shown = command.shown
+        let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }
+        // An index takes as long as looking at each row sixteen times.
+        if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
+            if let section, let sectionPlace {
+                looks += command.isWhollyShown(section) ? 0 : section.rows.count
+                return command.displayedIndex(of: id, in: section).map { [IndexPath(section: sectionPlace, row: $0)] } ?? []
+            }
+            var places: [IndexPath] = []
+            for (place, section) in shown.sections.enumerated() {
+                looks += command.isWhollyShown(section) ? 1 : 1 + section.rows.count
+                if let row = command.displayedIndex(of: id, in: section) { places.append(IndexPath(section: place, row: row)) }
+            }
+            return places
+        }
+        let found = (index ?? makeIndex(of: shown))[id].map { [$0.first] + $0.others } ?? []
+        return section == nil ? found : found.filter { $0.section == sectionPlace }
+    }
+
+    private func makeIndex(of shown: Snapshot) -> [RowID: (first: IndexPath, others: [IndexPath])] {
+        var index: [RowID: (first: IndexPath, others: [IndexPath])] = [:]
+        for (place, section) in shown.sections.enumerated() {
+            for (row, shown) in section.rows.enumerated() {
+                guard let id = shown.id else { continue }
+                let path = IndexPath(section: place, row: row)
+                // Of equal ids in a section the first, as in a search.
+                if let known = index[id] {
+                    if (known.others.last ?? known.first).section != place { index[id]?.others.append(path) }
+                } else {
+                    index[id] = (path, [])
+                }
+            }
+        }
+        self.index = index
+        return index
+    }
+
+    /// Other rows are displayed.
+    func reset() { (looks, index) = (0, nil) }
 }

@@ -9,6 +9,8 @@ struct CommandInProgress {
     /// The table and the snapshot after the last command of the transaction.
     var shownTable: TableModel
     var shown: Snapshot
+    /// For rows of `shown`.
+    let search = RowSearch()
     /// A revision is made even if nothing changed.
     var isRevision = false
     /// A revision is made if anything is displayed in another way, even if no model changed.
@@ -89,6 +91,7 @@ struct CommandInProgress {
         let step = editor.takeStep()
         // What reads the time is made anew with every revision, as it will be when the session is read again.
         guard step.changedAnything || binder.readsNow else { return }
+        search.reset()
         var remade: [SectionID] = []
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,

@@ -78,9 +78,9 @@ extension TableEditor {
     }
 
     mutating func registerCell(_ cell: String, for modelType: String) {
-        var cells = table.cells
-        cells[modelType] = cell
-        setCells(cells)
+        guard table.cells[modelType] != cell else { return }
+        table.cells[modelType] = cell
+        step.cellsChanged = true
     }
 
     mutating func setCells(_ cells: RegisteredCells) {

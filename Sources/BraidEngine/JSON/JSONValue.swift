@@ -53,6 +53,11 @@ public struct JSONObject: Sendable {
         }
     }
 
+    mutating func removeMembers(named names: Set<UTF8Key>) {
+        members.removeAll { names.contains(UTF8Key($0.name)) }
+        reindex()
+    }
+
     private func position(of name: String) -> Int? {
         if members.count > Self.linearLimit { return positions[UTF8Key(name)] }
         return members.firstIndex { $0.name.hasSameBytes(as: name) }

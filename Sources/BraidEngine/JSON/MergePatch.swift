@@ -4,9 +4,12 @@ extension JSONValue {
     public func merging(patch: JSONValue) -> JSONValue {
         guard case .object(let patch) = patch else { return patch }
         var target = objectValue ?? JSONObject()
+        // Removed together: each by itself would move all behind it.
+        var removed: Set<UTF8Key> = []
         for (name, value) in patch.members {
-            target[name] = value.isNull ? nil : (target[name] ?? .null).merging(patch: value)
+            if value.isNull { removed.insert(UTF8Key(name)) } else { target[name] = (target[name] ?? .null).merging(patch: value) }
         }
+        if !removed.isEmpty { target.removeMembers(named: removed) }
         return .object(target)
     }
 }

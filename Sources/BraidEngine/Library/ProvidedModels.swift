@@ -50,6 +50,9 @@ struct ModelTraits<Model> {
     let identity: ((Model) -> String)?
     /// Nil: any model may have changed, whenever the models are read.
     let areEqual: ((Model, Model) -> Bool)?
+    /// Whether two models are equal and, if they have identity, stand for the same thing: equal ones need not. Nil where
+    /// `areEqual` is. By address, as a program may have many models, and a copy of one counts references.
+    let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
         // Found once for each chain, so that a model costs a call, and not a look at its conformances.
@@ -58,6 +61,21 @@ struct ModelTraits<Model> {
         }
         func equality<Known: Equatable>(_: Known.Type) -> (Model, Model) -> Bool {
             { unsafeBitCast($0, to: Known.self) == unsafeBitCast($1, to: Known.self) }
+        }
+        func sameness<Known: Equatable>(_: Known.Type) -> (UnsafePointer<Model>, UnsafePointer<Model>) -> Bool {
+            { UnsafeRawPointer($0).assumingMemoryBound(to: Known.self).pointee == UnsafeRawPointer($1).assumingMemoryBound(to: Known.self).pointee }
+        }
+        func sameness<Known: Equatable & CollectionIdentifiable>(of _: Known.Type) -> (UnsafePointer<Model>, UnsafePointer<Model>) -> Bool {
+            { left, right in
+                let left = UnsafeRawPointer(left).assumingMemoryBound(to: Known.self)
+                let right = UnsafeRawPointer(right).assumingMemoryBound(to: Known.self)
+                return left.pointee == right.pointee && RowID(left.pointee.collectionId) == RowID(right.pointee.collectionId)
+            }
+        }
+        if let known = Model.self as? any (Equatable & CollectionIdentifiable).Type {
+            areSame = sameness(of: known)
+        } else {
+            areSame = (Model.self as? any Equatable.Type).map { sameness($0) }
         }
         self.identity = (Model.self as? any CollectionIdentifiable.Type).map { identity($0) }
         areEqual = (Model.self as? any Equatable.Type).map { equality($0) }
@@ -142,30 +160,40 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     }
 
     private func change(from old: [Model], to new: [Model], in section: SectionID) -> Change? {
-        guard let areEqual = traits.areEqual else {
+        guard let areSame = traits.areSame else {
             return old.isEmpty && new.isEmpty ? nil : Change(section: section, models: new, oldCount: old.count, stretches: [(old.indices, new.indices)])
         }
         if old.hasSameStorage(as: new) { return nil }
-        let identity = traits.identity
-        // Equal models may still stand for different things.
-        func isSame(_ old: Model, _ new: Model) -> Bool {
-            guard areEqual(old, new) else { return false }
-            return identity.map { RowID($0(old)) == RowID($0(new)) } ?? true
+        let stretches = old.withUnsafeBufferPointer { old in
+            new.withUnsafeBufferPointer { new in
+                Self.stretches(old.count, new.count) { oldIndex, newIndex in
+                    // Both have elements, as there are such indexes.
+                    guard let old = old.baseAddress, let new = new.baseAddress else { return false }
+                    return areSame(old + oldIndex, new + newIndex)
+                }
+            }
         }
-        let shorter = min(old.count, new.count)
-        var prefix = 0, suffix = 0
-        while prefix < shorter, isSame(old[prefix], new[prefix]) { prefix += 1 }
-        if prefix == old.count, prefix == new.count { return nil }
-        while suffix < shorter - prefix, isSame(old[old.count - 1 - suffix], new[new.count - 1 - suffix]) { suffix += 1 }
+        return stretches.isEmpty ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
+    }
 
-        let end = (old: old.count - suffix, new: new.count - suffix)
+    /// Where two lists of so many models differ, ascending.
+    private static func stretches(
+        _ oldCount: Int, _ newCount: Int, isSame: (_ old: Int, _ new: Int) -> Bool
+    ) -> [(old: Range<Int>, new: Range<Int>)] {
+        let shorter = min(oldCount, newCount)
+        var prefix = 0, suffix = 0
+        while prefix < shorter, isSame(prefix, prefix) { prefix += 1 }
+        if prefix == oldCount, prefix == newCount { return [] }
+        while suffix < shorter - prefix, isSame(oldCount - 1 - suffix, newCount - 1 - suffix) { suffix += 1 }
+
+        let end = (old: oldCount - suffix, new: newCount - suffix)
         /// Where both go on alike after a place, passing as few as possible: models that come, go or change are mostly
         /// few, and far from one another.
         func nearest(_ at: (old: Int, new: Int)) -> (old: Int, new: Int)? {
             for distance in 1...8 {
                 for shorter in stride(from: distance, through: 0, by: -1) {
                     for next in [(at.old + distance, at.new + shorter), (at.old + shorter, at.new + distance)]
-                    where next.0 < end.old && next.1 < end.new && isSame(old[next.0], new[next.1]) { return next }
+                    where next.0 < end.old && next.1 < end.new && isSame(next.0, next.1) { return next }
                 }
             }
             return nil
@@ -178,7 +206,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             if let next = nearest(at) {
                 stretches.append((start.old..<next.old, start.new..<next.new))
                 at = next
-                while at.old < end.old, at.new < end.new, isSame(old[at.old], new[at.new]) { at = (at.old + 1, at.new + 1) }
+                while at.old < end.old, at.new < end.new, isSame(at.old, at.new) { at = (at.old + 1, at.new + 1) }
                 start = at
             } else if misses > 0, at.old < end.old, at.new < end.new {
                 misses -= 1
@@ -188,7 +216,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             }
         }
         if start != end { stretches.append((start.old..<end.old, start.new..<end.new)) }
-        return Change(section: section, models: new, oldCount: old.count, stretches: stretches)
+        return stretches
     }
 
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws {

@@ -17,9 +17,9 @@ extension ChunkedList {
             var rest = direction == .forward ? index : index - 1
             if case .inner = node { path.reserveCapacity(4) }
             while case .inner(let inner) = node {
-                let (child, offset) = ChunkedList.locate(rest, in: inner.ends)
+                let (child, offset) = inner.locate(rest)
                 path.append((inner, child))
-                (node, rest) = (inner.children[child], offset)
+                (node, rest) = (inner.children[child].node, offset)
             }
             guard case .leaf(let chunk) = node else { return nil }
             self.chunk = chunk
@@ -28,10 +28,10 @@ extension ChunkedList {
         }
 
         /// Elements of the chunk that lie ahead.
-        var ahead: Int { direction == .forward ? chunk.elements.count - offset : offset }
+        var ahead: Int { direction == .forward ? chunk.count - offset : offset }
 
         /// Nothing of the chunk has been passed.
-        var isAtStartOfChunk: Bool { ahead == chunk.elements.count }
+        var isAtStartOfChunk: Bool { ahead == chunk.count }
 
         /// The node so many levels above the chunk, if the place is at its start.
         @inline(__always)
@@ -67,15 +67,37 @@ extension ChunkedList {
                     continue
                 }
                 path[path.count - 1].child = next
-                var node = inner.children[next]
+                var node = inner.children[next].node
                 while case .inner(let below) = node {
                     let first = direction == .forward ? 0 : below.children.count - 1
                     path.append((below, first))
-                    node = below.children[first]
+                    node = below.children[first].node
                 }
                 if case .leaf(let chunk) = node { self.chunk = chunk }
-                offset = direction == .forward ? 0 : chunk.elements.count
+                offset = direction == .forward ? 0 : chunk.count
                 return
+            }
+        }
+    }
+
+    /// Elements of a list that are looked at in turn: the chunk that holds the last of them is at hand.
+    struct Window {
+        private let list: ChunkedList
+        private var chunk: Chunk = []
+        /// Of the chunk's elements in the list.
+        private var range = 0..<0
+
+        init(_ list: ChunkedList) { self.list = list }
+
+        /// The list must have the index.
+        subscript(index: Int) -> Element {
+            @inline(__always)
+            mutating get {
+                if range.contains(index) { return chunk[index - range.lowerBound] }
+                let found = list.chunk(at: index)
+                chunk = found.chunk
+                range = index - found.offset..<index - found.offset + chunk.count
+                return chunk[found.offset]
             }
         }
     }
@@ -94,10 +116,10 @@ extension ChunkedList {
         var passed = 0
         while passed < limit {
             let count = Swift.min(left.ahead, right.ahead, limit - passed)
-            if left.chunk === right.chunk, left.offset == right.offset {
+            if left.chunk.hasSameStorage(as: right.chunk), left.offset == right.offset {
                 if left.isAtStartOfChunk, count == left.ahead {
                     var level = 0, shared = count
-                    while let parent = left.parent(level + 1), parent === right.parent(level + 1), parent.count <= limit - passed {
+                    while let parent = left.parent(level + 1), let other = right.parent(level + 1), parent.isShared(with: other), parent.count <= limit - passed {
                         level += 1
                         shared = parent.count
                     }
@@ -126,8 +148,8 @@ extension ChunkedList {
         let step = left.direction == .forward ? 1 : -1
         var count = 0, elements = 0
         while leftParent.children.indices.contains(leftNext + step * count), rightParent.children.indices.contains(rightNext + step * count) {
-            let node = leftParent.children[leftNext + step * count]
-            guard node.isShared(with: rightParent.children[rightNext + step * count]), elements + node.count <= limit else { break }
+            let node = leftParent.children[leftNext + step * count].node
+            guard node.isShared(with: rightParent.children[rightNext + step * count].node), elements + node.count <= limit else { break }
             elements += node.count
             count += 1
         }
@@ -150,31 +172,12 @@ extension ChunkedList {
         var index = range.lowerBound
         while index < range.upperBound {
             let (chunk, offset) = chunk(at: index)
-            let count = Swift.min(chunk.elements.count - offset, range.upperBound - index)
-            let result = chunk.elements.withUnsafeBufferPointer { elements in
+            let count = Swift.min(chunk.count - offset, range.upperBound - index)
+            let result = chunk.withUnsafeBufferPointer { elements in
                 Result { () throws(Failure) in try body(index, UnsafeBufferPointer(rebasing: elements[offset..<offset + count])) }
             }
             try result.get()
             index += count
-        }
-    }
-}
-
-extension ChunkedList<Row> {
-    /// Adds the rows of a range. Throws when one has no id.
-    func appendEntries(
-        of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>
-    ) throws(Refusal) {
-        if range.count > entries.count { entries.reserveCapacity(entries.count + range.count) }
-        try forEachBuffer(in: range) { (index, rows) throws(Refusal) in
-            let nameless: Int? = rows.withReferences { rows in
-                for offset in rows.indices {
-                    if rows[offset].idHash == 0 { return offset }
-                    entries.append(RowEntry(rows[offset], section: section, index: index + offset))
-                }
-                return nil
-            }
-            if let nameless { throw .rowWithoutID(at: index + nameless, in: id) }
         }
     }
 }

@@ -4,70 +4,6 @@
 ///
 /// Access by index, insert, remove and replace: O(log count).
 public struct ChunkedList<Element: Sendable>: Sendable {
-    /// One run of elements; shared between lists by reference, so that equal chunks are recognised at a glance.
-    final class Chunk: Sendable {
-        let elements: ContiguousArray<Element>
-        init(_ elements: ContiguousArray<Element>) { self.elements = elements }
-    }
-
-    final class Inner: Sendable {
-        let children: ContiguousArray<Node>
-        /// `ends[c]` is the number of elements in `children[0...c]`.
-        let ends: ContiguousArray<Int>
-        var count: Int { ends[ends.count - 1] }
-
-        init(_ children: ContiguousArray<Node>) {
-            self.children = children
-            var total = 0
-            ends = ContiguousArray(children.map { child in
-                total += child.count
-                return total
-            })
-        }
-    }
-
-    /// All leaves have the same depth.
-    enum Node: Sendable {
-        case leaf(Chunk)
-        case inner(Inner)
-
-        /// Elements below it.
-        var count: Int {
-            switch self {
-            case .leaf(let chunk): chunk.elements.count
-            case .inner(let inner): inner.count
-            }
-        }
-
-        /// The first element below it.
-        var first: Element {
-            switch self {
-            case .leaf(let chunk): chunk.elements[0]
-            case .inner(let inner): inner.children[0].first
-            }
-        }
-
-        @inline(__always)
-        func isShared(with other: Node) -> Bool {
-            switch (self, other) {
-            case (.leaf(let mine), .leaf(let others)): mine === others
-            case (.inner(let mine), .inner(let others)): mine === others
-            default: false
-            }
-        }
-
-        /// Elements of a leaf, children of an inner node.
-        var width: Int {
-            switch self {
-            case .leaf(let chunk): chunk.elements.count
-            case .inner(let inner): inner.children.count
-            }
-        }
-    }
-
-    /// A node is split over this width, and joined with a neighbour under a quarter of it.
-    private static var widest: Int { 64 }
-
     /// Nil when empty. No node is empty.
     private(set) var root: Node?
 
@@ -75,19 +11,19 @@ public struct ChunkedList<Element: Sendable>: Sendable {
 
     public init(_ elements: some Sequence<Element>) {
         var level: ContiguousArray<Node> = []
-        var run = ContiguousArray<Element>()
+        var run = Chunk()
         for element in elements {
             if run.count == Self.widest * 3 / 4 {
-                level.append(.leaf(Chunk(run)))
+                level.append(.leaf(run))
                 run = []
             }
             if run.isEmpty { run.reserveCapacity(Self.widest * 3 / 4) }
             run.append(element)
         }
-        if !run.isEmpty { level.append(.leaf(Chunk(run))) }
+        if !run.isEmpty { level.append(.leaf(run)) }
         while level.count > 1 {
             level = ContiguousArray(stride(from: 0, to: level.count, by: Self.widest / 2).map { start in
-                .inner(Inner(ContiguousArray(level[start..<Swift.min(start + Self.widest / 2, level.count)])))
+                .inner(Inner(level[start..<Swift.min(start + Self.widest / 2, level.count)]))
             })
         }
         root = level.first
@@ -110,7 +46,7 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         func collect(_ node: Node) {
             switch node {
             case .leaf(let chunk): chunks.append(chunk)
-            case .inner(let inner): for child in inner.children { collect(child) }
+            case .inner(let inner): for child in inner.children { collect(child.node) }
             }
         }
         if let root { collect(root) }
@@ -125,8 +61,8 @@ public struct ChunkedList<Element: Sendable>: Sendable {
             switch node {
             case .leaf(let chunk): return (chunk, index)
             case .inner(let inner):
-                let (child, offset) = Self.locate(index, in: inner.ends)
-                (node, index) = (inner.children[child], offset)
+                let (child, offset) = inner.locate(index)
+                (node, index) = (inner.children[child].node, offset)
             }
         }
     }
@@ -140,13 +76,13 @@ public struct ChunkedList<Element: Sendable>: Sendable {
             var low = 0, high = inner.children.count - 1
             while low < high {
                 let middle = (low + high + 1) / 2
-                if holds(inner.children[middle].first) { high = middle - 1 } else { low = middle }
+                if holds(inner.children[middle].node.first) { high = middle - 1 } else { low = middle }
             }
-            if low > 0 { before += inner.ends[low - 1] }
-            node = inner.children[low]
+            if low > 0 { before += inner.children[low - 1].end }
+            node = inner.children[low].node
         }
         guard case .leaf(let chunk) = node else { return before }
-        return before + chunk.elements.firstPosition(where: holds)
+        return before + chunk.firstPosition(where: holds)
     }
 
     public mutating func append(_ element: Element) { insert(element, at: count) }
@@ -154,9 +90,9 @@ public struct ChunkedList<Element: Sendable>: Sendable {
     /// `index` in 0...count.
     public mutating func insert(_ element: Element, at index: Int) {
         precondition(index >= 0 && index <= count, "ChunkedList: index out of bounds")
-        guard let old = root else { return root = .leaf(Chunk([element])) }
-        let nodes = Self.inserting(element, at: index, in: old)
-        root = nodes.count == 1 ? nodes[0] : .inner(Inner(nodes))
+        guard let old = root else { return root = .leaf([element]) }
+        let (first, second) = Self.inserting(element, at: index, in: old)
+        root = second.map { .inner(Inner([first, $0])) } ?? first
     }
 
     @discardableResult
@@ -166,96 +102,9 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         guard let old = root else { return removed }
         var node = Self.removing(at: index, from: old)
         // A root with one child is one level too many.
-        while case .inner(let inner) = node, inner.children.count == 1 { node = inner.children[0] }
+        while case .inner(let inner) = node, inner.children.count == 1 { node = inner.children[0].node }
         root = node.width == 0 ? nil : node
         return removed
-    }
-}
-
-// The tree.
-extension ChunkedList {
-    /// The child that holds `index`, and the index within it; for an index at the very end the last child.
-    static func locate(_ index: Int, in ends: ContiguousArray<Int>) -> (child: Int, offset: Int) {
-        var low = 0, high = ends.count - 1
-        while low < high {
-            let middle = (low + high) / 2
-            if ends[middle] <= index { low = middle + 1 } else { high = middle }
-        }
-        return (low, index - (low == 0 ? 0 : ends[low - 1]))
-    }
-
-    /// One node, or two where it had to be split.
-    private static func inserting(_ element: Element, at index: Int, in node: Node) -> ContiguousArray<Node> {
-        switch node {
-        case .leaf(let chunk):
-            var elements = chunk.elements
-            elements.insert(element, at: index)
-            return leaves(elements)
-        case .inner(let inner):
-            let (child, offset) = locate(index, in: inner.ends)
-            var children = inner.children
-            children.replaceSubrange(child...child, with: inserting(element, at: offset, in: children[child]))
-            return inners(children)
-        }
-    }
-
-    private static func removing(at index: Int, from node: Node) -> Node {
-        switch node {
-        case .leaf(let chunk):
-            var elements = chunk.elements
-            elements.remove(at: index)
-            return .leaf(Chunk(elements))
-        case .inner(let inner):
-            let (child, offset) = locate(index, in: inner.ends)
-            var children = inner.children
-            let smaller = removing(at: offset, from: children[child])
-            if smaller.width >= widest / 4 {
-                children[child] = smaller
-            } else if children.count > 1 {
-                let other = child > 0 ? child - 1 : 1
-                let pair = child > 0 ? joined(children[other], smaller) : joined(smaller, children[other])
-                children.replaceSubrange(Swift.min(child, other)...Swift.max(child, other), with: pair)
-            } else {
-                children[child] = smaller
-            }
-            return .inner(Inner(children))
-        }
-    }
-
-    /// Two neighbours' content, in one node or in two.
-    private static func joined(_ left: Node, _ right: Node) -> ContiguousArray<Node> {
-        switch (left, right) {
-        case (.leaf(let left), .leaf(let right)): leaves(left.elements + right.elements)
-        case (.inner(let left), .inner(let right)): inners(left.children + right.children)
-        // Neighbours are of one level.
-        default: [left, right]
-        }
-    }
-
-    private static func leaves(_ elements: ContiguousArray<Element>) -> ContiguousArray<Node> {
-        if elements.count <= widest { return [.leaf(Chunk(elements))] }
-        let half = elements.count / 2
-        return [.leaf(Chunk(ContiguousArray(elements[..<half]))), .leaf(Chunk(ContiguousArray(elements[half...])))]
-    }
-
-    private static func inners(_ children: ContiguousArray<Node>) -> ContiguousArray<Node> {
-        if children.count <= widest { return [.inner(Inner(children))] }
-        let half = children.count / 2
-        return [.inner(Inner(ContiguousArray(children[..<half]))), .inner(Inner(ContiguousArray(children[half...])))]
-    }
-
-    private static func replacing(at index: Int, in node: Node, with element: Element) -> Node {
-        switch node {
-        case .leaf(let chunk):
-            var elements = chunk.elements
-            elements[index] = element
-            return .leaf(Chunk(elements))
-        case .inner(let inner):
-            let (child, offset) = locate(index, in: inner.ends)
-            var children = inner.children
-            children[child] = replacing(at: offset, in: children[child], with: element)
-            return .inner(Inner(children))
-        }
     }
 }
 
@@ -264,13 +113,17 @@ extension ChunkedList: RandomAccessCollection, MutableCollection {
     public var endIndex: Int { count }
 
     public subscript(index: Int) -> Element {
-        get {
+        // Lent, not copied: an element may have many references.
+        _read {
             let (chunk, offset) = chunk(at: index)
-            return chunk.elements[offset]
+            yield chunk[offset]
         }
         set {
             precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")
-            if let old = root { root = Self.replacing(at: index, in: old, with: newValue) }
+            guard var node = root else { return }
+            root = nil
+            Self.replace(at: index, in: &node, with: newValue)
+            root = node
         }
     }
 
@@ -281,7 +134,7 @@ extension ChunkedList: RandomAccessCollection, MutableCollection {
 
         public mutating func next() -> Element? {
             guard chunk < chunks.count else { return nil }
-            let elements = chunks[chunk].elements
+            let elements = chunks[chunk]
             defer {
                 offset += 1
                 if offset == elements.count { (chunk, offset) = (chunk + 1, 0) }

@@ -17,8 +17,8 @@ struct RankIndex: Sendable {
 
     /// `rows` with the hashes of their ids. Nil when `areSame` of two rows, by their places in the list. Expected O(rows).
     init?(_ rows: some RandomAccessCollection<(hash: UInt64, rank: Int)>, areSame: (Int, Int) -> Bool) {
-        let ordered = ContiguousArray(rows.lazy.enumerated().map { (hash: Self.half($1.hash), place: $0, rank: $1.rank) })
-            .ascending { UInt64($0.hash) }
+        var ordered = ContiguousArray(rows.lazy.enumerated().map { (hash: Self.half($1.hash), place: $0, rank: $1.rank) })
+        ordered.sortAscending { UInt64($0.hash) }
         var first = 0
         for position in ordered.indices.dropFirst() {
             if ordered[position].hash != ordered[first].hash {

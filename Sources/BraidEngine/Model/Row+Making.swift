@@ -30,7 +30,7 @@ extension RowParts {
 extension Row {
     /// Writes the row's object, members in the contract's order: equal parts make equal bytes. One allocation for the
     /// bytes, one for the row.
-    convenience init(parts: RowParts) {
+    init(parts: RowParts) {
         var writer = JSONWriter(capacity: parts.encodedSize)
         if let id = parts.id {
             writer.raw("{\"id\":")
@@ -66,6 +66,6 @@ extension Row {
         }
         writer.raw("}")
         self.init(
-            id: parts.id, json: writer.text, contentLength: contentLength, updatesManually: parts.updatesManually, modelRange: modelRange)
+            id: parts.id, json: writer.bytes, contentLength: contentLength, updatesManually: parts.updatesManually, modelRange: modelRange)
     }
 }

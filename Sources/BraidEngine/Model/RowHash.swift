@@ -15,14 +15,14 @@ enum RowHash {
         return (generator.next() | 1, generator.next() | 1, generator.next() | 1)
     }()
 
-    /// Never 0.
+    /// Even, and never 0.
     static func hash(_ id: RowID) -> UInt64 {
         let seed = seeds.id
         var text = id.text
         return text.withUTF8 { bytes in
             var state = seed ^ UInt64(bytes.count)
             UnsafeRawBufferPointer(bytes).forEachPair { state = folded($0 ^ seed, $1 ^ state) }
-            return max(folded(state, end), 1)
+            return max(folded(state, end) & ~1, 2)
         }
     }
 

@@ -25,10 +25,18 @@ public struct Section: Sendable {
     }
 }
 
+extension Section {
+    /// The same section is the same before and after, as far as can be told without a look at its rows.
+    func isShared(with other: Section) -> Bool {
+        rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header && footer == other.footer
+            && movesTo == other.movesTo
+    }
+}
+
 /// The whole displayed table at one revision.
 public struct Snapshot: Sendable {
     public var revision: Int
-    public var sections: [Section]
+    public var sections: ChunkedList<Section>
     public var totalRowCount: Int
     public var state: JSONText
     /// What stands in the place of the rows while there are none; nil while there are, or when none is described.
@@ -38,7 +46,7 @@ public struct Snapshot: Sendable {
 
     public init(revision: Int = 0, sections: [Section] = [], state: JSONText = .emptyObject, empty: JSONText? = nil) {
         self.revision = revision
-        self.sections = sections
+        self.sections = ChunkedList(sections)
         self.totalRowCount = sections.reduce(0) { $0 + $1.rows.count }
         self.state = state
         self.empty = empty

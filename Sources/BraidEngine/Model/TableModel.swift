@@ -2,7 +2,7 @@
 /// sections that are displayed, the state. A value: a copy is cheap, and a changed copy shares what did not change.
 public struct TableModel: Sendable {
     /// In declared order, or, for dynamic sections, in order of first appearance.
-    public internal(set) var sections: [StoredSection] = []
+    public internal(set) var sections: ChunkedList<StoredSection> = []
     private var positions: [SectionID: Int] = [:]
     /// The sections displayed under manual management, in that order; nil while none were set.
     public internal(set) var displayedSections: [SectionID]?
@@ -18,7 +18,7 @@ public struct TableModel: Sendable {
         sections: [StoredSection] = [], displayedSections: [SectionID]? = nil, state: JSONText = .emptyObject,
         cells: RegisteredCells = RegisteredCells(), nextKey: Int = 1, nextSection: Int = 1
     ) {
-        self.sections = sections
+        self.sections = ChunkedList(sections)
         self.displayedSections = displayedSections
         self.state = state
         self.cells = cells
@@ -29,13 +29,18 @@ public struct TableModel: Sendable {
 
     private mutating func reindex() {
         positions.removeAll(keepingCapacity: true)
-        for (position, section) in sections.enumerated() { positions[section.id] = position }
+        notePositions(from: 0)
     }
 
-    /// Stored rows of all sections.
+    private mutating func notePositions(from start: Int) {
+        // By index: no section is copied.
+        for position in start..<sections.count { positions[sections[position].id] = position }
+    }
+
+    /// Stored rows of all sections. O(sections).
     var rowCount: Int {
         // By index: no section is copied.
-        sections.indices.reduce(0) { $0 + sections[$1].rows.count }
+        sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }
 
     /// The section's place in `sections`.
@@ -46,7 +51,7 @@ public struct TableModel: Sendable {
     /// Sections' ordinals start this far apart, so that one that comes between two of them need not change the others.
     private static let ordinalGap = 1 << 16
 
-    /// Puts a section at `position`, 0...count. Returns the ids of the sections whose facts changed, the new one first.
+    /// Puts a section at `position`, 0...count; O(sections behind it). Returns the ids of the sections whose facts changed, the new one first.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
         let before = position > 0 ? sections[position - 1].facts.ordinal : nil
         let after = position < sections.count ? sections[position].facts.ordinal : nil
@@ -58,13 +63,13 @@ public struct TableModel: Sendable {
         }
         sections.insert(StoredSection(facts: StoredSectionFacts(number: nextSection, id: id, ordinal: ordinal)), at: position)
         nextSection += 1
-        reindex()
+        notePositions(from: position)
         return [id] + raiseOrdinals(from: position)
     }
 
     /// Brings the sections into this order, which names each of them once.
     mutating func arrangeSections(_ order: [SectionID]) -> [SectionID] {
-        sections = order.compactMap { self[$0] }
+        sections = ChunkedList(order.compactMap { self[$0] })
         reindex()
         return raiseOrdinals(from: 1)
     }
@@ -82,7 +87,7 @@ public struct TableModel: Sendable {
     }
 
     mutating func removeSections(_ ids: Set<SectionID>) {
-        sections.removeAll { ids.contains($0.id) }
+        sections = ChunkedList(sections.lazy.filter { !ids.contains($0.id) })
         reindex()
     }
 }

@@ -278,6 +278,7 @@ private struct SchemaCompiler {
     }
 
     private mutating func fault(_ position: Int, _ tokens: [String], _ message: String) {
+        guard faults.count < DescriptionReader.faultLimit else { return }
         faults.append(.init(pointer: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), message: message))
     }
 }

@@ -191,15 +191,17 @@ struct ExpressionParser {
     /// Members of an object, after its `{`; a comma may follow the last one. Of equal keys the last value counts.
     private mutating func members() throws(TemplateError) -> [(key: String, value: ExpressionNode)] {
         var members: [(key: String, value: ExpressionNode)] = []
+        var positions: [UTF8Key: Int] = [:]
         while true {
             switch token {
             case .string(let key), .identifier(let key):
                 try advance()
                 try expect(":")
                 let value = try expression()
-                if let position = members.firstIndex(where: { $0.key.hasSameBytes(as: key) }) {
+                if let position = positions[UTF8Key(key)] {
                     members[position].value = value
                 } else {
+                    positions[UTF8Key(key)] = members.count
                     members.append((key, value))
                 }
                 if try take("}") { return members }

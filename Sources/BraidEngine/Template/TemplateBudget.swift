@@ -1,7 +1,7 @@
 /// What rendering may cost: with it, no template can hang or exhaust the server, whatever it says.
 ///
-/// Steps pay for time: one for each node of a template or expression that is evaluated, and one for each 16 values or
-/// 256 bytes that a node has to walk over. Output pays for memory: the bytes of every text and 16 for every value that
+/// Steps pay for time: one for each node of a template or expression that is evaluated, one for each 16 values or
+/// 256 bytes that a node has to walk over, and one for each 8 digits of a long number that it uses. Output pays for memory: the bytes of every text and 16 for every value that
 /// is built, and the whole of the result once more. A budget may be shared by several renderings, one after another.
 public struct TemplateBudget: Sendable {
     public private(set) var remainingSteps: Int

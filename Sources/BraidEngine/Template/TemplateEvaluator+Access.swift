@@ -35,6 +35,7 @@ extension TemplateEvaluator {
         switch value {
         case .json(.object(let object)):
             guard let name = index.string else { throw .interpreter("object keys must be strings") }
+            try budget.spend(scanning: name.utf8.count)
             return .json(object[name] ?? .null)
         case .json(.array(let elements)):
             return .json(elements[try position(index, in: elements.count)])

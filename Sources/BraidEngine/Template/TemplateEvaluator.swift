@@ -23,8 +23,8 @@ struct TemplateEvaluator {
         try budget.spend()
         switch node {
         case .constant(let operand): return operand
-        case .name(let name): return try lookUp(name)
-        case .access(let base, let accesses): return try access(base, accesses)
+        case .name(let name): return try charged(lookUp(name))
+        case .access(let base, let accesses): return try charged(access(base, accesses))
         case .infix(let first, let rest): return try infix(first, rest)
         case .or(let nodes):
             for node in nodes where try evaluate(node).isTruthy { return .bool(true) }
@@ -46,7 +46,14 @@ struct TemplateEvaluator {
 
     // MARK: Names, lists, objects
 
-    private func lookUp(_ name: String) throws(TemplateError) -> Operand {
+    /// A number is read anew whenever it is used, however many digits it has.
+    private mutating func charged(_ operand: Operand) throws(TemplateError) -> Operand {
+        if case .json(.number(let number)) = operand, number.lexeme.utf8.count > 32 { try budget.spend(steps: number.lexeme.utf8.count / 8) }
+        return operand
+    }
+
+    private mutating func lookUp(_ name: String) throws(TemplateError) -> Operand {
+        try budget.spend(reading: locals.count)
         if let value = value(of: name) { return .json(value) }
         if let builtin = Builtin(rawValue: name) { return .function(builtin) }
         throw .interpreter("unknown context value \(name)")
@@ -156,6 +163,7 @@ struct TemplateEvaluator {
             guard let name = left.string else {
                 throw .interpreter("infix: in-object expects string on left side in-object string on left side")
             }
+            try budget.spend(scanning: name.utf8.count)
             return object[name] != nil
         case .json(.string(let string)):
             guard let part = left.string else {
@@ -187,6 +195,7 @@ struct TemplateEvaluator {
         case (.bool(let left), .bool(let right)): return left == right
         case (.number(let left), .number(let right)):
             if left.lexeme.hasSameBytes(as: right.lexeme) { return true }
+            try budget.spend(steps: (left.lexeme.utf8.count + right.lexeme.utf8.count) / 16)
             guard let left = TemplateNumber(left), let right = TemplateNumber(right) else { return false }
             return left == right
         case (.string(let left), .string(let right)):

@@ -100,9 +100,10 @@ struct PagePolicy: Sendable {
     /// Without the port, in lower case, without the root's dot.
     static func host(_ authority: String) -> String {
         let text = authority.lowercased()
-        if text.hasPrefix("[") { return String(text.prefix { $0 != "]" }) + "]" }
-        let name = text.prefix { $0 != ":" }
-        return String(name.hasSuffix(".") ? name.dropLast() : name)
+        // Bytes, not characters: this is looked at for every request.
+        if text.utf8.first == UInt8(ascii: "[") { return String(text.prefix { $0 != "]" }) + "]" }
+        let name = text[..<(text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex)]
+        return String(name.utf8.last == UInt8(ascii: ".") ? name.dropLast() : name)
     }
 
     private static func isLocal(_ host: String) -> Bool { host == "localhost" || host.hasSuffix(".localhost") }

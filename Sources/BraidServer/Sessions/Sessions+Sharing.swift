@@ -17,8 +17,6 @@ extension Sessions {
             lookForNews()
             Task { try? await tokens.endRevoked() }
         case .look: lookForNews()
-        // Requests ask the store by themselves; those who follow wait until it can be heard again.
-        case .deaf: break
         }
     }
 

@@ -51,7 +51,7 @@ extension Database {
             Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents, commit.hidden)
         if let answer = commit.answer { try keep(answer) }
         let added = commit.command.count + commit.update.count + (commit.cellEvents?.count ?? 0) + (commit.hidden?.count ?? 0)
-        let bytes = try trimJournal(of: commit.session, before: commit.to, upTo: commit.to - journalLimit, bytes: found.2 + added, limit: journalBytes)
+        let bytes = try trimJournal(of: commit.session, before: commit.to, limit: journalLimit, bytes: found.2 + added, byteLimit: journalBytes)
         try run(
             "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",
             commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
@@ -85,23 +85,24 @@ extension Database {
             Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer, section.prefetched)
     }
 
-    /// Removes the oldest records, up to a revision and beyond a size, a few at a time: enough to hold the limits, and to
+    /// Removes the oldest records, beyond a number and beyond a size, a few at a time: enough to hold the limits, and to
     /// come down to lowered ones within a while, but never a long delete in the middle of a commit. The newest stays.
     ///
     /// `bytes`: those of the journal's texts; returns how many are left.
-    private func trimJournal(of session: Int, before newest: Int, upTo revision: Int, bytes: Int, limit: Int) throws -> Int {
-        guard revision > 0 || bytes > limit else { return bytes }
+    private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int {
+        let trimming = JournalTrimming(with: newest, limit: limit)
+        guard trimming.isDue || bytes > byteLimit else { return bytes }
         var oldest: [(key: Int, bytes: Int)] = []
         try query(
             """
             SELECT key, length(CAST(command AS BLOB)) + length(CAST(changes AS BLOB)) + coalesce(length(CAST(cell_events AS BLOB)), 0)
                    + coalesce(length(CAST(hidden AS BLOB)), 0)
-            FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 4
+            FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?
             """,
-            Key.of(session, 0), Key.of(session, newest - 1)
+            Key.of(session, 0), Key.of(session, newest - 1), trimming.recordCount
         ) { oldest.append(($0.int(0), $0.int(1))) }
         var left = bytes
-        for record in oldest where Key.number(in: record.key) <= revision || left > limit {
+        for record in oldest where Key.number(in: record.key) <= newest - limit || left > byteLimit {
             try run("DELETE FROM journal WHERE key = ?", record.key)
             left -= record.bytes
         }

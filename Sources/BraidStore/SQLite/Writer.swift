@@ -34,7 +34,6 @@ final class Writer: @unchecked Sendable {
     private var isQuick = true
     private var reads = 0
     private var isStopping = false
-    private var whenStopped: [CheckedContinuation<Void, Never>]? = []
 
     private var isOnLentThread = false
     private let database: any DatabaseWriter
@@ -46,6 +45,7 @@ final class Writer: @unchecked Sendable {
     /// Set once a flush has failed: nothing more is written.
     private var lostWrite: LostWrite?
     let counters = StoreCounters()
+    private let end = Latch()
 
     /// Without a lock and a reserve: a database in memory.
     init(
@@ -156,13 +156,7 @@ final class Writer: @unchecked Sendable {
     /// Returns when the database is closed and its lock gone.
     func stopped() async {
         stop()
-        await withCheckedContinuation { continuation in
-            let isStopped = condition.withLock {
-                whenStopped?.append(continuation)
-                return whenStopped == nil
-            }
-            if isStopped { continuation.resume() }
-        }
+        await end.opened()
     }
 }
 
@@ -182,11 +176,7 @@ extension Writer {
         checkpoint(.truncate)
         try? database.close()
         lock = nil
-        let waiters = condition.withLock {
-            defer { whenStopped = nil }
-            return whenStopped ?? []
-        }
-        for waiter in waiters { waiter.resume() }
+        end.open()
     }
 
     /// Everything that waits, or nothing when the log is to be copied; nil when the thread is to end.
@@ -247,7 +237,8 @@ extension Writer {
         var isCommitting = false
         do {
             sqlite3_busy_timeout(db.sqliteConnection, isOnLentThread ? 0 : Opening.busyMilliseconds)
-            try db.beginTransaction(.immediate)
+            // As `beginTransaction` and `commit` do, which prepare their statement each time.
+            try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
             for request in group {
                 do {
                     tell.append(try request.perform(db))
@@ -257,7 +248,7 @@ extension Writer {
             }
             isCommitting = true
             if let code = options.simulatedFailure?() { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
-            try db.commit()
+            try db.cachedStatement(sql: "COMMIT").execute()
             return tell
         } catch {
             let isOutOfRoom = db.isOutOfRoom(error)
@@ -299,12 +290,15 @@ extension Writer {
         disk.isFull()
     }
 
-    /// Copies the log into the database. SQLite would do so by itself, within COMMIT and before the callers are told,
-    /// and would ignore a failed flush.
+    /// Copies the log into the database, and empties the cache: a large write has filled it with what nobody needs. SQLite
+    /// would do the first by itself, within COMMIT and before the callers are told, and would ignore a failed flush.
     private func checkpoint(_ mode: Database.CheckpointMode) {
         guard lock != nil, lostWrite == nil else { return }
         do {
-            try database.writeWithoutTransaction { _ = try $0.checkpoint(mode) }
+            try database.writeWithoutTransaction { db in
+                sqlite3_db_release_memory(db.sqliteConnection)
+                _ = try db.checkpoint(mode)
+            }
         } catch let error as DatabaseError where error.isFailedFlush {
             lose(LostWrite(error), [])
         } catch {

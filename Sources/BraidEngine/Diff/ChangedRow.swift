@@ -1,0 +1,66 @@
+/// A row that stayed the same row and differs in what the snapshot has of it.
+struct ChangedRow {
+    let oldPlace: UInt64
+    let newPlace: UInt64
+    private let reference: RowView
+    /// The cell shows something else, and the client is meant to load it anew.
+    var needsReload: Bool
+
+    @inline(__always) var old: IndexPath { IndexPath(place: oldPlace) }
+    @inline(__always) var new: IndexPath { IndexPath(place: newPlace) }
+    var row: Row { reference.row }
+
+    init(_ row: Row, needsReload: Bool, old: IndexPath, new: IndexPath) {
+        reference = RowView(row)
+        oldPlace = old.place
+        newPlace = new.place
+        self.needsReload = needsReload
+    }
+
+    /// Nil when nothing changed.
+    @inline(__always)
+    init?(_ before: RowView, _ after: RowView, old: IndexPath, new: IndexPath) {
+        if before.isSame(as: after) { return nil }
+        oldPlace = old.place
+        newPlace = new.place
+        reference = after
+        needsReload = !after.marks.updatesManually && !before.looksSame(as: after)
+    }
+}
+
+/// A row that something else keeps alive for as long as the diff takes: its snapshot, or the updates that are folded.
+/// Counting references to the rows would take longer than comparing them. In memory it is what a `Row` is.
+struct RowView {
+    let marks: RowMarks
+    private let content: Unmanaged<RowContent>
+
+    @inline(__always)
+    init(_ row: Row) { (marks, content) = (row.marks, .passUnretained(row.content)) }
+
+    var row: Row { Row(marks: marks, content: content.takeUnretainedValue()) }
+    var id: RowID? { content._withUnsafeGuaranteedRef { $0.id } }
+
+    @inline(__always)
+    func isSame(as other: RowView) -> Bool { marks.shown == other.marks.shown }
+
+    /// Both are the same row, whatever they show. False for rows without ids.
+    @inline(__always)
+    func hasSameID(as other: RowView) -> Bool {
+        marks.idHash == other.marks.idHash && marks.idHash != 0 && (isSame(as: other) || id == other.id)
+    }
+
+    /// The cell shows the same (its properties, such as `movable`, may differ).
+    @inline(__always)
+    func looksSame(as other: RowView) -> Bool {
+        marks.shown.content == other.marks.shown.content
+            && content._withUnsafeGuaranteedRef { mine in other.content._withUnsafeGuaranteedRef { mine.looksSame(as: $0) } }
+    }
+}
+
+extension UnsafeBufferPointer<Row> {
+    /// The rows without counting references to them.
+    @inline(__always)
+    func withReferences<Result>(_ body: (UnsafeBufferPointer<RowView>) -> Result) -> Result {
+        withMemoryRebound(to: RowView.self, body)
+    }
+}

@@ -1,0 +1,89 @@
+/// Rows that stand side by side both before and after. Starts count in the old and in the new snapshot.
+struct MatchedRun {
+    /// Of the first row, see `IndexPath.place`.
+    let oldPlace: UInt64
+    let newPlace: UInt64
+    private var rowCount: UInt32
+    /// The rows go together, and everything else stays around them. Settled last.
+    var isMoved = false
+
+    @inline(__always)
+    init(oldSection: Int, oldStart: Int, newSection: Int, newStart: Int, count: Int) {
+        oldPlace = IndexPath(section: oldSection, row: oldStart).place
+        newPlace = IndexPath(section: newSection, row: newStart).place
+        rowCount = UInt32(truncatingIfNeeded: count)
+    }
+
+    @inline(__always) var count: Int { Int(rowCount) }
+    @inline(__always) var oldSection: Int { IndexPath(place: oldPlace).section }
+    @inline(__always) var oldStart: Int { IndexPath(place: oldPlace).row }
+    @inline(__always) var oldEnd: Int { oldStart + count }
+    @inline(__always) var newSection: Int { IndexPath(place: newPlace).section }
+    @inline(__always) var newStart: Int { IndexPath(place: newPlace).row }
+    @inline(__always) var newEnd: Int { newStart + count }
+
+    /// The other run's rows stand right behind this one's, both before and after.
+    @inline(__always)
+    func isFollowed(by run: MatchedRun) -> Bool {
+        newPlace + UInt64(count) == run.newPlace && oldPlace + UInt64(count) == run.oldPlace
+    }
+
+    /// Takes neighbours on both sides for one. The runs stand in order of their new places.
+    static func join(_ runs: inout ContiguousArray<MatchedRun>) {
+        var last = 0
+        for position in runs.indices.dropFirst() {
+            if runs[last].isFollowed(by: runs[position]) {
+                runs[last].rowCount += runs[position].rowCount
+            } else {
+                last += 1
+                if last < position { runs[last] = runs[position] }
+            }
+        }
+        if last + 1 < runs.count { runs.removeLast(runs.count - last - 1) }
+    }
+
+    /// With the row behind it.
+    @inline(__always)
+    mutating func extend() { rowCount += 1 }
+}
+
+extension IndexPath {
+    /// Orders as index paths do.
+    @inline(__always)
+    var place: UInt64 { UInt64(truncatingIfNeeded: section) << 32 | UInt64(truncatingIfNeeded: row) }
+
+    @inline(__always)
+    init(place: UInt64) { self.init(section: Int(place >> 32), row: Int(place & 0xFFFF_FFFF)) }
+}
+
+/// What is known to be the same rows, and those among them whose content changed.
+struct MatchedRows {
+    var runs: ContiguousArray<MatchedRun> = []
+    var changes: ContiguousArray<ChangedRow> = []
+    /// So many runs were seen to stay side by side; those behind them were matched by id.
+    var stayingCount = 0
+    /// For each new section its place in the old table.
+    let oldSections: [Int]
+
+    init(oldSections: [Int]) {
+        self.oldSections = oldSections
+        // Lists that grow from nothing are allocated anew for the first few elements.
+        runs.reserveCapacity(8)
+    }
+
+    var staying: ArraySlice<MatchedRun> { runs[..<stayingCount] }
+
+    /// Two entries that are the same row, in order of the new ones.
+    @inline(__always)
+    mutating func add(_ before: RowEntry, _ after: RowEntry) {
+        let old = IndexPath(section: oldSections[Int(before.section)], row: before.index)
+        let new = IndexPath(section: Int(after.section), row: after.index)
+        RowEntry.compare(before, after, old, new, &changes)
+        let run = MatchedRun(oldSection: old.section, oldStart: old.row, newSection: new.section, newStart: new.row, count: 1)
+        if runs.count > stayingCount, runs[runs.count - 1].isFollowed(by: run) {
+            runs[runs.count - 1].extend()
+        } else {
+            runs.append(run)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/// A row that is looked at.
+struct RowEntry {
+    private let row: RowView
+    /// In the new snapshot, for old rows too: sections are matched before their rows.
+    let section: Int32
+    private var indexAndMark: UInt32
+
+    @inline(__always)
+    init(_ row: RowView, section: Int, index: Int) {
+        self.row = row
+        self.section = Int32(truncatingIfNeeded: section)
+        indexAndMark = UInt32(truncatingIfNeeded: index) << 1
+    }
+
+    /// Of the id.
+    @inline(__always) var hash: UInt64 { row.marks.idHash }
+
+    @inline(__always) var index: Int { Int(indexAndMark >> 1) }
+
+    /// The same row is known on the other side. Beside the index, which has a bit to spare, it costs no space.
+    @inline(__always) var isMatched: Bool { indexAndMark & 1 != 0 }
+
+    @inline(__always)
+    mutating func markMatched() { indexAndMark |= 1 }
+
+    /// Entries are made of rows that have one.
+    var id: RowID { row.id ?? RowID("") }
+
+    @inline(__always)
+    var hashInSection: UInt64 { RowHash.hash(hash, in: section) }
+
+    @inline(__always)
+    func hasSameID(as other: RowEntry) -> Bool {
+        row.hasSameID(as: other.row)
+    }
+
+    /// The same id in the same section.
+    @inline(__always)
+    func isTwin(of other: RowEntry) -> Bool { section == other.section && hasSameID(as: other) }
+
+    /// Notes what changed of a row; `before` and `after` are the same row.
+    @inline(__always)
+    static func compare(
+        _ before: RowEntry, _ after: RowEntry, _ old: IndexPath, _ new: IndexPath, _ changes: inout ContiguousArray<ChangedRow>
+    ) {
+        if let change = ChangedRow(before.row, after.row, old: old, new: new) { changes.append(change) }
+    }
+}
+
+extension ChunkedList<Row> {
+    /// Adds the rows of a range. Throws when one has no id.
+    func appendEntries(
+        of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>
+    ) throws(Refusal) {
+        if range.isEmpty { return }
+        if entries.count + range.count > entries.capacity { entries.reserveCapacity(Swift.max(8, 2 * entries.count, entries.count + range.count)) }
+        try forEachBuffer(in: range) { (index, rows) throws(Refusal) in
+            let nameless: Int? = rows.withReferences { rows in
+                for offset in rows.indices {
+                    if rows[offset].marks.idHash == 0 { return offset }
+                    entries.append(RowEntry(rows[offset], section: section, index: index + offset))
+                }
+                return nil
+            }
+            if let nameless { throw .rowWithoutID(at: index + nameless, in: id) }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Testing
+@testable import BraidEngine
+
+/// What is done in another way once there is much of it, so that work does not grow faster than requests do.
+@Suite struct ManyAtOnceTests {
+    /// Section by section at first, in an index later: each of 200 rows of 40 sections, some 100 times.
+    @Test(arguments: [#""models":{}"#, #""models":{},"shown":"true""#])
+    func aRowIsFoundByItsIDHoweverManyAreLookedFor(rows: String) throws {
+        var table = try HandlerTests.Table("""
+            {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C",\(rows),
+             "prefetch":{"cellsFromEnd":9},"onPrefetch":[{"setState":{"at":{"$eval":"row"}}}]}]}
+            """)
+        let models = try (0..<40).map { section in
+            (SectionID("s\(section)"), try (0..<5).map { try JSONText(parsing: #"{"id":"\#(section)-\#($0)"}"#) } + [try JSONText(parsing: #"{"id":"all"}"#)])
+        }
+        _ = try table.perform(.setModels(models, partial: false))
+        let all = (0..<20_000).map { RowReference.id(RowID("\($0 % 40)-\($0 / 40 % 5)"), in: nil) }
+        for references in [[], all] {
+            let last = RowReference.id(RowID("39-4"), in: nil)
+            #expect(try table.perform(.displayedRows(references + [last])).kind != .ignored(reason: ""))
+            #expect(throws: Refusal.self) { try table.perform(.displayedRows(references + [.id(RowID("all"), in: nil)])) }
+            #expect(throws: Refusal.self) { try table.perform(.displayedRows(references + [.id(RowID("none"), in: nil)])) }
+            #expect(throws: Refusal.self) { try table.perform(.displayedRows(references + [.id(RowID("1-1"), in: .id("s2"))])) }
+            _ = try table.perform(.displayedRows(references + [.id(RowID("all"), in: .id("s7"))]))
+        }
+    }
+
+    /// Members that are removed go together.
+    @Test func aMergePatchRemovesManyMembersAtOnce() throws {
+        var random = SeededGenerator(seed: 7)
+        for count in [1, 5, 40] {
+            let names = (0..<count).map { "k\($0)" }
+            var target = JSONObject(), patch = JSONObject(), expected = JSONObject()
+            for name in names {
+                target[name] = .string(name)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: patch[name] = .null
+                case 1:
+                    patch[name] = .bool(true)
+                    expected[name] = .bool(true)
+                default: expected[name] = .string(name)
+                }
+            }
+            patch["new"] = .bool(false)
+            expected["new"] = .bool(false)
+            let result = JSONValue.object(target).merging(patch: .object(patch))
+            #expect(JSONText(result) == JSONText(.object(expected)))
+            for name in names { #expect(result.objectValue?[name] == expected[name]) }
+        }
+    }
+
+    /// A name of 40,000 characters in each of 8,000 pointers made an answer of 321 MB.
+    @Test func ofManyFaultsTheFirstHundredAreTold() throws {
+        let members = (0..<300).map { #""u\#($0)":1"# }.joined(separator: ",")
+        let text = try JSONText(parsing: #"{"table":"t","cells":{"C":{\#(members)}},"bindings":[]}"#)
+        let refusal = #expect(throws: Refusal.self) { try TableDescription(text) }
+        #expect(refusal?.faults.count == 100)
+        #expect(refusal?.detail.contains("300 faults") == true, "\(refusal?.detail ?? "")")
+    }
+
+    /// Each use reads all digits.
+    @Test func aLongNumberIsPaidForWheneverItIsUsed() throws {
+        let digits = "1." + String(repeating: "3", count: 20_000)
+        let context = try JSONValue(parsing: #"{"x":\#(digits)}"#)
+        let uses = Array(repeating: #"{"$eval":"x < 1"}"#, count: 1_000).joined(separator: ",")
+        let template = try JSONValue(parsing: "[\(uses)]")
+        #expect(throws: TemplateError.self) { try rendered(template, context) }
+    }
+
+    /// Those in front of which sections come are found where they are by then.
+    @Test func sectionsThatComeInFrontOfOthersLeaveThemFound() throws {
+        var table = TableModel()
+        for number in 0..<200 { _ = table.insertSection(SectionID("s\(number)"), at: number % 3 == 0 ? 0 : table.sections.count / 2) }
+        for (position, section) in table.sections.enumerated() { #expect(table.position(of: section.id) == position) }
+        #expect(table.sections.map(\.facts.ordinal) == table.sections.map(\.facts.ordinal).sorted())
+    }
+}
