@@ -233,6 +233,32 @@ def test_form_text_switches_and_dates_are_entered(show, server, screenshot):
     assert (state["title"], state["startTime"], state["isAllDay"]) == ("Picnic", "08:30", True)
 
 
+def test_form_what_is_held_down_is_clicked_though_the_table_changes_meanwhile(show, server):
+    page = show("event")
+
+    def click_while_changed(locator, state):
+        locator.hover()
+        page.mouse.down()
+        assert server.request("PATCH", "/v1/sessions/event/state", state)[0] == 200
+        # Shown, but for what is held.
+        expect(page.locator(".screen .subtitle").first).to_contain_text(f"revision {server.snapshot('event')['revision']} ")
+        page.mouse.up()
+
+    click_while_changed(page.get_by_role("switch", name="All-day"), {"notes": "of 1"})
+    expect(page.get_by_role("switch", name="All-day")).to_have_attribute("aria-checked", "true")
+    click_while_changed(page.get_by_role("switch", name="All-day"), {"notes": "of 2"})
+    expect(page.get_by_role("switch", name="All-day")).to_have_attribute("aria-checked", "false")
+    click_while_changed(page.locator(".row", has_text="Start time"), {"startTime": "08:15"})
+    # And what was put off comes.
+    expect(page.locator(".row", has_text="Start time")).to_contain_text("08:15")
+    expect(page.locator("input[type=time]")).to_have_value("08:15")
+    click_while_changed(page.locator(".moment").nth(2), {"notes": "of 3"})
+    expect(page.locator(".screen")).to_have_class(re.compile("past"))
+    page.get_by_role("button", name="Live", exact=True).click()
+    click_while_changed(page.get_by_role("link", name="party"), {"active": ""})
+    expect(page).to_have_url(re.compile("party$"))
+
+
 def test_form_a_refusal_says_why_and_the_control_shows_what_holds(show, server, screenshot):
     page = show("event")
     page.get_by_text("Start time").click()

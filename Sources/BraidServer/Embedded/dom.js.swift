@@ -42,6 +42,31 @@ extension Embedded {
 
         export const symbol = (id) => svg("svg", { class: "symbol", "aria-hidden": "true" }, svg("use", { href: `#${id}` }));
 
+        /** What a pointer or the space bar is held down on; what is to be done when it is let go. */
+        let held = null;
+        const putOff = new Set();
+
+        const hold = ({ target }) => held = target;
+        const letGo = () =>
+          // Behind the click, which the same turn of the event loop brings.
+          setTimeout(() => {
+            held = null;
+            const actions = [...putOff];
+            putOff.clear();
+            for (const action of actions) action();
+          });
+        addEventListener("pointerdown", (event) => event.button === 0 && hold(event), true);
+        addEventListener("keydown", (event) => event.key === " " && hold(event), true);
+        // Where a menu opens, the pointer is let go unseen.
+        for (const type of ["pointerup", "pointercancel", "keyup", "contextmenu"]) addEventListener(type, letGo, true);
+
+        /** Whether somebody is about to click in `element`: replaced now, it would never get the click. `later` is called once it has. */
+        export function isHeld(element, later) {
+          if (!held || !element.contains(held)) return false;
+          putOff.add(later);
+          return true;
+        }
+
         const tokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
         /** JSON text as text nodes and coloured spans. */

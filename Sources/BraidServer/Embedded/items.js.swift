@@ -3,7 +3,7 @@
 extension Embedded {
     static let itemsJS = ##"""
         import { cellContent } from "./cells.js";
-        import { compactJSON, h, symbol } from "./dom.js";
+        import { compactJSON, h, isHeld, symbol } from "./dom.js";
         import { rowName, titleText } from "./frames.js";
 
         /** Makes the content of a list's items, and brings it up to date where it is there already. */
@@ -37,9 +37,10 @@ extension Embedded {
             if (made && made.content === item.content && made.version === this.context.version) return;
             // Nobody's typing is interrupted: the row is made anew when the focus leaves it.
             if (made && element.contains(document.activeElement) && document.activeElement.matches("input")) {
-              document.activeElement.addEventListener("blur", () => this.again(), { once: true });
+              document.activeElement.addEventListener("blur", this.again, { once: true });
               return;
             }
+            if (made && isHeld(element, this.again)) return;
             this.#made.set(element, { content: item.content, version: this.context.version });
             this.forget(item.key);
             keepingFocus(element, () => element.replaceChildren(...this[item.kind](item, element)));

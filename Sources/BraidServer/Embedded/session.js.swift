@@ -2,7 +2,7 @@
 
 extension Embedded {
     static let sessionJS = ##"""
-        import { button, h, jsonBlock, shortened } from "./dom.js";
+        import { button, h, isHeld, jsonBlock, shortened } from "./dom.js";
         import { Console } from "./console.js";
         import { RowPanel } from "./row.js";
         import { Screen } from "./screen.js";
@@ -70,18 +70,18 @@ extension Embedded {
           }
 
           /** However many updates come, panels are made a few times a second. */
-          #show() {
+          #show = () => {
             this.drawing ??= setTimeout(() => {
               this.drawing = undefined;
               this.#draw();
               this.drawn = performance.now();
             }, Math.max(0, (this.drawn ?? 0) + panelPause - performance.now()));
-          }
+          };
 
           /** Only the panel that is seen is made. */
           #draw() {
             const { screen } = this;
-            if (!screen?.snapshot || !this.body) return;
+            if (!screen?.snapshot || !this.body || isHeld(this.body, this.#show)) return;
             this.app.sidebar.count(screen.id, screen.timeline.last.frame.snapshot.totalRowCount);
             if (this.chosen === "Updates") this.updates.show(screen);
             if (this.chosen === "Row") this.row.show(screen);

@@ -1,4 +1,4 @@
-import { button, h, symbol } from "./dom.js";
+import { button, h, isHeld, symbol } from "./dom.js";
 import { copy, dialog, problemToast } from "./toasts.js";
 
 const atOnce = 100;
@@ -67,7 +67,8 @@ export class Sidebar {
     }
   }
 
-  show() {
+  show = () => {
+    if (isHeld(this.list, this.show)) return;
     const word = this.search.value.trim().toLowerCase();
     const fits = (...texts) => texts.some((text) => text?.toLowerCase().includes(word));
     const sessions = this.#sessions.filter(({ id, table }) => fits(id, table) && !this.#app.previews.has(id));
@@ -93,7 +94,7 @@ export class Sidebar {
       ),
     );
     if (focused) this.list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
-  }
+  };
 
   /** The open session tells by itself how many rows it has. */
   count(id, rows) {
