@@ -25,7 +25,7 @@ public struct Binder: Sendable {
         self.empty = empty
         self.cells = cells
         self.providers = Confined(providers)
-        let unnamed = bindings.filter { $0.scope == .allOtherSections || $0.scope == .anySection }
+        let unnamed = UnnamedBindings(of: bindings)
         var naming: [SectionID: [Binding]] = [:]
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {

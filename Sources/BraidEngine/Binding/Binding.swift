@@ -1,5 +1,5 @@
 /// The sections that a binding is about.
-public enum Scope: Sendable, Equatable {
+public enum Scope: Sendable, Hashable {
     /// The single section of an unsectioned table.
     case table
     case sections([SectionID])
@@ -229,5 +229,60 @@ struct Binding: Sendable {
     var bindsWhatAnySectionCannot: Bool {
         scope == .anySection
             && (cells != nil || header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || editing != nil || moving != nil)
+    }
+    /// Takes what it lacks from a binding of the same scope that yields to it.
+    mutating func complete(from weaker: Binding) {
+        if cells == nil { (cells, modelType) = (weaker.cells, weaker.modelType) }
+        // A title for all sections of the scope stands before those that yielded to it.
+        if header == nil {
+            headers.merge(weaker.headers) { own, _ in own }
+            header = weaker.header
+        }
+        if footer == nil {
+            footers.merge(weaker.footers) { own, _ in own }
+            footer = weaker.footer
+        }
+        onDequeue = onDequeue ?? weaker.onDequeue
+        cellHeight = cellHeight ?? weaker.cellHeight
+        estimatedCellHeight = estimatedCellHeight ?? weaker.estimatedCellHeight
+        headerHeight = headerHeight ?? weaker.headerHeight
+        estimatedHeaderHeight = estimatedHeaderHeight ?? weaker.estimatedHeaderHeight
+        footerHeight = footerHeight ?? weaker.footerHeight
+        estimatedFooterHeight = estimatedFooterHeight ?? weaker.estimatedFooterHeight
+        editing = editing ?? weaker.editing
+        insertTemplate = insertTemplate ?? weaker.insertTemplate
+        moving = moving ?? weaker.moving
+        movable = movable ?? weaker.movable
+        onDelete = onDelete ?? weaker.onDelete
+        onInsert = onInsert ?? weaker.onInsert
+        onTap = onTap ?? weaker.onTap
+        for (cell, handlers) in weaker.onEvent { onEvent[cell, default: [:]].merge(handlers) { own, _ in own } }
+        onPrefetch = onPrefetch ?? weaker.onPrefetch
+        prefetchDistance = prefetchDistance ?? weaker.prefetchDistance
+        updatesManually = updatesManually ?? weaker.updatesManually
+    }
+}
+
+/// The bindings that name no section, folded once and not for each section: there may be thousands of both.
+struct UnnamedBindings {
+    /// What is bound to all other sections: of two bindings, the later one's.
+    let other: Binding?
+    /// What is bound to any section.
+    let any: Binding?
+    /// Any section's, in the order in which they were bound: all of them are called.
+    let onTap: [Handler]
+    let onDequeue: [CellFiller]
+
+    init(of bindings: [Binding]) {
+        func folded(_ bindings: [Binding]) -> Binding? {
+            bindings.reversed().reduce(into: nil as Binding?) { folded, weaker in
+                if folded == nil { folded = weaker } else { folded?.complete(from: weaker) }
+            }
+        }
+        let any = bindings.filter { $0.scope == .anySection }
+        other = folded(bindings.filter { $0.scope == .allOtherSections })
+        self.any = folded(any)
+        onTap = any.compactMap(\.onTap)
+        onDequeue = any.compactMap(\.onDequeue)
     }
 }

@@ -19,12 +19,11 @@ final class SectionBinding: Sendable {
     let insertTemplate: (@Sendable (SectionID, Evaluation) throws -> JSONText?)?
     let moving: MovePolicy?
     let movable: Computed<RowInput>?
-    /// The section's own, and those of any section: all of them are called.
-    let onDequeue: [CellFiller]
     let onDelete: Handler?
     let onInsert: Handler?
-    /// The section's own, and those of any section: all of them are called.
-    let onTap: [Handler]
+    private let ownOnTap: Handler?, ownOnDequeue: CellFiller?
+    /// Shared by all sections.
+    private let anyOnTap: [Handler], anyOnDequeue: [CellFiller]
     private let onEvent: [[String: [String: Handler]]]
     let onPrefetch: Handler?
     /// How near to the section's end a displayed row makes `onPrefetch` run.
@@ -35,10 +34,14 @@ final class SectionBinding: Sendable {
     /// What the header, the footer and their heights depend on beside the section's id.
     let titleReads: Reads
 
-    /// From the bindings that name the section and those that name none, each in the order of their declaration. Nil
-    /// when no binding binds the section's cells.
-    init?(section: SectionID, named: [Binding], unnamed: [Binding]) {
-        let byPrecedence = Self.byPrecedence(named: named, unnamed: unnamed)
+    /// From the bindings that name the section, in the order of their declaration, and those that name none. Nil when no
+    /// binding binds the section's cells.
+    init?(section: SectionID, named: [Binding], unnamed: UnnamedBindings) {
+        // "All other" sections are those whose cells no binding binds by name.
+        let other = named.contains { $0.cells != nil } ? nil : unnamed.other
+        // The one that wins first.
+        let ownByPrecedence = named.reversed() + [other].compactMap { $0 }
+        let byPrecedence = ownByPrecedence + [unnamed.any].compactMap { $0 }
         guard let bound = byPrecedence.first(where: { $0.cells != nil }), let cells = bound.cells else { return nil }
 
         func first<Value>(_ part: (Binding) -> Value?) -> Value? {
@@ -62,13 +65,10 @@ final class SectionBinding: Sendable {
         movable = first(\.movable)
         onDelete = first(\.onDelete)
         onInsert = first(\.onInsert)
-        /// The more specific one, and in addition those of any section.
-        func all<Value>(_ part: (Binding) -> Value?) -> [Value] {
-            [byPrecedence.lazy.filter { $0.scope != .anySection }.compactMap(part).first].compactMap { $0 }
-                + byPrecedence.filter { $0.scope == .anySection }.reversed().compactMap(part)
-        }
-        onTap = all(\.onTap)
-        onDequeue = all(\.onDequeue)
+        ownOnTap = ownByPrecedence.lazy.compactMap(\.onTap).first
+        anyOnTap = unnamed.onTap
+        ownOnDequeue = ownByPrecedence.lazy.compactMap(\.onDequeue).first
+        anyOnDequeue = unnamed.onDequeue
         onEvent = byPrecedence.map(\.onEvent)
         onPrefetch = first(\.onPrefetch)
         prefetchDistance = first(\.prefetchDistance)
@@ -79,12 +79,11 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// The bindings that are about the section, the one that wins first: of two equally specific ones the later.
-    private static func byPrecedence(named: [Binding], unnamed: [Binding]) -> [Binding] {
-        let other = unnamed.filter { $0.scope == .allOtherSections }, any = unnamed.filter { $0.scope == .anySection }
-        // "All other" sections are those whose cells no binding binds by name.
-        return named.reversed() + (named.contains { $0.cells != nil } ? [] : other.reversed()) + any.reversed()
-    }
+    /// The section's own, and those of any section: all of them are called.
+    var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
+
+    /// The section's own, and those of any section: all of them are called.
+    var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
     /// Whether the section's rows may be moved at all.
     var allowsMoving: Bool { moving != nil && cells.source.isStored }

@@ -18,6 +18,14 @@ public final class TableBindings<Section: TableSection> {
     var bindings: [Binding] = []
     private var owners: [SectionID: Int] = [:]
     private(set) var ownerOfOthers: Int?
+    /// Found out once: `sections(of:)` all others, and what was found not to be a `mismatch(of:in:)`.
+    private var others: [SectionID]?
+    private var agreed: Set<Assumption> = []
+
+    private struct Assumption: Hashable {
+        var scope: Scope
+        var type: String
+    }
 
     /// `sections`: the declared ones, in order; nil: dynamic.
     public init(sections: [Section]?) {
@@ -65,6 +73,7 @@ public final class TableBindings<Section: TableSection> {
     /// stands for all other sections.
     func claimCells(_ index: Int) -> [(section: SectionID?, owner: Binding)] {
         let scope = bindings[index].scope
+        others = nil
         switch scope {
         case .anySection: return []
         case .allOtherSections:
@@ -90,16 +99,23 @@ public final class TableBindings<Section: TableSection> {
         switch binding.scope {
         case .sections, .table: binding.scope.named(in: declared)
         case .anySection: declared ?? []
-        case .allOtherSections: (declared ?? []).filter { owners[$0] == nil }
+        case .allOtherSections: otherSections()
         }
+    }
+
+    private func otherSections() -> [SectionID] {
+        let sections = others ?? (declared ?? []).filter { owners[$0] == nil }
+        others = sections
+        return sections
     }
 
     /// A section whose models are of another type than the binding assumes.
     func mismatch(of binding: Binding, in binder: Binder) -> (section: SectionID, bound: ModelType)? {
-        guard let assumed = binding.assumedType else { return nil }
+        guard let assumed = binding.assumedType, !agreed.contains(Assumption(scope: binding.scope, type: assumed)) else { return nil }
         for id in sections(of: binding) {
             if let bound = binder.binding(of: id), bound.modelType.name != assumed { return (id, bound.modelType) }
         }
+        agreed.insert(Assumption(scope: binding.scope, type: assumed))
         return nil
     }
 

@@ -26,10 +26,11 @@ extension DescriptionCompiler {
 
     /// Editing and moving bound to sections whose rows are derived, in a binding of its own.
     func checkPolicies(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
-        for binding in bindings.bindings where binding.cells == nil {
-            let bound = bindings.sections(of: binding).compactMap { binder.binding(of: $0) }
-            guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
+        for binding in bindings.bindings where binding.cells == nil && reader.faultCount < DescriptionReader.faultLimit {
             let policies = [("editing", binding.editing != nil), ("insert", binding.insertTemplate != nil), ("moving", binding.moving != nil)]
+            guard policies.contains(where: \.1) else { continue }
+            let bound = bindings.sections(of: binding).lazy.compactMap { binder.binding(of: $0) }
+            guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
             for (member, isBound) in policies where isBound {
                 reader.fault(binding.pointer.appending(member), "derived rows cannot be edited or moved; change what they derive from in a handler")
             }

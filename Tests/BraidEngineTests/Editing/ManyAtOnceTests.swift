@@ -74,4 +74,55 @@ import Testing
         for (position, section) in table.sections.enumerated() { #expect(table.position(of: section.id) == position) }
         #expect(table.sections.map(\.facts.ordinal) == table.sections.map(\.facts.ordinal).sorted())
     }
+
+    /// Bindings that name no section are folded into one for each scope: what they say together stays the same.
+    @Test func manyBindingsOfEverySectionSayWhatTheyDidOneByOne() {
+        var random = SeededGenerator(seed: 11)
+        func maybe<Value>(_ value: Value) -> Value? { Int.random(in: 0..<4, using: &random) == 0 ? value : nil }
+        let ids = (0..<4).map { SectionID("s\($0)") }
+        for round in 0..<500 {
+            let bindings = (0..<Int.random(in: 1..<9, using: &random)).map { number in
+                let name = JSONText.string("\(round) \(number)")
+                let scope = [Scope.allOtherSections, .anySection, .sections([ids[0]]), .sections([ids[1], ids[2]])].randomElement(using: &random)!
+                var binding = Binding(scope: scope)
+                if scope != .anySection {
+                    binding.cells = maybe(CellBinding(cell: Computed(constant: name)))
+                    binding.header = maybe(Computed(constant: name))
+                    for id in ids { binding.headers[id] = maybe(Computed(constant: name)) }
+                    binding.footer = maybe(Computed(constant: name))
+                }
+                binding.cellHeight = maybe(Computed(constant: name))
+                binding.onTap = maybe(Handler { _, _, _ in throw Refusal(.rejected, "tap \(number)") })
+                binding.onEvent = maybe(["C": ["a": Handler { _, _, _ in throw Refusal(.rejected, "event \(number)") }]]) ?? [:]
+                return binding
+            }
+            let unnamed = UnnamedBindings(of: bindings)
+            for id in ids {
+                let named = bindings.filter { $0.scope.named(in: ids).contains(id) }
+                let isBound = named.contains { $0.cells != nil }
+                let own = named.reversed() + (isBound ? [] : bindings.filter { $0.scope == .allOtherSections }.reversed())
+                let any = bindings.filter { $0.scope == .anySection }
+                let all = own + any.reversed()
+                let section = SectionBinding(section: id, named: named, unnamed: unnamed)
+                #expect((section != nil) == all.contains { $0.cells != nil })
+                guard let bound = section else { continue }
+                #expect(bound.cells.cell.constant == all.lazy.compactMap(\.cells).first?.cell.constant)
+                #expect(bound.header?.constant == all.lazy.compactMap { $0.headers[id] ?? $0.header }.first?.constant)
+                #expect(bound.footer?.constant == all.lazy.compactMap { $0.footers[id] ?? $0.footer }.first?.constant)
+                #expect(bound.cellHeight?.constant == all.lazy.compactMap(\.cellHeight).first?.constant)
+                let taps = [own.lazy.compactMap(\.onTap).first].compactMap { $0 } + any.compactMap(\.onTap)
+                #expect(bound.onTap.map(said) == taps.map(said))
+                #expect(bound.handler(of: "a", from: "C").map(said) == all.lazy.compactMap { $0.onEvent["C"]?["a"] }.first.map(said))
+            }
+        }
+    }
+
+    /// What the handlers of the test above throw.
+    private func said(_ handler: Handler) -> String? {
+        var editor = TableEditor(TableModel())
+        let binder = Binder(sections: [], display: SectionDisplay(), empty: nil, cells: .ofProgram, bindings: [], providers: [])
+        let context = HandlerContext(binder: binder, now: "", meter: CommandMeter(rows: 0, TableLimits()))
+        let call = HandlerCall(section: SectionID(""), row: 0, model: .null)
+        return (#expect(throws: Refusal.self) { try handler.run(call, &editor, context) })?.detail
+    }
 }
