@@ -83,6 +83,22 @@ import Testing
         #expect(try client.request("PUT", "/v1/sessions/slow/models", #"{"a":\#(Self.models(1))}"#).status == 200)
     }
 
+    @Test("A transaction that makes all rows anew again and again ends when its time is up, and changes nothing")
+    func commandTime() throws {
+        let server = try ServerProcess(["--command-timeout", "1"])
+        let client = try server.client()
+        let table = #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","numberOfCells":"state.n"}]}"#
+        #expect(try client.request("POST", "/v1/sessions", #"{"table":\#(table),"id":"s","state":{"n":1}}"#).status == 201)
+        let before = try client.get("/v1/sessions/s/snapshot").text
+        let commands = (0..<20_000).map { #"{"state":{"n":\#(50_000 + $0)}}"# }.joined(separator: ",")
+        let start = ContinuousClock.now
+        expect(try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#), 422, "command-timeout")
+        // Hours, if nothing ended it.
+        #expect(ContinuousClock.now - start < .seconds(60))
+        #expect(try client.get("/v1/sessions/s/snapshot").text == before)
+        #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":3}"#).status == 200)
+    }
+
     @Test("There are as many sessions as are allowed, those from before a restart counted; one that ends makes room")
     func sessions() throws {
         let directory = try TemporaryDirectory()
@@ -247,7 +263,7 @@ import Testing
 
     @Test("Limits that cannot be are refused")
     func options() throws {
-        for options in [["--max-rows", "0"], ["--max-json-depth", "129"], ["--max-body-bytes", "1000"], ["--max-buffered-bytes", "2000"], ["--idle-timeout", "0"]] {
+        for options in [["--max-rows", "0"], ["--max-json-depth", "129"], ["--max-body-bytes", "1000"], ["--max-buffered-bytes", "2000"], ["--idle-timeout", "0"], ["--command-timeout", "0"]] {
             #expect(throws: ServerProcess.StartFailure.self) { try ServerProcess(options) }
         }
     }

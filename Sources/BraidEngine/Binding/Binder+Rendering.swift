@@ -2,7 +2,7 @@ extension Binder {
     /// The snapshot of a table, made from nothing. O(rows). Throws what a template does, and what is over the limits.
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [SectionID] = []
-        return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits)))
+        return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
     /// What is known of the table before a command, so that only what the command touched is made anew.
@@ -180,6 +180,7 @@ private struct SnapshotMaking {
     }
 
     private mutating func makeRows(at position: Int, _ binding: SectionBinding) throws -> ChunkedList<Row> {
+        try evaluation.meter.checkTime()
         let stored = table.sections[position]
         let isTouched = previous?.touchedSections.contains(stored.id) ?? true
         let old = oldRows(at: position, stored.id)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What all templates of one command may cost together. Each rendering has a budget of its own; this one bounds a template that
-/// is cheap once, and rendered for a hundred thousand rows.
+/// What one command may cost. All its templates together: each rendering has a budget of its own, this one bounds a template
+/// that is cheap once, and rendered for a hundred thousand rows. And its time, whatever it is spent on.
 final class CommandMeter: Sendable {
     private struct Left {
         var steps: Int
@@ -9,10 +9,20 @@ final class CommandMeter: Sendable {
     }
 
     private let left: Mutex<Left>
+    private let limit: Duration?
+    private let start = ContinuousClock.now
 
-    /// Large tables may take more.
-    init(rows: Int, _ limits: TableLimits) {
+    /// Large tables may take more. `isTimed`: what is only read may take as long as it does.
+    init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
+        limit = isTimed ? limits.commandTime : nil
         left = Mutex(Left(steps: limits.templateSteps + 200 * rows, output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
+    }
+
+    /// Throws `commandTimeout` once the command has taken too long. To be asked before whatever a request can ask for many
+    /// times over: a transaction's commands, sections that are made anew, handlers.
+    func checkTime() throws(Refusal) {
+        guard let limit, ContinuousClock.now - start > limit else { return }
+        throw Refusal(.commandTimeout, "The command took more than the \(limit.components.seconds) seconds that are allowed here. Nothing was changed: send it in smaller parts.")
     }
 
     /// One rendering's budget: no more than what is left.
@@ -42,6 +52,8 @@ public struct TableLimits: Sendable {
     public var templateSteps = 5_000_000
     /// Bytes that they may build together, counted as in `TemplateBudget`. 1,000 more for each row of the table.
     public var renderedBytes = Int.max
+    /// How long one command may take, if its parts are many; nil: as long as it does.
+    public var commandTime: Duration?
 
     public init() {}
 

@@ -89,6 +89,7 @@ extension CommandInProgress {
 
     mutating func call(_ handler: Handler?, _ call: HandlerCall) throws {
         guard let handler else { return }
+        try meter.checkTime()
         try handler.run(call, &editor, HandlerContext(binder: binder, now: now, meter: meter))
     }
 

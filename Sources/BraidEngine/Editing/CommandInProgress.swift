@@ -43,6 +43,7 @@ struct CommandInProgress {
 
     /// Returns why the command was ignored, if it was.
     mutating func perform(_ command: Command) throws -> String? {
+        try meter.checkTime()
         if case .dataSource = command {} else { publishes = true }
         var ignored: String?
         var call: DataSourceCall?

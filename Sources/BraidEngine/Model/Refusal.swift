@@ -5,6 +5,7 @@ public struct Refusal: Error, Sendable, Equatable {
     public enum Code: String, Sendable, CaseIterable {
         case ambiguousRow = "ambiguous-row"
         case badRequest = "bad-request"
+        case commandTimeout = "command-timeout"
         case descriptionInvalid = "description-invalid"
         case duplicateRowID = "duplicate-row-id"
         case editingNotAllowed = "editing-not-allowed"

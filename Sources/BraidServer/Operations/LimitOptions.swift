@@ -19,6 +19,8 @@ struct LimitOptions: ParsableArguments {
     var maxRenderedBytes = 268_435_456
     @Option(help: "Steps that the templates of one command may take, beside 200 for each row.")
     var maxTemplateSteps = 5_000_000
+    @Option(help: "Seconds that one command may take.")
+    var commandTimeout = 30
     @Option(help: "Sessions.")
     var maxSessions = 100_000
     @Option(help: "Connections; fewer where the process may not open so many files.")
@@ -45,6 +47,7 @@ struct LimitOptions: ParsableArguments {
         ] {
             try check(name, value, 1...1 << 40)
         }
+        try check("command-timeout", commandTimeout, 1...86_400)
         try check("header-timeout", headerTimeout, 1...3_600)
         try check("min-body-rate", minBodyRate, 1...1 << 30)
         try check("idle-timeout", idleTimeout, 1...86_400)
@@ -65,6 +68,7 @@ struct LimitOptions: ParsableArguments {
         limits.table.sections = maxSections
         limits.table.renderedBytes = maxRenderedBytes
         limits.table.templateSteps = maxTemplateSteps
+        limits.table.commandTime = .seconds(commandTimeout)
         return limits
     }
 

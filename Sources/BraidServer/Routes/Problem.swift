@@ -6,6 +6,7 @@ import BraidStore
 enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
+    case commandTimeout = "command-timeout"
     case baseTooOld = "base-too-old"
     case descriptionInvalid = "description-invalid"
     case duplicateRowID = "duplicate-row-id"
@@ -60,6 +61,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .ambiguousRow: (409, "Ambiguous row", "Several displayed sections have a row with this id. Name the section in the row reference: {\"id\": …, \"section\": …}.")
         case .badRequest: (400, "Bad request", "The request is not of the right shape; `errors` points at what is wrong.")
         case .baseTooOld: (409, "Base too old", "The journal no longer reaches back to the revision given as `base`. Fetch the snapshot.")
+        case .commandTimeout: (422, "Command takes too long", "The server worked on the command for longer than it may (--command-timeout), and changed nothing. Send it in smaller parts.")
         case .descriptionInvalid: (422, "Invalid table description", "`errors` names every fault of the description with its JSON Pointer.")
         case .duplicateRowID: (422, "Duplicate row id", "The ids of a section's models must be unique.")
         case .editingNotAllowed: (403, "Editing not allowed", "The table's description does not allow this edit of this row; see the row's `editing` in the snapshot.")
@@ -126,6 +128,7 @@ struct ProblemError: Error, Sendable {
         let problem: Problem = switch refusal.code {
         case .ambiguousRow: .ambiguousRow
         case .badRequest: .badRequest
+        case .commandTimeout: .commandTimeout
         case .descriptionInvalid: .descriptionInvalid
         case .duplicateRowID: .duplicateRowID
         case .editingNotAllowed: .editingNotAllowed
