@@ -2,11 +2,14 @@
 extension DescriptionCompiler {
     /// Rows move only between sections of one model type, whose rows are stored.
     func checkMoves(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+        // Of sections that are not named: many bindings may be about them.
+        var typesOfScope: [Scope: Set<String?>] = [:]
         for binding in bindings.bindings {
             guard case .sections(let targets)? = binding.moving?.targets else { continue }
             let pointer = binding.pointer.appending("moving").appending("to")
             let sources = bindings.sections(of: binding)
-            let types = Set(sources.compactMap { binder.binding(of: $0) }.map(\.modelType.name))
+            let types = typesOfScope[binding.scope] ?? Set(sources.compactMap { binder.binding(of: $0) }.map(\.modelType.name))
+            typesOfScope[binding.scope] = types
             for (index, target) in targets.enumerated() where reader.faultCount < DescriptionReader.faultLimit {
                 guard let to = binder.binding(of: target) else { continue }
                 if !to.cells.source.isStored {
