@@ -2,7 +2,7 @@
 ///
 /// A slot holds 32 bits of the hash and 32 bits of the entry's position plus one, so that probing touches no row
 /// before the hashes agree; what is found is verified by the caller with `==`. The hash is seeded anew in each
-/// process: chosen ids cannot be made to collide.
+/// process: chosen ids cannot be made to collide. Its lowest bit is none of the hash (`RowMarks`).
 struct RowTable {
     private var slots: ContiguousArray<UInt64> = []
     private var mask = 0
@@ -25,7 +25,7 @@ struct RowTable {
     func find(_ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         if slots.isEmpty { return nil }
         return slots.withUnsafeBufferPointer { slots in
-            var slot = Int(truncatingIfNeeded: hash) & mask
+            var slot = Int(truncatingIfNeeded: hash >> 1) & mask
             while slots[slot] != 0 {
                 if slots[slot] >> 32 == hash >> 32 {
                     let position = Int(slots[slot] & 0xFFFF_FFFF) - 1
@@ -42,7 +42,7 @@ struct RowTable {
     mutating func findOrInsert(_ position: Int, _ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         let mask = mask
         return slots.withUnsafeMutableBufferPointer { slots in
-            var slot = Int(truncatingIfNeeded: hash) & mask
+            var slot = Int(truncatingIfNeeded: hash >> 1) & mask
             while slots[slot] != 0 {
                 if slots[slot] >> 32 == hash >> 32 {
                     let found = Int(slots[slot] & 0xFFFF_FFFF) - 1
