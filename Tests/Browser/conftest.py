@@ -10,10 +10,12 @@ import urllib.error
 import urllib.request
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 BINARY = os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")
+# As long as pages wait: a machine that is busy with other things needs more than the five seconds that are usual.
+expect.set_options(timeout=20_000)
 SCREENSHOTS = pathlib.Path(os.environ.get("BRAID_SCREENSHOTS", ROOT / ".build/screenshots"))
 
 
