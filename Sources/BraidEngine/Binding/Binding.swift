@@ -230,6 +230,7 @@ struct Binding: Sendable {
         scope == .anySection
             && (cells != nil || header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || editing != nil || moving != nil)
     }
+
     /// Takes what it lacks from a binding of the same scope that yields to it.
     mutating func complete(from weaker: Binding) {
         if cells == nil { (cells, modelType) = (weaker.cells, weaker.modelType) }
