@@ -12,12 +12,17 @@ public struct ChunkedList<Element: Sendable>: Sendable {
     public init(_ elements: some Sequence<Element>) {
         var level: ContiguousArray<Node> = []
         var run = Chunk()
+        let full = Self.widest * 3 / 4
+        var left = elements.underestimatedCount
+        // Room for no more than there is: most lists are short, and there are many of them.
+        run.reserveCapacity(Swift.min(left, full))
         for element in elements {
-            if run.count == Self.widest * 3 / 4 {
+            if run.count == full {
                 level.append(.leaf(run))
+                left -= full
                 run = []
+                run.reserveCapacity(left > 0 ? Swift.min(left, full) : full)
             }
-            if run.isEmpty { run.reserveCapacity(Self.widest * 3 / 4) }
             run.append(element)
         }
         if !run.isEmpty { level.append(.leaf(run)) }
