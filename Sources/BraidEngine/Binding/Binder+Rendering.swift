@@ -263,9 +263,7 @@ private struct MoveTargets {
         case .anySection: return .string("anySection")
         case .sections(let ids):
             // Sections of one binding share the list; its array says which that is.
-            if let last, last.ids.withUnsafeBufferPointer({ $0.baseAddress }) == ids.withUnsafeBufferPointer({ $0.baseAddress }), last.ids.count == ids.count {
-                return last.targets
-            }
+            if let last, last.ids.hasSameStorage(as: ids) { return last.targets }
             let targets = JSONText(ids: ids)
             last = (ids, targets)
             return targets

@@ -296,10 +296,3 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         return areEqual(known, model)
     }
 }
-
-extension Array {
-    /// The same buffer: nothing in it can have changed. O(1); false says nothing.
-    fileprivate func hasSameStorage(as other: [Element]) -> Bool {
-        count == other.count && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
-    }
-}

@@ -158,6 +158,13 @@ extension ChunkedList {
     }
 }
 
+extension Array {
+    /// The same buffer: nothing in it can have changed. O(1); false says nothing.
+    func hasSameStorage(as other: [Element]) -> Bool {
+        count == other.count && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
+    }
+}
+
 extension ContiguousArray {
     /// O(1); false says nothing of what is in them.
     @inline(__always)
