@@ -276,9 +276,9 @@ struct UnnamedBindings {
 
     init(of bindings: [Binding]) {
         func folded(_ bindings: [Binding]) -> Binding? {
-            bindings.reversed().reduce(into: nil as Binding?) { folded, weaker in
-                if folded == nil { folded = weaker } else { folded?.complete(from: weaker) }
-            }
+            guard var folded = bindings.last else { return nil }
+            for weaker in bindings.dropLast().reversed() { folded.complete(from: weaker) }
+            return folded
         }
         let any = bindings.filter { $0.scope == .anySection }
         other = folded(bindings.filter { $0.scope == .allOtherSections })
