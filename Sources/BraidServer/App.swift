@@ -59,7 +59,7 @@ final class App: HTTPHandler {
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
         var exchange = Exchange(head: head, id: requestID(of: head), start: Source.ticks())
         do {
-            guard case .route(let route, let parameters) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
+            guard case .route(let route) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
             else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
             exchange.route = route.counters
             try pages.check(head)
@@ -67,7 +67,7 @@ final class App: HTTPHandler {
             case .known(let requester): requester
             case .unknown(let bearer): try await access.find(bearer)
             }
-            let context = try context(HTTPRequest(head: head), route, parameters, requester, id: exchange.id)
+            let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
             return finish(try await taker.handle(context, body), exchange)
         } catch {
             return finish(response(to: error, exchange), exchange)
@@ -82,7 +82,7 @@ final class App: HTTPHandler {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
         response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
-        metrics.unrouted.count(status: response.status, time: .zero)
+        metrics.unrouted.count(status: response.status, nanoseconds: 0)
         return response
     }
 
@@ -136,11 +136,13 @@ final class App: HTTPHandler {
         var route: RouteCounters?
 
         /// What is logged of it. The path has no query, and bodies and tokens are never logged.
-        func logged(_ status: Int, nanoseconds: Int) -> [(name: String, value: String)] {
-            [
-                ("id", id), ("method", head.method), ("path", head.plainPath), ("route", route?.template ?? ""), ("status", String(status)),
-                ("microseconds", String(nanoseconds / 1_000)),
-            ]
+        func log(status: Int, nanoseconds: Int, to line: inout LogLine) {
+            line.add("id", id)
+            line.add("method", head.method)
+            line.add("path", head.plainPath)
+            line.add("route", route?.template ?? "")
+            line.add("status", status)
+            line.add("microseconds", nanoseconds / 1_000)
         }
     }
 
@@ -157,14 +159,14 @@ final class App: HTTPHandler {
             let allow = [("Allow", allowed.joined(separator: ", "))]
             if head.method == "OPTIONS" { return .ready(HTTPResponse(status: 204, headers: allow)) }
             throw ProblemError(.methodNotAllowed, "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).", headers: allow)
-        case .route(let route, let parameters):
+        case .route(let route):
             exchange.route = route.counters
             let id = exchange.id
             switch try access.claim(head, for: route.admission) {
-            case .known(let requester): return try reply(to: request, route, parameters, requester, id: id)
+            case .known(let requester): return try reply(to: request, route, requester, id: id)
             case .unknown(let bearer):
                 return .waiting { [self] in
-                    switch try reply(to: request, route, parameters, try await access.find(bearer), id: id) {
+                    switch try reply(to: request, route, try await access.find(bearer), id: id) {
                     case .ready(let response): return response
                     // As elsewhere, what has begun goes on when the client leaves.
                     case .soon(let work), .later(let work): return try await Task { try await counted(work, head)() }.value
@@ -177,9 +179,9 @@ final class App: HTTPHandler {
 
     /// What a token lets in ends with the token.
     private func reply(
-        to request: HTTPRequest, _ route: Route, _ parameters: [String: String], _ requester: Requester, id: String
+        to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String
     ) throws -> RouteReply {
-        let reply = try route.handle(context(request, route, parameters, requester, id: id))
+        let reply = try route.handle(context(request, route, requester, id: id))
         guard let token = requester.token else { return reply }
         let tokens = sessions.tokens
         switch reply {
@@ -202,10 +204,10 @@ final class App: HTTPHandler {
 
     /// A request that is what its route takes.
     private func context(
-        _ request: HTTPRequest, _ route: Route, _ parameters: [String: String], _ requester: Requester, id: String
+        _ request: HTTPRequest, _ route: Route, _ requester: Requester, id: String
     ) throws -> RequestContext {
         let head = request.head
-        try access.check(requester, route.admission, session: parameters["id"])
+        try access.check(requester, route.admission, session: route.parameter("id", of: head.path))
         try checkAccept(head, route)
         for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
             throw ProblemError(.badRequest, "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))").")
@@ -213,7 +215,7 @@ final class App: HTTPHandler {
         for (index, parameter) in head.query.enumerated() where head.query[..<index].contains(where: { $0.name == parameter.name }) {
             throw ProblemError(.badRequest, "The query parameter `\(parameter.name)` stands there twice.")
         }
-        let context = RequestContext(request: request, requestID: id, parameters: parameters, requester: requester, limits: limits)
+        let context = RequestContext(request: request, requestID: id, route: route, requester: requester, limits: limits)
         _ = try context.flag("pretty")
         if route.takesBody {
             try checkContentType(head, route)
@@ -259,7 +261,8 @@ final class App: HTTPHandler {
     private func finish(_ response: HTTPResponse, _ exchange: Exchange) -> HTTPResponse {
         let head = exchange.head
         var response = response
-        response.headers += [("X-Request-Id", exchange.id)] + pages.headers(for: head)
+        response.headers.append(("X-Request-Id", exchange.id))
+        response.headers += pages.headers(for: head)
         // What is silent about it may be kept by caches, and given again for as long as they please (RFC 9111, 4.2.2).
         if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" }) {
             response.headers.append(("Cache-Control", "no-cache"))
@@ -269,8 +272,8 @@ final class App: HTTPHandler {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
         let nanoseconds = Source.ticks() - exchange.start
-        (exchange.route ?? metrics.unrouted).count(status: response.status, time: .nanoseconds(nanoseconds))
-        requestLog?.write(.info, "request", exchange.logged(response.status, nanoseconds: nanoseconds))
+        (exchange.route ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
+        requestLog?.write(.info, "request") { exchange.log(status: response.status, nanoseconds: nanoseconds, to: &$0) }
         return response
     }
 

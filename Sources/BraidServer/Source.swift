@@ -115,39 +115,3 @@ final class Source: Sendable {
         return String(decoding: (0..<length).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] }, as: UTF8.self)
     }
 }
-
-/// RFC 3339, UTC, with milliseconds: `2026-11-21T09:20:00.000Z`.
-///
-/// `milliseconds` since 1970, in the years 0 to 9999. Source: Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days.
-func timestamp(_ milliseconds: Int) -> String {
-    let days = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
-    let rest = milliseconds - days * 86_400_000
-    let shifted = days + 719_468
-    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shiftedMonth = (5 * dayOfYear + 2) / 153
-    let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    var text: [UInt8] = []
-    text.reserveCapacity(24)
-    func append(_ value: Int, _ width: Int, before end: UInt8) {
-        var divisor = 1
-        for _ in 1..<width { divisor *= 10 }
-        while divisor > 0 {
-            text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-            divisor /= 10
-        }
-        text.append(end)
-    }
-    append(year, 4, before: UInt8(ascii: "-"))
-    append(month, 2, before: UInt8(ascii: "-"))
-    append(day, 2, before: UInt8(ascii: "T"))
-    append(rest / 3_600_000, 2, before: UInt8(ascii: ":"))
-    append(rest / 60_000 % 60, 2, before: UInt8(ascii: ":"))
-    append(rest / 1000 % 60, 2, before: UInt8(ascii: "."))
-    append(rest % 1000, 3, before: UInt8(ascii: "Z"))
-    return String(decoding: text, as: UTF8.self)
-}

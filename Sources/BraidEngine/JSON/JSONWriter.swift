@@ -50,7 +50,8 @@ public struct JSONWriter: Sendable {
 
     public mutating func value(_ number: Int) {
         separate()
-        bytes.append(contentsOf: String(number).utf8)
+        var digits = String(number)
+        digits.withUTF8 { bytes.append(contentsOf: $0) }
         endValue()
     }
 

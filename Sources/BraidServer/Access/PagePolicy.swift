@@ -24,15 +24,15 @@ struct PagePolicy: Sendable {
         self.origins = Set(origins)
         allowsAll = origins.contains("*")
         self.isOpen = isOpen
-        self.hosts = hosts.map { $0.union(origins.compactMap { Self.authority($0).map(Self.host) }) }
+        self.hosts = hosts.map { $0.union(origins.compactMap { Self.authority($0).map { Self.host($0).lowercased() } }) }
     }
 
     /// Throws `misdirectedRequest`, `originNotAllowed`.
     func check(_ head: HTTPRequestHead) throws {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)
-            guard hosts.contains(host) || Self.isLocal(host) || Self.isAddress(host) else {
-                throw ProblemError(.misdirectedRequest, "This server, which needs no token, does not answer for the host \"\(host)\", lest web pages reach it by that name. It answers for its address, for localhost, and for the hosts of --allow-origin.")
+            guard Self.isAddress(host) || Self.isLocal(host) || hosts.contains(host.lowercased()) else {
+                throw ProblemError(.misdirectedRequest, "This server, which needs no token, does not answer for the host \"\(host.lowercased())\", lest web pages reach it by that name. It answers for its address, for localhost, and for the hosts of --allow-origin.")
             }
         }
         guard isOpen, head.path.first == "v1", head.method != "OPTIONS", !isFromHere(head) else { return }
@@ -97,19 +97,27 @@ struct PagePolicy: Sendable {
         return authority.isEmpty || authority.contains("/") ? nil : authority.lowercased()
     }
 
-    /// Without the port, in lower case, without the root's dot.
-    static func host(_ authority: String) -> String {
-        let text = authority.lowercased()
+    /// Without the port and the root's dot.
+    static func host(_ authority: String) -> Substring {
         // Bytes, not characters: this is looked at for every request.
-        if text.utf8.first == UInt8(ascii: "[") { return String(text.prefix { $0 != "]" }) + "]" }
-        let name = text[..<(text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex)]
-        return String(name.utf8.last == UInt8(ascii: ".") ? name.dropLast() : name)
+        let utf8 = authority.utf8
+        if utf8.first == UInt8(ascii: "["), let end = utf8.firstIndex(of: UInt8(ascii: "]")) { return authority[...end] }
+        let name = authority[..<(utf8.firstIndex(of: UInt8(ascii: ":")) ?? utf8.endIndex)]
+        return name.utf8.last == UInt8(ascii: ".") ? authority[..<utf8.index(before: name.endIndex)] : name
     }
 
-    private static func isLocal(_ host: String) -> Bool { host == "localhost" || host.hasSuffix(".localhost") }
+    private static func isLocal(_ host: Substring) -> Bool {
+        let last = host.utf8.suffix("localhost".utf8.count), before = host.utf8[..<last.startIndex]
+        return last.elementsEqual("localhost".utf8) { $0.lowercased == $1 } && (before.isEmpty || before.last == UInt8(ascii: "."))
+    }
 
-    private static func isAddress(_ host: String) -> Bool {
-        var address = in_addr()
-        return host.hasPrefix("[") || inet_pton(AF_INET, host, &address) == 1
+    private static func isAddress(_ host: Substring) -> Bool {
+        switch host.utf8.first {
+        case UInt8(ascii: "["): return true
+        case let first? where first.isDigit:
+            var address = in_addr()
+            return inet_pton(AF_INET, String(host), &address) == 1
+        default: return false
+        }
     }
 }

@@ -33,15 +33,13 @@ extension Array where Element == UInt8 {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    mutating func append(decimal number: Int) {
-        var rest = UInt(clamping: number)
-        let start = count
-        repeat {
-            append(UInt8(ascii: "0") + UInt8(rest % 10))
-            rest /= 10
-        } while rest > 0
-        self[start...].reverse()
+    /// Its UTF-8, in one piece: going through `utf8` takes several times as long for what is short.
+    mutating func append(text: String) {
+        var text = text
+        text.withUTF8 { append(contentsOf: $0) }
     }
+
+    mutating func append(decimal number: Int) { append(text: String(Swift.max(0, number))) }
 
     mutating func append(hexadecimal number: Int) {
         append(contentsOf: String(number, radix: 16).utf8)
@@ -49,8 +47,9 @@ extension Array where Element == UInt8 {
 
     /// The text without what would end the line: a value made from a client's bytes can never add a field of its own.
     mutating func append(fieldText text: String) {
-        let start = count
-        append(contentsOf: text.utf8)
-        for index in start..<count where !self[index].isFieldByte { self[index] = .space }
+        var text = text
+        text.withUTF8 { utf8 in
+            if utf8.allSatisfy(\.isFieldByte) { append(contentsOf: utf8) } else { append(contentsOf: utf8.map { $0.isFieldByte ? $0 : .space }) }
+        }
     }
 }

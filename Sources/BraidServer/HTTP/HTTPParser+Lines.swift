@@ -9,23 +9,30 @@ extension HTTPParser {
         init() {}
 
         init(_ bytes: [UInt8], _ line: Range<Int>) throws(HTTPFailure) {
-            let parts = bytes[line].split(separator: .space, maxSplits: 3, omittingEmptySubsequences: false)
-            guard parts.count == 3, !parts[1].isEmpty else {
+            func space(after start: Int) -> Int? {
+                var index = start
+                while index < line.upperBound, bytes[index] != .space { index += 1 }
+                return index < line.upperBound ? index : nil
+            }
+            guard let first = space(after: line.lowerBound), let second = space(after: first + 1), second > first + 1,
+                space(after: second + 1) == nil
+            else {
                 throw HTTPFailure(
                     status: 400, detail: "The request line is not a method, a target and a version with one space between them.")
             }
-            method = parts[0].indices
-            target = parts[1].indices
-            let version = Array(parts[2])
-            guard version.count == 8, version.starts(with: "HTTP/".utf8),
-                version[5].isDigit, version[6] == UInt8(ascii: "."), version[7].isDigit
+            method = line.lowerBound..<first
+            target = first + 1..<second
+            let version = second + 1..<line.upperBound
+            let major = version.lowerBound + 5
+            guard version.count == 8, bytes[version].starts(with: "HTTP/".utf8),
+                bytes[major].isDigit, bytes[major + 1] == UInt8(ascii: "."), bytes[major + 2].isDigit
             else { throw HTTPFailure(status: 400, detail: "The request line does not end in a version such as 'HTTP/1.1'.") }
-            guard version[5] == UInt8(ascii: "1") else {
+            guard bytes[major] == UInt8(ascii: "1") else {
                 throw HTTPFailure(status: 505, detail: "This server speaks HTTP/1.1 and HTTP/1.0 only.")
             }
             // A higher minor version of the same major one is to be read as the highest known (RFC 9110, 2.5).
-            minor = version[7] == UInt8(ascii: "0") ? 0 : 1
-            guard !method.isEmpty, parts[0].allSatisfy(\.isTokenByte) else {
+            minor = bytes[major + 2] == UInt8(ascii: "0") ? 0 : 1
+            guard !method.isEmpty, bytes[method].allSatisfy(\.isTokenByte) else {
                 throw HTTPFailure(status: 400, detail: "The method is not a token.")
             }
             guard method.count <= 32 else { throw HTTPFailure(status: 501, detail: "No method of that name is served.") }

@@ -177,6 +177,7 @@ extension HTTPParser {
             // takeLine's defer ran before: the next line starts at 0.
         case .requestLine:
             requestLine = try RequestLine(bytes, line)
+            fields.reserveCapacity(8)
             guard requestLine.target.count <= limits.targetBytes else { throw targetTooLong }
             state = .fields
         case .fields where line.isEmpty:

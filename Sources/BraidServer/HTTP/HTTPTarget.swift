@@ -34,9 +34,12 @@ struct HTTPTarget {
         var segments = rest[..<(mark ?? rest.endIndex)]
         if !segments.isEmpty { segments.removeFirst() }
         path = []
-        for segment in segments.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            path.append(try Self.decoded(segment))
+        path.reserveCapacity(4)
+        while let slash = segments.firstIndex(of: UInt8(ascii: "/")) {
+            path.append(try Self.decoded(segments[..<slash]))
+            segments = segments[(slash + 1)...]
         }
+        path.append(try Self.decoded(segments))
         guard let mark else { return }
         for item in rest[(mark + 1)...].split(separator: UInt8(ascii: "&")) {
             let equals = item.firstIndex(of: UInt8(ascii: "="))
@@ -58,7 +61,7 @@ struct HTTPTarget {
         } else {
             let end = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
             let name = rest[..<end]
-            guard !name.isEmpty, name.allSatisfy(isNameByte), (try? decoded(name)) != nil else { return false }
+            guard !name.isEmpty, name.allSatisfy(isNameByte), !name.contains(UInt8(ascii: "%")) || (try? decoded(name)) != nil else { return false }
             rest = rest[end...]
         }
         guard !rest.isEmpty else { return true }

@@ -48,7 +48,7 @@ struct AccessOptions: ParsableArguments {
         guard token == nil, case .tcp(let host, _) = address, Loopback.contains(host) else {
             return PagePolicy(origins: origins, isOpen: token == nil)
         }
-        return PagePolicy(origins: origins, isOpen: true, hosts: [PagePolicy.host(host)])
+        return PagePolicy(origins: origins, isOpen: true, hosts: [PagePolicy.host(host).lowercased()])
     }
 }
 

@@ -19,63 +19,76 @@ struct LogLines: LogHandler {
 
     func log(event: LogEvent) {
         let all = metadata.isEmpty ? event.metadata ?? [:] : metadata.merging(event.metadata ?? [:]) { $1 }
-        let values = all.map { (name: $0.key, value: Self.text($0.value)) }.sorted { $0.name < $1.name }
-        write(event.level, "\(event.message)", values)
+        write(event.level, Self.oneLine("\(event.message)")) { line in
+            for (name, value) in all.sorted(by: { $0.key < $1.key }) { line.add(name, Self.text(value)) }
+        }
     }
 
-    /// The same, for what happens too often for a dictionary of values to be made each time; in the values' order.
-    func write(_ level: Logger.Level, _ message: String, _ values: [(name: String, value: String)]) {
-        let line = Self.line(format, time: timestamp(Source.clock()), level: level, message: message, values)
-        _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    /// The same, for what happens too often for a dictionary of values to be made each time; in the order in which they are added.
+    func write(_ level: Logger.Level, _ message: String, _ addValues: (inout LogLine) -> Void) {
+        var line = LogLine(format, level, message)
+        addValues(&line)
+        line.write()
     }
 
     private static func text(_ value: Logger.MetadataValue) -> String { if case .string(let text) = value { text } else { "\(value)" } }
 
-    private static func line(_ format: Format, time: String, level: Logger.Level, message: String, _ values: [(name: String, value: String)]) -> [UInt8] {
-        switch format {
-        case .text:
-            var line: [UInt8] = []
-            line.reserveCapacity(256)
-            for word in [time, " ", level.rawValue, " ", oneLine(message)] { line += word.utf8 }
-            for (name, value) in values {
-                line.append(UInt8(ascii: " "))
-                line += name.utf8
-                line.append(UInt8(ascii: "="))
-                if isPlain(value) { line += value.utf8 } else { line += quoted(value) }
-            }
-            line.append(UInt8(ascii: "\n"))
-            return line
-        case .json:
-            var writer = JSONWriter(capacity: 256)
-            writer.beginObject()
-            for (name, value) in [("time", time), ("level", level.rawValue), ("message", message)] {
-                writer.name(name)
-                writer.value(value)
-            }
-            for (name, value) in values {
-                writer.name(name)
-                if numbers.contains(name), let number = Int(value) { writer.value(number) } else { writer.value(value) }
-            }
-            writer.endObject()
-            return writer.bytes + [UInt8(ascii: "\n")]
-        }
-    }
-
-    /// Values that are numbers in JSON, too.
-    private static let numbers: Set = ["status", "microseconds"]
-
-    private static func isPlain(_ value: String) -> Bool {
-        !value.isEmpty && value.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-    }
-
-    private static func quoted(_ value: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.value(value)
-        return writer.bytes
-    }
-
     /// Several lines (a fault's description) become one.
     private static func oneLine(_ message: String) -> String {
         message.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? String(message.map { $0.isNewline || ($0.asciiValue ?? 0x20) < 0x20 ? " " : $0 }) : message
+    }
+}
+
+/// One line, as it is made.
+struct LogLine {
+    private let format: LogLines.Format
+    private var writer = JSONWriter(capacity: 320)
+
+    fileprivate init(_ format: LogLines.Format, _ level: Logger.Level, _ message: String) {
+        self.format = format
+        switch format {
+        case .text:
+            writer.bytes.append(timestamp: Source.clock())
+            for word in [level.rawValue, message] {
+                writer.bytes.append(.space)
+                writer.bytes.append(text: word)
+            }
+        case .json:
+            writer.beginObject()
+            writer.name("time")
+            writer.value(timestamp(Source.clock()))
+            add("level", level.rawValue)
+            add("message", message)
+        }
+    }
+
+    mutating func add(_ name: String, _ value: String) {
+        begin(name)
+        guard format == .text else { return writer.value(value) }
+        var value = value
+        let isPlain = value.withUTF8 { utf8 in
+            let isPlain = !utf8.isEmpty && utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            if isPlain { writer.bytes.append(contentsOf: utf8) }
+            return isPlain
+        }
+        if !isPlain { writer.value(value) }
+    }
+
+    mutating func add(_ name: String, _ value: Int) {
+        begin(name)
+        writer.value(value)
+    }
+
+    private mutating func begin(_ name: String) {
+        guard format == .text else { return writer.name(name) }
+        writer.bytes.append(.space)
+        writer.bytes.append(text: name)
+        writer.bytes.append(UInt8(ascii: "="))
+    }
+
+    fileprivate consuming func write() {
+        if format == .json { writer.endObject() }
+        writer.bytes.append(.lineFeed)
+        _ = writer.bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

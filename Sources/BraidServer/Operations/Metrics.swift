@@ -52,10 +52,8 @@ final class RouteCounters: Sendable {
         self.template = template
     }
 
-    func count(status: Int, time: Duration) {
+    func count(status: Int, nanoseconds: Int) {
         byStatus[Statuses.index(status)].add()
-        let (seconds, attoseconds) = time.components
-        let nanoseconds = Int(clamping: seconds) &* 1_000_000_000 &+ Int(attoseconds / 1_000_000_000)
         buckets[Self.nanoseconds.firstIndex { nanoseconds <= $0 } ?? Self.bounds.count].add()
         sum.add(nanoseconds)
     }

@@ -2,15 +2,15 @@
 struct RequestContext: Sendable {
     let request: HTTPRequest
     let requestID: String
-    /// The path's variable segments, by name.
-    let parameters: [String: String]
+    let route: Route
 
     var head: HTTPRequestHead { request.head }
 
     let requester: Requester
     let limits: Limits
 
-    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+    /// The path's variable segment of that name.
+    func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
 
     /// Refuses a session that is not the one which the token was made for.
     func require(_ session: Session) throws { try requester.require(sessionNumber: session.number, id: session.id) }
@@ -48,7 +48,7 @@ enum RouteReply: Sendable {
 }
 
 /// One method on one path pattern.
-struct Route: Sendable {
+final class Route: Sendable {
     let method: String
     /// The method and the pattern, as they stand in the table of roles.
     let name: String
@@ -112,18 +112,22 @@ struct Route: Sendable {
         streamedBody = StreamedBody(contentType: contentType, handle: handle)
     }
 
-    func match(_ path: [String]) -> [String: String]? {
-        guard path.count == pattern.count else { return nil }
-        // From the end, where routes differ; the dictionary is made only for the route that it is.
-        for (place, part) in parts.enumerated().reversed() {
-            switch part {
-            case .literal(let text): if text != path[place] { return nil }
-            case .parameter: if path[place].isEmpty { return nil }
+    func matches(_ path: [String]) -> Bool {
+        guard path.count == parts.count else { return false }
+        // From the end, where routes differ.
+        for place in parts.indices.reversed() {
+            switch parts[place] {
+            case .literal(let text): if text != path[place] { return false }
+            case .parameter: if path[place].isEmpty { return false }
             }
         }
-        var parameters: [String: String] = [:]
-        for case (let place, .parameter(let name)) in parts.enumerated() { parameters[name] = path[place] }
-        return parameters
+        return true
+    }
+
+    /// The segment that stands for `{name}` in a path which matches; nil where the route has none.
+    func parameter(_ name: String, of path: [String]) -> String? {
+        for case (let place, .parameter(name)) in parts.enumerated() { return path[place] }
+        return nil
     }
 
     private enum Part: Sendable {
@@ -138,24 +142,24 @@ struct Route: Sendable {
 /// Finds the route of a request.
 struct Router: Sendable {
     let routes: [Route]
-    /// Routes by number of segments and, of those with two and more, by the last but two: most requests then meet
-    /// only the routes of their own resource.
-    private let bySegments: [Int: [Route]]
+    /// Routes by the number of their segments.
+    private let bySegments: [[Route]]
     private let streamed: [Route]
 
     init(_ routes: [Route]) {
         self.routes = routes
-        bySegments = Dictionary(grouping: routes) { $0.pattern.count }
+        let longest = routes.map(\.pattern.count).max() ?? 0
+        bySegments = (0...longest).map { count in routes.filter { $0.pattern.count == count } }
         streamed = routes.filter { $0.streamedBody != nil }
     }
 
     /// Whether the request's body is read while it arrives.
     func streamsBody(method: String, path: [String]) -> Bool {
-        streamed.contains { $0.method == method && $0.match(path) != nil }
+        streamed.contains { $0.method == method && $0.matches(path) }
     }
 
     enum Match {
-        case route(Route, [String: String])
+        case route(Route)
         /// The path is known, the method is not; `Allow` lists those that are.
         case otherMethods([String])
         case none
@@ -165,9 +169,9 @@ struct Router: Sendable {
         // HEAD is a GET whose body is not sent (RFC 9110, 9.3.2).
         let wanted = method == "HEAD" ? "GET" : method
         var allowed: [String] = []
-        for route in bySegments[path.count] ?? [] {
-            guard let parameters = route.match(path) else { continue }
-            if route.method == wanted { return .route(route, parameters) }
+        guard path.count < bySegments.count else { return .none }
+        for route in bySegments[path.count] where route.matches(path) {
+            if route.method == wanted { return .route(route) }
             allowed.append(route.method)
         }
         if allowed.isEmpty { return .none }

@@ -293,7 +293,8 @@ final class Sessions: Sendable {
 
 /// Whether a list of entity tags, or `*`, names one (RFC 9110, 13.1). The weak comparison ignores `W/`.
 func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
-    list.split(separator: ",").contains { item in
+    if list == etag { return true }  // mostly
+    return list.split(separator: ",").contains { item in
         let item = item.drop { $0 == " " || $0 == "\t" }
         let trimmed = item.prefix { $0 != " " && $0 != "\t" }
         if trimmed == "*" || trimmed == etag[...] { return true }
