@@ -153,17 +153,17 @@ private struct StageApplication {
             try check(path, "deleted", nil)
             rows[path.section][path.row] = nil
         }
-        for (path, _, row) in stage.moveRows {
-            try check(path, "moved", row)
-            rows[path.section][path.row] = nil
+        for move in stage.moveRows {
+            try check(move.from, "moved", move.row)
+            rows[move.from.section][move.from.row] = nil
         }
-        for (path, row) in stage.reloadRows {
-            try check(path, "reloaded", row)
-            rows[path.section][path.row] = row
+        for change in stage.reloadRows {
+            try check(change.at, "reloaded", change.row)
+            rows[change.at.section][change.at.row] = change.row
         }
-        for (path, row) in stage.updateRows {
-            try check(path, "updated", row)
-            rows[path.section][path.row] = row
+        for change in stage.updateRows {
+            try check(change.at, "updated", change.row)
+            rows[change.at.section][change.at.row] = change.row
         }
     }
 
@@ -184,8 +184,8 @@ private struct StageApplication {
                 throw UpdateFault(detail: "two rows come to \(path)")
             }
         }
-        for (path, row) in stage.insertRows { try arrive(row, path) }
-        for (from, to, row) in stage.moveRows { try arrive(row ?? before[from.section].rows[from.row], to) }
+        for arrival in stage.insertRows { try arrive(arrival.row, arrival.at) }
+        for move in stage.moveRows { try arrive(move.row ?? before[move.from.section].rows[move.from.row], move.to) }
         return arrivals
     }
 

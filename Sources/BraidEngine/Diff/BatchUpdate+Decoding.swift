@@ -58,12 +58,12 @@ extension SnapshotReader {
         return result
     }
 
-    private mutating func placedRow(_ json: JSONText, _ pointer: JSONPointer) -> (at: IndexPath, row: Row) {
+    private mutating func placedRow(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate.PlacedRow {
         var at = IndexPath(section: 0, row: 0), row: Row?
         object(json, pointer, "a row with its place", ["at", "row"]) { reader, name, value, pointer in
             if name == "at" { at = reader.indexPath(value, pointer) } else { row = reader.row(value, pointer) }
         }
-        return (at, row ?? Row(parts: RowParts(cell: "")))
+        return .init(at: at, row: row ?? Row(parts: RowParts(cell: "")))
     }
 
     private mutating func sectionMove(_ json: JSONText, _ pointer: JSONPointer) -> (from: Int, to: Int) {
@@ -74,7 +74,7 @@ extension SnapshotReader {
         return move
     }
 
-    private mutating func rowMove(_ json: JSONText, _ pointer: JSONPointer) -> (from: IndexPath, to: IndexPath, row: Row?) {
+    private mutating func rowMove(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate.MovedRow {
         var from = IndexPath(section: 0, row: 0), to = from, row: Row?
         object(json, pointer, "the move of a row", ["from", "to"], ["row"]) { reader, name, value, pointer in
             switch name {
@@ -83,7 +83,7 @@ extension SnapshotReader {
             default: row = reader.row(value, pointer)
             }
         }
-        return (from, to, row)
+        return .init(from: from, to: to, row: row)
     }
 
     private mutating func sectionUpdate(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate.SectionUpdate {

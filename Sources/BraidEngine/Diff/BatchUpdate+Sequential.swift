@@ -58,7 +58,7 @@ extension BatchUpdate.Stage {
             leaving[move.from.section, default: []].append(move.from.row)
             arriving[origins[move.to.section], default: []].append(move.to.row)
         }
-        for (path, _) in insertRows { arriving[origins[path.section], default: []].append(path.row) }
+        for insert in insertRows { arriving[origins[insert.at.section], default: []].append(insert.at.row) }
         var places: [Int: MovingPlaces] = [:]
         for section in Set(leaving.keys).union(arriving.keys) {
             places[section] = MovingPlaces(leaving: leaving[section] ?? [], arriving: arriving[section] ?? [])
@@ -75,7 +75,7 @@ extension BatchUpdate.Stage {
             let from = leave(move.from)
             operations.append(.moveRow(from: from, to: arrive(move.to), move.row))
         }
-        for (path, row) in insertRows.sorted(by: { $0.at < $1.at }) { operations.append(.insertRow(at: arrive(path), row)) }
+        for insert in insertRows.sorted(by: { $0.at < $1.at }) { operations.append(.insertRow(at: arrive(insert.at), insert.row)) }
     }
 }
 

@@ -96,8 +96,7 @@ struct FoldedDifference: ~Copyable {
                 compareRows(rows[index], in: new, returned, &comparison)
             }
         }
-        difference.compareRows(
-            &comparison.runs, &comparison.changes, oldCount: { _ in 0 }, newCount: { _ in 0 }, insert: { _, _, _ in })
+        difference.compareRows(&comparison.runs, &comparison.changes, insert: { _, _, _ in })
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
@@ -127,7 +126,7 @@ struct FoldedDifference: ~Copyable {
             if let before = returned[path] {
                 comparison.change(place(before.origin), path, to: row, before.needsReload)
             } else {
-                difference.insertedRows.append((path, row))
+                difference.insertedRows.append(.init(at: path, row: row))
             }
         }
         var index = 0
@@ -147,7 +146,7 @@ struct FoldedDifference: ~Copyable {
     }
 
     private mutating func move(_ origin: FoldedTable.Origin, to path: IndexPath) {
-        difference.movedRows.append((place(origin), path, nil))
+        difference.movedRows.append(.init(from: place(origin), to: path))
     }
 
     private func place(_ origin: FoldedTable.Origin) -> IndexPath { IndexPath(section: oldPlaces[origin.section], row: origin.row) }

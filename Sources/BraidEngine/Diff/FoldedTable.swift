@@ -117,8 +117,8 @@ struct FoldedTable {
             let index = try section(update.at)
             named[index].update(update)
         }
-        for (path, row) in stage.reloadRows { try change(path, to: row, needsReload: true) }
-        for (path, row) in stage.updateRows { try change(path, to: row, needsReload: false) }
+        for change in stage.reloadRows { try self.change(change.at, to: change.row, needsReload: true) }
+        for change in stage.updateRows { try self.change(change.at, to: change.row, needsReload: false) }
     }
 
     private mutating func change(_ path: IndexPath, to row: Row, needsReload: Bool) throws(UpdateFault) {

@@ -69,7 +69,8 @@ struct RowComparison {
         let change = ChangedRow(
             oldRow, newRow, old: IndexPath(section: oldSection, row: oldIndex), new: IndexPath(section: newSection, row: newIndex))
         if let change {
-            if changes.isEmpty { changes.reserveCapacity(8) }
+            // Where many rows changed mostly all did: a list that doubles would copy each of them once more.
+            if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
             // One is enough to reload the section, and a shift would make a change of every row behind it.
             if rule == .samePlace, change.needsReload { return false }

@@ -17,10 +17,10 @@ extension BatchUpdate.Stage {
         stage.reloadSections = reloadSections.map { (before[$0.at], $0.section) }
         for index in updateSections.indices { stage.updateSections[index].at = before[updateSections[index].at] }
         stage.deleteRows = deleteRows.map { counted($0, before) }
-        stage.insertRows = insertRows.map { (counted($0.at, after), $0.row) }
-        stage.moveRows = moveRows.map { (counted($0.from, before), counted($0.to, after), $0.row) }
-        stage.reloadRows = reloadRows.map { (counted($0.at, before), $0.row) }
-        stage.updateRows = updateRows.map { (counted($0.at, before), $0.row) }
+        stage.insertRows = insertRows.map { .init(at: counted($0.at, after), row: $0.row) }
+        stage.moveRows = moveRows.map { .init(from: counted($0.from, before), to: counted($0.to, after), row: $0.row) }
+        stage.reloadRows = reloadRows.map { .init(at: counted($0.at, before), row: $0.row) }
+        stage.updateRows = updateRows.map { .init(at: counted($0.at, before), row: $0.row) }
         return stage
     }
 

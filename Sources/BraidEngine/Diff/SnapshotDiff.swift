@@ -27,13 +27,15 @@ extension BatchUpdate {
         var matching = RowMatching()
         for position in difference.pairs.indices where difference.pairs[position].comparesRows && !difference.pairs[position].rowsAreShared {
             let pair = difference.pairs[position]
-            if !new.sections[pair.new].isDiffable {
+            let section = new.sections[pair.new]
+            if !section.isDiffable {
                 difference.compareByPlace(position, old, new)
                 continue
             }
-            let comparison = RowComparison(
-                oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: new.sections[pair.new].rows)
-            let id = new.sections[pair.new].id
+            let comparison = RowComparison(oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: section.rows)
+            difference.pairs[position].oldCount = comparison.old.count
+            difference.pairs[position].newCount = comparison.new.count
+            let id = section.id
             if let touched, try comparison.follow(touched.rows(in: id), id, &found, &matching) { continue }
             try comparison.matchRows(id, &found, &matching)
         }
@@ -42,15 +44,12 @@ extension BatchUpdate {
             for (_, section) in difference.insertedSections { try section.checkIDs() }
             try matching.checkIDs(against: found, old, new)
         }
-        difference.compareRows(
-            &found.runs, &found.changes, oldCount: { old.sections[$0].isDiffable ? old.sections[$0].rows.count : 0 },
-            newCount: { new.sections[$0].isDiffable ? new.sections[$0].rows.count : 0 },
-            insert: { rows, section, inserted in
-                if rows.count > 8 { inserted.reserveCapacity(max(2 * inserted.count, inserted.count + rows.count)) }
-                new.sections[section].rows.forEachBuffer(in: rows) { index, rows in
-                    for offset in rows.indices { inserted.append((IndexPath(section: section, row: index + offset), rows[offset])) }
-                }
-            })
+        difference.compareRows(&found.runs, &found.changes) { rows, section, inserted in
+            if rows.count > 8 { inserted.reserveCapacity(max(2 * inserted.count, inserted.count + rows.count)) }
+            new.sections[section].rows.forEachBuffer(in: rows) { index, rows in
+                for offset in rows.indices { inserted.append(.init(at: IndexPath(section: section, row: index + offset), row: rows[offset])) }
+            }
+        }
         difference.collectSectionUpdates(old, new)
         return difference.stages()
     }
@@ -97,8 +96,8 @@ extension TableDifference {
             facts.at = update.pair.new
             return facts
         }
-        content.reloadRows = reloadedRows.map { (place($0), $0.row) }
-        content.updateRows = updatedRows.map { (place($0), $0.row) }
+        content.reloadRows = reloadedRows.map { .init(at: place($0), row: $0.row) }
+        content.updateRows = updatedRows.map { .init(at: place($0), row: $0.row) }
         if isOne {
             arrangeRows(&content)
             content.sortLists()

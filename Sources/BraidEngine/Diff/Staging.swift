@@ -36,7 +36,7 @@ struct Staging: ~Copyable {
             hasRowMoves[move.to.section] = true
         }
         for row in difference.deletedRows { hasRows[difference.newPlaces[row.section]] = true }
-        for (path, _) in difference.insertedRows { hasRows[path.section] = true }
+        for insert in difference.insertedRows { hasRows[insert.at.section] = true }
         for change in difference.reloadedRows { hasContent[change.new.section] = true }
         for change in difference.updatedRows { hasContent[change.new.section] = true }
         for update in difference.updatedSections { hasContent[update.pair.new] = true }
@@ -57,7 +57,7 @@ struct Staging: ~Copyable {
         for place in sectionMoves.indices where hasContent[place] && sectionMoves[place] { tasks.hasContentInMovedSections = true }
         tasks.sectionsMove = sectionMoves.contains(true)
         for row in difference.deletedRows { tasks.rows[task(row, nil).rawValue] = true }
-        for (path, _) in difference.insertedRows { tasks.rows[task(nil, path).rawValue] = true }
+        for insert in difference.insertedRows { tasks.rows[task(nil, insert.at).rawValue] = true }
         for move in difference.movedRows { tasks.rows[task(move.from, move.to).rawValue] = true }
         plan = StagePlan(for: tasks)
         findPlaces()
@@ -95,13 +95,13 @@ struct Staging: ~Copyable {
             let stage = plan.stage(of: task(path, nil))
             stages[stage].deleteRows.append(place(ofOld: path, before: stage))
         }
-        for (path, row) in difference.insertedRows {
-            let stage = plan.stage(of: task(nil, path))
-            stages[stage].insertRows.append((place(ofNew: path, before: stage + 1), row))
+        for insert in difference.insertedRows {
+            let stage = plan.stage(of: task(nil, insert.at))
+            stages[stage].insertRows.append(.init(at: place(ofNew: insert.at, before: stage + 1), row: insert.row))
         }
         for move in difference.movedRows {
             let stage = plan.stage(of: task(move.from, move.to))
-            stages[stage].moveRows.append((place(ofOld: move.from, before: stage), place(ofNew: move.to, before: stage + 1), move.row))
+            stages[stage].moveRows.append(.init(from: place(ofOld: move.from, before: stage), to: place(ofNew: move.to, before: stage + 1), row: move.row))
         }
     }
 
@@ -112,8 +112,8 @@ struct Staging: ~Copyable {
             facts.at = place(ofNew: update.pair.new, before: plan.content)
             return facts
         }
-        stage.reloadRows = difference.reloadedRows.map { (place(of: $0, before: plan.content), $0.row) }
-        stage.updateRows = difference.updatedRows.map { (place(of: $0, before: plan.content), $0.row) }
+        stage.reloadRows = difference.reloadedRows.map { .init(at: place(of: $0, before: plan.content), row: $0.row) }
+        stage.updateRows = difference.updatedRows.map { .init(at: place(of: $0, before: plan.content), row: $0.row) }
     }
 }
 
@@ -171,7 +171,7 @@ extension Staging {
         func leave(_ path: IndexPath, _ stage: Int) { leaving[listKey(ofOld: path.section), default: []].append((path.row, stage)) }
         func arrive(_ path: IndexPath, _ stage: Int) { arriving[path.section, default: []].append((path.row, stage)) }
         for path in difference.deletedRows { leave(path, plan.stage(of: task(path, nil))) }
-        for (path, _) in difference.insertedRows { arrive(path, plan.stage(of: task(nil, path))) }
+        for insert in difference.insertedRows { arrive(insert.at, plan.stage(of: task(nil, insert.at))) }
         for move in difference.movedRows {
             let stage = plan.stage(of: task(move.from, move.to))
             leave(move.from, stage)

@@ -12,6 +12,9 @@ struct TableDifference: ~Copyable {
         var rowsAreShared = false
         /// The section's facts, too, are what they were.
         var isShared = false
+        /// Of the rows that are compared in runs, before and after; 0 where they are not.
+        var oldCount = 0
+        var newCount = 0
         /// How many sections this one stands for: those that stay side by side, and to which nothing happens, can be
         /// taken for one.
         var sectionCount = 1
@@ -27,8 +30,8 @@ struct TableDifference: ~Copyable {
     var updatedSections: [(pair: Pair, facts: BatchUpdate.SectionUpdate)] = []
 
     var deletedRows: [IndexPath] = []
-    var insertedRows: [(at: IndexPath, row: Row)] = []
-    var movedRows: [(from: IndexPath, to: IndexPath, row: Row?)] = []
+    var insertedRows: [BatchUpdate.PlacedRow] = []
+    var movedRows: [BatchUpdate.MovedRow] = []
     var reloadedRows: ContiguousArray<ChangedRow> = []
     var updatedRows: [ChangedRow] = []
 
@@ -110,11 +113,8 @@ struct TableDifference: ~Copyable {
     /// Titles and move targets that changed, of sections that are not reloaded.
     mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
         for pair in pairs where pair.comparesRows && !pair.isShared {
-            if old.sections[pair.old].header == new.sections[pair.new].header, old.sections[pair.old].footer == new.sections[pair.new].footer,
-                old.sections[pair.old].movesTo == new.sections[pair.new].movesTo {
-                continue
-            }
             let before = old.sections[pair.old], after = new.sections[pair.new]
+            if before.header == after.header, before.footer == after.footer, before.movesTo == after.movesTo { continue }
             updatedSections.append((pair, BatchUpdate.SectionUpdate(
                 at: -1, header: before.header == after.header ? nil : after.header,
                 footer: before.footer == after.footer ? nil : after.footer,
@@ -139,19 +139,18 @@ struct TableDifference: ~Copyable {
         }
         updatedRows += changes
         deletedRows += (common..<oldCount).map { IndexPath(section: pair.old, row: $0) }
-        insertedRows += (common..<newCount).map { (IndexPath(section: pair.new, row: $0), comparison.new[$0]) }
+        insertedRows += (common..<newCount).map { .init(at: IndexPath(section: pair.new, row: $0), row: comparison.new[$0]) }
     }
 
     /// Turns matched rows into the fewest deletes, inserts and moves: a row between the matched ones was deleted or
     /// inserted, and rows that changed section or are not part of their section's heaviest increasing subsequence
     /// moved. O(runs log runs + operations).
     ///
-    /// Runs cover each row at most once; both lists are put in order. The counts are those of sections whose rows are matched in runs, by place
-    /// before and by place after; 0 for others. `insert` is given the rows of a section that are not matched.
+    /// Runs cover each row at most once; both lists are put in order. `insert` is given the rows of a section that are not
+    /// matched.
     mutating func compareRows(
         _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
-        oldCount: (Int) -> Int, newCount: (Int) -> Int,
-        insert: (_ rows: Range<Int>, _ section: Int, _ inserted: inout [(at: IndexPath, row: Row)]) -> Void
+        insert: (_ rows: Range<Int>, _ section: Int, _ inserted: inout [BatchUpdate.PlacedRow]) -> Void
     ) {
         runs.sortAscending { $0.newPlace }
         MatchedRun.join(&runs)
@@ -173,8 +172,7 @@ struct TableDifference: ~Copyable {
                     nextChange += 1
                 }
             }
-            let count = newCount(pair.new)
-            if end < count { insert(end..<count, pair.new, &insertedRows) }
+            if end < pair.newCount { insert(end..<pair.newCount, pair.new, &insertedRows) }
         }
         movedRows.reserveCapacity(movedRows.count + runs.reduce(0) { $0 + ($1.isMoved ? $1.count : 0) })
         runs.sortAscending { $0.oldPlace }
@@ -190,7 +188,7 @@ struct TableDifference: ~Copyable {
                 end = run.oldEnd
                 nextRun += 1
             }
-            delete(end..<max(end, oldCount(pair.old)), pair.old)
+            delete(end..<max(end, pair.oldCount), pair.old)
         }
     }
 
@@ -200,7 +198,7 @@ struct TableDifference: ~Copyable {
             let to = IndexPath(section: run.newSection, row: run.newStart + offset)
             let position = broughtRows.firstPosition { $0.newPlace >= to.place }
             let isBrought = position < broughtRows.count && broughtRows[position].newPlace == to.place
-            movedRows.append((IndexPath(section: run.oldSection, row: run.oldStart + offset), to, isBrought ? broughtRows[position].row : nil))
+            movedRows.append(.init(from: IndexPath(section: run.oldSection, row: run.oldStart + offset), to: to, row: isBrought ? broughtRows[position].row : nil))
         }
     }
 
@@ -232,9 +230,13 @@ struct TableDifference: ~Copyable {
         } else {
             // Short runs are quicker taken row by row. Of a run all rows are kept or none: whatever goes with one goes with all.
             var rows: [Int] = [], sources: [Int] = []
+            rows.reserveCapacity(rowCount)
+            sources.reserveCapacity(rowCount)
             for position in own {
-                rows += runs[position].oldStart..<runs[position].oldEnd
-                sources += repeatElement(position, count: runs[position].count)
+                for row in runs[position].oldStart..<runs[position].oldEnd {
+                    rows.append(row)
+                    sources.append(position)
+                }
             }
             for row in IncreasingSubsequence.longest(rows) { runs[sources[row]].isMoved = false }
         }

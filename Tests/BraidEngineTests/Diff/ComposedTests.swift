@@ -113,8 +113,8 @@ import Testing
         #expect(fault(one, one) == "no update to revision 1 can be followed by one from 0")
         #expect(fault(one, empty) == nil)
         #expect(fault(one, update(1) { $0.deleteRows = [.init(section: 0, row: 2)] }) == "stage 0: of the update from revision 1: there is no row [0,2]")
-        #expect(fault(one, update(1) { $0.insertRows = [(.init(section: 0, row: 3), .make("c"))] }) != nil)
-        #expect(fault(one, update(1) { $0.reloadRows = [(.init(section: 0, row: 0), .make("b"))] }) != nil)
+        #expect(fault(one, update(1) { $0.insertRows = [.init(at: .init(section: 0, row: 3), row: .make("c"))] }) != nil)
+        #expect(fault(one, update(1) { $0.reloadRows = [.init(at: .init(section: 0, row: 0), row: .make("b"))] }) != nil)
         #expect(fault(one, update(1) { $0.reloadSections = [(0, .make("B: a"))] }) != nil)
         #expect(fault(one, update(1) { $0.deleteSections = [4, 4] }) != nil)
         #expect(fault(one, update(1) { $0.deleteSections = [-1] }) != nil)
@@ -158,15 +158,15 @@ import Testing
                 next.sections[0].rows.remove(at: index)
             case 1:
                 let row = Row(parts: RowParts(id: RowID("n\(revision)"), cell: "Cell"))
-                stage.insertRows = [(path, row)]
+                stage.insertRows = [.init(at: path, row: row)]
                 next.sections[0].rows.insert(row, at: index)
             case 2:
                 let target = random.below(next.sections[0].rows.count)
-                stage.moveRows = [(path, IndexPath(section: 0, row: target), nil)]
+                stage.moveRows = [.init(from: path, to: IndexPath(section: 0, row: target))]
                 next.sections[0].rows.insert(next.sections[0].rows.remove(at: index), at: target)
             default:
                 let row = Row(parts: RowParts(id: next.sections[0].rows[index].id, cell: "Cell", model: .number(revision)))
-                stage.reloadRows = [(path, row)]
+                stage.reloadRows = [.init(at: path, row: row)]
                 next.sections[0].rows[index] = row
             }
             next.totalRowCount = next.sections[0].rows.count
@@ -239,10 +239,10 @@ extension SeededGenerator {
         stage.reloadSections = list { (index(), .make(["A: a b", "B:", "C: d"][random.below(3)])) }
         stage.updateSections = list { .init(at: index(), header: .null) }
         stage.deleteRows = list(path)
-        stage.insertRows = list { (path(), row()) }
-        stage.moveRows = list { (path(), path(), random.below(3) == 0 ? row() : nil) }
-        stage.reloadRows = list { (path(), row()) }
-        stage.updateRows = list { (path(), row()) }
+        stage.insertRows = list { .init(at: path(), row: row()) }
+        stage.moveRows = list { .init(from: path(), to: path(), row: random.below(3) == 0 ? row() : nil) }
+        stage.reloadRows = list { .init(at: path(), row: row()) }
+        stage.updateRows = list { .init(at: path(), row: row()) }
         return stage
     }
 }
