@@ -73,15 +73,14 @@ public struct Binder: Sendable {
         (try requiredBinding(of: section).modelType.identify(model), model)
     }
 
-    /// A section's models as they are stored, each in bytes of its own: a row must not keep a whole request in memory.
-    /// `pointer` is where the models stand in their document.
+    /// A section's models as they are stored. `pointer` is where they stand in their document.
     func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(id: RowID?, model: JSONText)] {
         let type = try requiredBinding(of: section).modelType
         var identified: [(id: RowID?, model: JSONText)] = []
         identified.reserveCapacity(models.count)
         for (index, model) in models.enumerated() {
             do throws(Refusal) {
-                identified.append((try type.identify(model), model.detached))
+                identified.append((try type.identify(model), model))
             } catch {
                 throw error.placed(at: pointer.appending(index))
             }

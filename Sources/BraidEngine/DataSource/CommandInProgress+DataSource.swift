@@ -154,7 +154,7 @@ extension CommandInProgress {
 
     private func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (id: RowID?, model: JSONText) {
         do throws(Refusal) {
-            return try binder.identified(model.detached, in: section)
+            return try binder.identified(model, in: section)
         } catch {
             throw error.placed(at: pointer)
         }

@@ -32,13 +32,19 @@ struct ChangedRow {
 /// Counting references to the rows would take longer than comparing them. In memory it is what a `Row` is.
 struct RowView {
     let marks: RowMarks
-    private let content: Unmanaged<RowContent>
+    /// The bits of the row's reference to its content, which is not counted.
+    private let content: UInt
 
     @inline(__always)
-    init(_ row: Row) { (marks, content) = (row.marks, .passUnretained(row.content)) }
+    init(_ row: Row) { self = withUnsafeBytes(of: row) { $0.load(as: RowView.self) } }
 
-    var row: Row { Row(marks: marks, content: content.takeUnretainedValue()) }
-    var id: RowID? { content._withUnsafeGuaranteedRef { $0.id } }
+    var row: Row { withRow { $0 } }
+    var id: RowID? { withRow { $0.id } }
+
+    @inline(__always)
+    private func withRow<Result>(_ body: (Row) -> Result) -> Result {
+        withUnsafePointer(to: self) { $0.withMemoryRebound(to: Row.self, capacity: 1) { body($0.pointee) } }
+    }
 
     @inline(__always)
     func isSame(as other: RowView) -> Bool { marks.shown == other.marks.shown }
@@ -46,14 +52,15 @@ struct RowView {
     /// Both are the same row, whatever they show. False for rows without ids.
     @inline(__always)
     func hasSameID(as other: RowView) -> Bool {
-        marks.idHash == other.marks.idHash && marks.idHash != 0 && (isSame(as: other) || id == other.id)
+        marks.idHash == other.marks.idHash && marks.idHash != 0
+            && (isSame(as: other) || withRow { mine in other.withRow { mine.content.hasSameID(as: $0.content) } })
     }
 
     /// The cell shows the same (its properties, such as `movable`, may differ).
     @inline(__always)
     func looksSame(as other: RowView) -> Bool {
         marks.shown.content == other.marks.shown.content
-            && content._withUnsafeGuaranteedRef { mine in other.content._withUnsafeGuaranteedRef { mine.looksSame(as: $0) } }
+            && withRow { mine in other.withRow { mine.content.looksSame(as: $0.content) } }
     }
 }
 

@@ -31,7 +31,7 @@ extension CommandInProgress {
         }
         let identified: (id: RowID?, model: JSONText)
         do throws(Refusal) {
-            identified = try binder.identified(model.detached, in: stored.id)
+            identified = try binder.identified(model, in: stored.id)
         } catch {
             throw error.placed(at: JSONPointer.root.appending("model"))
         }

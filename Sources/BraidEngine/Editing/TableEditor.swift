@@ -122,8 +122,8 @@ extension TableEditor {
             throw .noRow(index, in: section, of: table.sections[position].rows.count)
         }
         let old = table.sections[position].rows[index]
-        if old.id == id, old.model == model { return }
-        if let id, id != old.id, table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
+        if old.content.has(id), old.model == model { return }
+        if let id, !old.content.has(id), table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
         table.sections[position].replace(at: index, id: id, model: model)
         let row = table.sections[position].rows[index]
         written[row.key] = (table.sections[position].facts.number, row)
@@ -136,7 +136,7 @@ extension TableEditor {
     mutating func setModels(_ models: [(id: RowID?, model: JSONText)], in section: SectionID) throws(Refusal) {
         let position = try position(of: section)
         let old = Array(table.sections[position].rows)
-        func isSame(_ row: StoredRow, _ new: (id: RowID?, model: JSONText)) -> Bool { row.id == new.id && row.model == new.model }
+        func isSame(_ row: StoredRow, _ new: (id: RowID?, model: JSONText)) -> Bool { row.content.has(new.id) && row.model == new.model }
 
         var prefix = 0
         while prefix < old.count, prefix < models.count, isSame(old[prefix], models[prefix]) { prefix += 1 }
@@ -155,13 +155,13 @@ extension TableEditor {
             if let id = new.id {
                 if places.findOrInsert(place, RowHash.hash(id), { models[prefix + $0].id == id }) != nil { throw .duplicateRow(id, in: section) }
             } else {
-                if remaining < oldMiddle.endIndex, oldMiddle[remaining].id == nil { sources[place] = remaining }
+                if remaining < oldMiddle.endIndex, !oldMiddle[remaining].content.hasID { sources[place] = remaining }
                 remaining += 1
             }
         }
         var isKept = ContiguousArray(repeating: false, count: old.count)
         for (index, row) in zip(oldMiddle.indices, oldMiddle) {
-            guard let id = row.id, let place = places.find(RowHash.hash(id), { models[prefix + $0].id == id }) else { continue }
+            guard row.content.hasID, let place = places.find(row.content.idHash, { row.content.has(models[prefix + $0].id) }) else { continue }
             sources[place] = index
         }
         for case let source? in sources { isKept[source] = true }
@@ -191,7 +191,7 @@ extension TableEditor {
                 let staysPut = row.rank == rank
                 row.rank = rank
                 if !isEqual {
-                    row.model = new.model
+                    row.content = RowContent(id: new.id, model: new.model)
                     written[row.key] = (number, row)
                     placed[row.key] = nil
                 } else if written[row.key] != nil {

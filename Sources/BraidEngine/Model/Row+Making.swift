@@ -28,10 +28,10 @@ extension RowParts {
 }
 
 extension Row {
-    /// Writes the row's object, members in the contract's order: equal parts make equal bytes. One allocation for the
-    /// bytes, one for the row.
+    /// Writes the row's object, members in the contract's order: equal parts make equal bytes. One allocation.
     init(parts: RowParts) {
-        var writer = JSONWriter(capacity: parts.encodedSize)
+        let size = parts.encodedSize
+        var writer = JSONWriter(capacity: size + RowContent.room(behind: size))
         if let id = parts.id {
             writer.raw("{\"id\":")
             writer.value(id.text)
@@ -66,6 +66,7 @@ extension Row {
         }
         writer.raw("}")
         self.init(
-            id: parts.id, json: writer.bytes, contentLength: contentLength, updatesManually: parts.updatesManually, modelRange: modelRange)
+            id: parts.id, content: RowContent(&writer, contentLength: contentLength, model: modelRange),
+            updatesManually: parts.updatesManually)
     }
 }

@@ -7,24 +7,18 @@ public struct Row: Sendable {
     let marks: RowMarks
     let content: RowContent
 
-    init(id: RowID?, json: [UInt8], contentLength: Int, updatesManually: Bool = false, modelRange: Range<Int> = 0..<0) {
-        content = RowContent(
-            id: id, json: json, contentLength: UInt32(contentLength), modelStart: UInt32(modelRange.lowerBound),
-            modelEnd: UInt32(modelRange.upperBound))
-        marks = RowMarks(id: id, json: json, contentLength: contentLength, updatesManually: updatesManually)
-    }
-
-    init(marks: RowMarks, content: RowContent) {
-        self.marks = marks
+    /// `id` is the one in the content.
+    init(id: RowID?, content: RowContent, updatesManually: Bool = false) {
         self.content = content
+        marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
     }
 
-    /// Nil for models without identity.
+    /// Nil for models without identity. Read from `json` each time.
     public var id: RowID? { content.id }
 
     /// The row's object as the snapshot has it, members in this order:
     /// `id`, `cell`, `model`, `viewModel`, then the properties `editing`, `movable`, `height`, `estimatedHeight`.
-    public var json: JSONText { JSONText(valid: content.json) }
+    public var json: JSONText { content.json }
 
     /// The model as the snapshot shows it, a part of `json`; nil for view-model and number bindings. O(1).
     public var model: JSONText? { content.model }
@@ -38,7 +32,9 @@ public struct Row: Sendable {
 
     /// The cell shows the same (its properties, such as `movable`, may differ).
     @inline(__always)
-    public func looksSame(as other: Row) -> Bool { RowView(self).looksSame(as: RowView(other)) }
+    public func looksSame(as other: Row) -> Bool {
+        marks.shown.content == other.marks.shown.content && content.looksSame(as: other.content)
+    }
 }
 
 /// What is compared of a row; it stands where the row does.
@@ -47,42 +43,12 @@ struct RowMarks: Sendable {
     /// The lowest bit: whether it updates manually.
     private let idAndUpdates: UInt64
 
-    init(id: RowID?, json: [UInt8], contentLength: Int, updatesManually: Bool) {
-        shown = json.withUnsafeBytes { RowHash.hash($0, contentLength: contentLength) }
+    init(id: RowID?, content: RowContent, updatesManually: Bool) {
+        shown = content.hash
         idAndUpdates = (id.map { RowHash.hash($0) } ?? 0) | (updatesManually ? 1 : 0)
     }
 
     /// 0: the row has no id.
     @inline(__always) var idHash: UInt64 { idAndUpdates & ~1 }
     @inline(__always) var updatesManually: Bool { idAndUpdates & 1 != 0 }
-}
-
-/// What a row is, beside what is compared.
-final class RowContent: Sendable {
-    let id: RowID?
-    let json: [UInt8]
-    /// Length of the part of `json` that says what the cell shows: all before the properties.
-    private let contentLength: UInt32
-    /// Where `json` has the model; empty when it has none.
-    private let modelStart: UInt32
-    private let modelEnd: UInt32
-
-    init(id: RowID?, json: [UInt8], contentLength: UInt32, modelStart: UInt32, modelEnd: UInt32) {
-        self.id = id
-        self.json = json
-        self.contentLength = contentLength
-        self.modelStart = modelStart
-        self.modelEnd = modelEnd
-    }
-
-    var model: JSONText? { modelStart == modelEnd ? nil : JSONText(valid: json, Int(modelStart)..<Int(modelEnd)) }
-
-    func looksSame(as other: RowContent) -> Bool {
-        guard contentLength == other.contentLength else { return false }
-        return json.withUnsafeBytes { mine in
-            other.json.withUnsafeBytes { others in
-                mine[part: 0..<Int(contentLength)].hasSameBytes(as: others[part: 0..<Int(contentLength)])
-            }
-        }
-    }
 }

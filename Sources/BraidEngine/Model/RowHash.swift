@@ -17,13 +17,16 @@ enum RowHash {
 
     /// Even, and never 0.
     static func hash(_ id: RowID) -> UInt64 {
-        let seed = seeds.id
         var text = id.text
-        return text.withUTF8 { bytes in
-            var state = seed ^ UInt64(bytes.count)
-            UnsafeRawBufferPointer(bytes).forEachPair { state = folded($0 ^ seed, $1 ^ state) }
-            return max(folded(state, end) & ~1, 2)
-        }
+        return text.withUTF8 { hash(ofID: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The same, of the id's bytes.
+    static func hash(ofID bytes: UnsafeRawBufferPointer) -> UInt64 {
+        let seed = seeds.id
+        var state = seed ^ UInt64(bytes.count)
+        bytes.forEachPair { state = folded($0 ^ seed, $1 ^ state) }
+        return max(folded(state, end) & ~1, 2)
     }
 
     /// A row's content comes first.

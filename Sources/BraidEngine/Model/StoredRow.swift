@@ -4,16 +4,20 @@ public struct StoredRow: Sendable {
     public var key: Int
     /// Orders the rows of a section: ascending, with gaps, so that an insert writes one row and not all that follow.
     public var rank: Int
-    /// The model's identity; nil when its type is not identifiable.
-    public var id: RowID?
-    public var model: JSONText
+    /// Id and model, in bytes of their own, so that no row keeps a whole request in memory, or in those of the row that
+    /// shows them.
+    var content: RowContent
 
     public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
         self.key = key
         self.rank = rank
-        self.id = id
-        self.model = model
+        content = RowContent(id: id, model: model)
     }
+
+    /// The model's identity; nil when its type is not identifiable. Made each time.
+    public var id: RowID? { content.id }
+
+    public var model: JSONText { content.model ?? .null }
 }
 
 /// A section's facts beside its rows.

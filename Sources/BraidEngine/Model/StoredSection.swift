@@ -13,12 +13,12 @@ public struct StoredSection: Sendable {
     public init(facts: StoredSectionFacts, rows: [StoredRow]) throws(Refusal) {
         self.facts = facts
         self.rows = ChunkedList(rows)
-        let identified = rows.compactMap { row in row.id.map { (id: $0, rank: row.rank) } }
+        let identified = rows.filter { $0.content.hasID }
         guard let ranks = RankIndex(
-            identified.map { (RowHash.hash($0.id), $0.rank) }, areSame: { identified[$0].id == identified[$1].id })
+            identified.map { ($0.content.idHash, $0.rank) }, areSame: { identified[$0].content.hasSameID(as: identified[$1].content) })
         else {
             var seen: Set<RowID> = []
-            for (id, _) in identified where !seen.insert(id).inserted { throw .duplicateRow(id, in: facts.id) }
+            for id in identified.lazy.compactMap(\.id) where !seen.insert(id).inserted { throw .duplicateRow(id, in: facts.id) }
             return
         }
         self.ranks = ranks
@@ -28,7 +28,7 @@ public struct StoredSection: Sendable {
     public func index(of id: RowID) -> Int? {
         ranks.first(of: RowHash.hash(id)) { rank in
             let index = index(ofRank: rank)
-            return rows[index].id == id ? index : nil
+            return rows[index].content.has(id) ? index : nil
         }
     }
 
@@ -47,7 +47,7 @@ public struct StoredSection: Sendable {
         let relabelled = makeRoom(at: index)
         row.rank = rankForInsert(at: index)
         rows.insert(row, at: index)
-        if let id = row.id { ranks.insert(RowHash.hash(id), rank: row.rank) }
+        if row.content.hasID { ranks.insert(row.content.idHash, rank: row.rank) }
         guard let relabelled else { return nil }
         return relabelled.lowerBound..<relabelled.upperBound + 1
     }
@@ -55,16 +55,16 @@ public struct StoredSection: Sendable {
     @discardableResult
     mutating func remove(at index: Int) -> StoredRow {
         let removed = rows.remove(at: index)
-        if let id = removed.id { ranks.remove(RowHash.hash(id), rank: removed.rank) }
+        if removed.content.hasID { ranks.remove(removed.content.idHash, rank: removed.rank) }
         return removed
     }
 
     /// Keeps each model in the bytes of the row that shows the same, in its place.
     mutating func shareModels(with shown: ChunkedList<Row>) {
         rows = ChunkedList(zip(rows, shown).lazy.map { stored, shown in
-            guard let model = shown.model, model == stored.model else { return stored }
+            guard shown.content.model == stored.content.model, shown.content.has(stored.id) else { return stored }
             var row = stored
-            row.model = model
+            row.content = shown.content
             return row
         })
     }
@@ -72,12 +72,11 @@ public struct StoredSection: Sendable {
     /// Puts another model in a row's place; key and rank stay.
     mutating func replace(at index: Int, id: RowID?, model: JSONText) {
         var row = rows[index]
-        if row.id != id {
-            if let old = row.id { ranks.remove(RowHash.hash(old), rank: row.rank) }
+        if !row.content.has(id) {
+            if row.content.hasID { ranks.remove(row.content.idHash, rank: row.rank) }
             if let id { ranks.insert(RowHash.hash(id), rank: row.rank) }
         }
-        row.id = id
-        row.model = model
+        row.content = RowContent(id: id, model: model)
         rows[index] = row
     }
 }
@@ -110,7 +109,7 @@ extension StoredSection {
                 for (count, position) in window.enumerated() {
                     var row = rows[position]
                     let rank = low + (count + 1) * step
-                    if let id = row.id { ranks.change(RowHash.hash(id), rank: row.rank, to: rank) }
+                    if row.content.hasID { ranks.change(row.content.idHash, rank: row.rank, to: rank) }
                     row.rank = rank
                     rows[position] = row
                 }
