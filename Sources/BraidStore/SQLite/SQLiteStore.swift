@@ -1,6 +1,7 @@
 import BraidEngine
 import Glibc
 internal import GRDB
+internal import GRDBSQLite
 
 /// A store in one SQLite file, or in memory.
 ///
@@ -71,7 +72,17 @@ extension SQLiteStore {
         try await writer.write { try $0.create(session) }
     }
 
-    public func session(_ id: String) async throws -> StoredSession? { try await read { try $0.session(id) } }
+    public func session(_ id: String) async throws -> StoredSession? {
+        try await read { db in
+            let session = try db.session(id)
+            // A large one has filled the connection's cache with what nobody reads again.
+            if session?.facts.totalRowCount ?? 0 > Self.largeRowCount { sqlite3_db_release_memory(db.sqliteConnection) }
+            return session
+        }
+    }
+
+    /// Rows that take more than a tenth of a reader's cache, of 2 MiB.
+    private static let largeRowCount = 1_000
 
     public func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
 
