@@ -27,15 +27,16 @@ struct RowContent: Sendable {
     init(id: RowID?, model: JSONText) {
         let size = model.count + (id?.text.utf8.count ?? 0) + #"{"id":"","model":}"#.utf8.count
         var writer = JSONWriter(capacity: size + Self.room(behind: size))
-        writer.beginObject()
         if let id {
-            writer.name("id")
+            writer.raw("{\"id\":")
             writer.value(id.text)
+            writer.raw(",\"model\":")
+        } else {
+            writer.raw("{\"model\":")
         }
-        writer.name("model")
         let start = writer.bytes.count
         writer.value(model)
-        writer.endObject()
+        writer.raw("}")
         self.init(&writer, contentLength: writer.bytes.count, model: start..<start + model.count)
     }
 
@@ -100,6 +101,11 @@ extension RowContent {
             let end = cursor.at
             return other.bytes.withUnsafeBytes { end <= $0.count && mine[part: 0..<end].hasSameBytes(as: $0[part: 0..<end]) }
         }
+    }
+
+    /// Id and model are the same.
+    func holds(_ stored: RowContent) -> Bool {
+        (hasID ? hasSameID(as: stored) : !stored.hasID) && model == stored.model
     }
 
     /// As `self.id == id`, without making the id.

@@ -62,7 +62,7 @@ public struct StoredSection: Sendable {
     /// Keeps each model in the bytes of the row that shows the same, in its place.
     mutating func shareModels(with shown: ChunkedList<Row>) {
         rows = ChunkedList(zip(rows, shown).lazy.map { stored, shown in
-            guard shown.content.model == stored.content.model, shown.content.has(stored.id) else { return stored }
+            guard shown.content.holds(stored.content) else { return stored }
             var row = stored
             row.content = shown.content
             return row
