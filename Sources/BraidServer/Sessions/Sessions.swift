@@ -162,6 +162,8 @@ final class Sessions: Sendable {
     func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
+        // What the store was given is let go of by then, however long it took.
+        defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
         let (table, unlimited) = try await boundTable(opening)
         let binder = limited(unlimited)
         let id = if let id = opening.id { id } else { try await unusedID() }
@@ -175,7 +177,6 @@ final class Sessions: Sendable {
             id: id, number: 0, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,
             totalRowCount: snapshot.totalRowCount)
         model = model.sharingModels(with: snapshot)
-        if text.count > Memory.largeWork { Memory.trimSoon() }
         func session() -> Session {
             Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, descriptions: descriptions, streams: streams, metrics: metrics)
         }
