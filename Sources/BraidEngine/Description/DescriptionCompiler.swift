@@ -31,7 +31,7 @@ struct DescriptionCompiler {
             reader.fault(root, "the member `table`, the description's name, is missing")
         } else if let text = reader.string(object["table"], at: namePointer, what: "the name of a table") {
             if TableDescription.isName(text) { name = text } else {
-                reader.fault(namePointer, "a table's name has 1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\"")
+                reader.fault(namePointer, "a table's name has \(TableDescription.nameRule)")
             }
         }
         readSections(object["sections"], &reader)
@@ -100,6 +100,9 @@ extension DescriptionCompiler {
             let ids = reader.strings(value ?? .null, at: pointer, what: "`sections`") ?? []
             sections = ids.map { SectionID($0) }
             if ids.isEmpty { reader.fault(pointer, "`sections` must name one section at least, or be \"dynamic\"") }
+            for (index, id) in ids.enumerated() where DescriptionReader.isRemark(id) {
+                reader.fault(pointer.appending(index), "a section cannot be named \"\(id)\": members of that name are remarks, and would not be read")
+            }
         default:
             sections = []
             reader.fault(pointer, "`sections` must be an array of section ids, or \"dynamic\"")

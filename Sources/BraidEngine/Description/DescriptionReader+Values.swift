@@ -142,7 +142,12 @@ extension DescriptionReader {
                 return nil
             }
             return .remove(target)
-        case "update": return field("merge", of: object, at: pointer).map { .update(target(object, at: pointer), merge: $0) }
+        case "update":
+            guard let merge = object["merge"] else {
+                fault(pointer, "the member `merge` is missing")
+                return nil
+            }
+            return template(merge, at: pointer.appending("merge"), constant: .object).map { .update(target(object, at: pointer), merge: $0) }
         case "replace": return field("model", of: object, at: pointer).map { .replace(target(object, at: pointer), model: $0) }
         default:
             guard let id = field("id", of: object, at: pointer) else { return nil }
@@ -159,13 +164,14 @@ extension DescriptionReader {
     /// members are sections.
     private mutating func template(_ value: JSONValue, at pointer: JSONPointer, constant kind: JSONKind, named: Bool = false) -> Template? {
         guard let template = template(value, at: pointer) else { return nil }
-        guard let constant = template.constant else { return template }
-        let text = JSONText(constant)
-        guard text.kind == kind else {
+        // Of templates only objects, such as `$eval`, can give another kind than their own.
+        let given = JSONText(template.constant ?? value).kind
+        guard given == kind || given == .object && template.constant == nil else {
             fault(pointer, "must be \(kind == .object ? "an object" : kind == .array ? "an array" : "a string"), or a template that gives one")
             return template
         }
-        if named { for (name, _) in text.members() ?? [] { requireSection(SectionID(name), at: pointer.appending(name)) } }
+        guard let constant = template.constant else { return template }
+        if named { for (name, _) in JSONText(constant).members() ?? [] { requireSection(SectionID(name), at: pointer.appending(name)) } }
         return template
     }
 
@@ -220,7 +226,7 @@ extension Template {
         do throws(TemplateError) {
             return try render(context, budget: &budget)
         } catch {
-            throw Refusal(.templateFailed, "A template of the table description failed: \(error.message).")
+            throw Refusal(.templateFailed, "The template \(place.map { "from \($0) " } ?? "")of the table description failed: \(error.message).")
         }
     }
 }
@@ -233,7 +239,7 @@ extension Expression {
         do throws(TemplateError) {
             return try evaluate(context, budget: &budget)
         } catch {
-            throw Refusal(.templateFailed, "An expression of the table description failed: \(error.message).")
+            throw Refusal(.templateFailed, "The expression \(place.map { "from \($0) " } ?? "")of the table description failed: \(error.message).")
         }
     }
 }

@@ -87,7 +87,9 @@ struct DescriptionReader {
 
     mutating func template(_ value: JSONValue, at pointer: JSONPointer) -> Template? {
         do throws(TemplateError) {
-            return try Template(value)
+            var template = try Template(value)
+            template.place = pointer
+            return template
         } catch {
             fault(error.pointer.reduce(pointer) { $0.appending($1) }, error.message)
             return nil
@@ -97,7 +99,9 @@ struct DescriptionReader {
     mutating func expression(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> Expression? {
         guard let source = string(value, at: pointer, what: "\(what), a JSON-e expression,") else { return nil }
         do throws(TemplateError) {
-            return try Expression(source)
+            var expression = try Expression(source)
+            expression.place = pointer
+            return expression
         } catch {
             fault(pointer, error.message)
             return nil

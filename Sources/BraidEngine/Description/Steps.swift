@@ -103,8 +103,7 @@ struct StepRunner {
         case .update(let target, let merge):
             let place = try locate(target, names, editor)
             let old = editor.table[place.section]?.rows[place.row].model ?? .null
-            let patch = try value(merge, names, "merge")
-            try replace(place, with: bounded(JSONText(old.value().merging(patch: patch))), on: &editor)
+            try replace(place, with: bounded(JSONText(old.value().merging(patch: try object(merge, names, "merge")))), on: &editor)
         case .replace(let target, let model):
             try replace(try locate(target, names, editor), with: try json(model, names, "model"), on: &editor)
         case .move(let id, let section, let row):
@@ -125,7 +124,7 @@ struct StepRunner {
                 try editor.setModels(try elements.map { try context.binder.identified(bounded(JSONText($0)), in: id) }, in: id)
             }
         case .setState(let patch):
-            editor.setState(try bounded(JSONText(editor.table.state.value().merging(patch: try value(patch, names, "setState")))))
+            editor.setState(try bounded(JSONText(editor.table.state.value().merging(patch: try object(patch, names, "setState")))))
         case .setHeaders(let titles):
             for (section, title) in try members(titles, names, "setHeaders") {
                 try editor.setHeader(try Command.title(JSONText(title), at: JSONPointer.root.appending(section)), of: SectionID(section))
@@ -195,6 +194,12 @@ extension StepRunner {
 
     private func value(_ template: Template, _ names: TemplateContext, _ what: String) throws -> JSONValue {
         guard let value = try template.rendered(names) else { throw fault("`\(what)` has no value") }
+        return value
+    }
+
+    private func object(_ template: Template, _ names: TemplateContext, _ what: String) throws -> JSONValue {
+        let value = try value(template, names, what)
+        guard case .object = value else { throw fault("`\(what)` must give an object") }
         return value
     }
 

@@ -46,9 +46,9 @@ public struct TableDescription: Sendable {
         return faults
     }
 
-    /// Names of tables, and of sessions: `[A-Za-z0-9._-]{1,64}`.
+    /// Names of tables, and of sessions: `[A-Za-z0-9._-]{1,64}`, but for `.` and `..`, which no URL can name (RFC 3986, 5.2.4).
     public static func isName(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count) && name.utf8.allSatisfy {
+        (1...64).contains(name.utf8.count) && name != "." && name != ".." && name.utf8.allSatisfy {
             switch $0 {
             case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
@@ -56,6 +56,8 @@ public struct TableDescription: Sendable {
             }
         }
     }
+
+    public static let nameRule = "1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\", and is not \".\" or \"..\""
 
     /// The table of a new session: the description's models, with those given in their place, section by section.
     public func openingTable(models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil) throws(Refusal) -> TableModel {

@@ -117,18 +117,22 @@ public struct RowHistory: Sendable {
         return place
     }
 
-    /// The place that the row is to be moved to: before the row that it was to stand before, or behind the one that it
-    /// was to stand behind.
+    /// The place that the row is to be moved to: before the row that it was to stand before, or, if that one is gone, behind
+    /// the one that it was to stand behind; what was to stand at the section's end stands at its end now.
+    ///
+    /// How many rows the section had is not known here; but what would have stood behind its end leads behind its end.
     private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: IndexPath) throws(Refusal) -> IndexPath {
         let then = try place(section), index = try present(section)
         guard now.sections.indices.contains(index) else { throw Refusal(.rowGone, "The section \(index) is not displayed any more.") }
+        let id = now.sections[index].id, count = now.sections[index].rows.count
+        guard (0..<RowPieces.endless).contains(row) else { throw .noRow(row, in: id, of: count) }
         var source: Int?
         if case .at(let from, let row) = moved, try place(from) == then { source = row }
         // `row` counts once the row has been taken out; the rows around it count before.
         let follower = source.map { row >= $0 ? row + 1 : row } ?? row
-        let count = now.sections[index].rows.count
         var place = min(follower, count)
         if let next = trace(IndexPath(section: then, row: follower)), next.section == index {
+            guard next.row <= count else { throw .noRow(row, in: id, of: count) }
             place = next.row
         } else {
             for candidate in (max(0, follower - Self.mostPredecessors)..<max(0, follower)).reversed() where candidate != source {
@@ -294,7 +298,9 @@ extension RowHistory {
         switch call {
         case .addRow(let model, let path):
             let at = try present(path)
-            return (.addRow(model, at: at), at)
+            // A section too high makes a new one; a row too high is the section's last.
+            guard now.sections.indices.contains(at.section) else { return (.addRow(model, at: at), nil) }
+            return (.addRow(model, at: at), IndexPath(section: at.section, row: min(at.row, now.sections[at.section].rows.count)))
         case .updateRow(let model, let path):
             let at = try present(path)
             return (.updateRow(model, at: at), at)

@@ -18,6 +18,9 @@ public struct Template: Sendable {
     /// Context names that rendering may read: no fewer, perhaps more. Built-ins are not among them.
     public let freeNames: Set<String>
 
+    /// Where it stands in the table description, for what is said of its failures.
+    var place: JSONPointer?
+
     /// Throws what can be found without a context: syntax errors, unknown operators, undefined properties; the error
     /// points into the value.
     public init(_ value: JSONValue) throws(TemplateError) {
@@ -47,6 +50,9 @@ public struct Expression: Sendable {
 
     /// Context names that evaluation may read: no fewer, perhaps more. Built-ins are not among them.
     public let freeNames: Set<String>
+
+    /// Where it stands in the table description, for what is said of its failures.
+    var place: JSONPointer?
 
     public init(_ source: String) throws(TemplateError) {
         node = try ExpressionParser.parse(source)

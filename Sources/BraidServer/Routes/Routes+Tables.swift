@@ -43,7 +43,7 @@ func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
         Route("PUT", "/v1/tables/{table}", takesBody: true) { context in
             let name = context.parameter("table")
             guard TableDescription.isName(name) else {
-                throw ProblemError(.badRequest, "A table's name has 1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\".")
+                throw ProblemError(.badRequest, "A table's name has \(TableDescription.nameRule).")
             }
             let body = try context.json()
             return .later {

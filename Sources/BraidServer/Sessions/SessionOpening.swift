@@ -39,7 +39,7 @@ struct SessionOpening: Sendable {
             }
         case "id":
             guard let id = value.stringValue, TableDescription.isName(id) else {
-                throw Self.fault(pointer, "must have 1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\"")
+                throw Self.fault(pointer, "must have \(TableDescription.nameRule)")
             }
             self.id = id
         case "models":

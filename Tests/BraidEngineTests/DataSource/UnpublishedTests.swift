@@ -135,6 +135,17 @@ import Testing
         }
     }
 
+    /// The last integer was one too many to count on from.
+    @Test func aMoveToNoRowIsRefusedHereToo() throws {
+        var session = try Played(#"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}]},"moving":{"to":"anySection"}}]}"#)
+        try session.perform(silently(.addRow(#"{"id":"0"}"#, at: .init(section: 0, row: 0))))
+        for (section, row) in [(0, 2), (0, 3), (0, 99), (0, Int.max), (0, -1), (1, 1), (1, Int.max)] {
+            #expect { try session.perform(.move(at(0, 0), to: .displayed(section), row: row)) } throws: { ($0 as? Refusal)?.code == .rowNotFound }
+        }
+        try session.perform(.move(at(0, 0), to: .displayed(0), row: 1))
+        #expect(rows(session.snapshot).hasPrefix("a[0 2 1]"))
+    }
+
     @Test func declaredSectionsStay() throws {
         var session = try Played(#"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"}]},"headers":{"a":"A"}}]}"#)
         for call: DataSourceCommand in [

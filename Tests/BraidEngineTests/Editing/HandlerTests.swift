@@ -42,6 +42,13 @@ import Testing
         #expect(table.model.state.text == #"{"row":2}"#)
     }
 
+    /// A template that gave null made the state null, which no later command, and no client, could read.
+    @Test(arguments: [#"{"setState":{"$eval":"null"}}"#, #"{"setState":{"$eval":"[1]"}}"#, #"{"update":{"merge":{"$eval":"5"}}}"#])
+    func aMergePatchOfHandlersIsAnObject(step: String) throws {
+        var table = try Table(#"{"table":"t","state":{"x":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[\#(step)]}]}"#)
+        #expect { try table.perform(.tap(RowReference(path(0, 0)))) } throws: { ($0 as? Refusal)?.code == .handlerContract }
+    }
+
     /// Reporting rows where nothing is to be prefetched made a revision.
     @Test func prefetchWithoutAHandlerDoesNothing() throws {
         var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#)

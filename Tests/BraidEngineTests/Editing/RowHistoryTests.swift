@@ -45,6 +45,7 @@ import Testing
                 let at = try? history.present(.tap(byIndex)).at
                 #expect((try? history.present(.tap(byName)).at) == at)
                 let place = keyed(row, rowIndex, section, then, present, binder)
+                if at != nil { try checkTargets(history, byIndex, sectionIndex, then) }
                 if let at {
                     found += 1
                     let landed = present.snapshot.sections[at.section].rows[at.row]
@@ -60,6 +61,35 @@ import Testing
                 }
             }
         }
+    }
+
+    /// Whatever could be meant as a row's target then can be followed, and what is no index is no row: a move to the last
+    /// integer ended the server.
+    static func checkTargets(_ history: RowHistory, _ row: RowReference, _ section: Int, _ then: Revision) throws {
+        for (target, place) in then.snapshot.sections.enumerated() {
+            let last = place.rows.count - (target == section ? 1 : 0)
+            for index in 0...last { #expect(code(history, .move(row, to: .displayed(target), row: index)) != .rowNotFound, "\(index) of \(last)") }
+            for index in [-1, 1 << 31, Int.max - 1, Int.max] {
+                let code = code(history, .move(row, to: .displayed(target), row: index))
+                #expect(code == .rowNotFound || code == .rowGone, "\(index): \(String(describing: code))")
+            }
+        }
+    }
+
+    static func code(_ history: RowHistory, _ command: Command) -> Refusal.Code? {
+        do { _ = try history.present(command) } catch { return error.code }
+        return nil
+    }
+
+    /// Such a target was taken for the section's end.
+    @Test func aTargetThatWasNotThereThenIsNoneNow() throws {
+        func code(_ row: Int, to section: Int, after commands: [Command] = []) -> Refusal.Code? {
+            do { _ = try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .displayed(section), row: row)) } catch { return (error as? Refusal)?.code }
+            return nil
+        }
+        let inserted: [Command] = [.setModels([(.init("b"), try ["4", "5", "6", "7"].map { try JSONText(parsing: Array(#"{"id":"\#($0)"}"#.utf8)) })], partial: true)]
+        #expect(code(2, to: 0) == nil && code(3, to: 0) == .rowNotFound && code(2, to: 1) == nil && code(3, to: 1) == .rowNotFound && code(99, to: 1) == .rowNotFound)
+        #expect(code(2, to: 1, after: inserted) == nil && code(3, to: 1, after: inserted) == .rowNotFound && code(99, to: 1, after: inserted) == .rowNotFound)
     }
 
     /// Where the stored row that stood behind a displayed one is displayed now; nil if it is not, or if that cannot be told.
