@@ -3,6 +3,11 @@ public struct SectionDisplay: Sendable {
     public enum Behavior: String, Sendable, CaseIterable {
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
+        /// Why it cannot be set which sections are displayed; nil where it can.
+        var whyNotSet: String? {
+            self == .manuallyManaged ? nil : "The sections' display is automatic (\(rawValue)): it cannot be set."
+        }
+
         /// Whether automatic display shows a section.
         func shows(_ section: SectionInput) -> Bool {
             section.rowCount > 0 || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)

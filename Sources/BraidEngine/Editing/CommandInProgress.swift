@@ -121,7 +121,7 @@ struct CommandInProgress {
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
         return Outcome(
-            kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
+            kind: (ignored ?? editor.ignored).map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
             unpublished: unpublished, change: change, update: update, notification: notification)
     }
 }
@@ -168,9 +168,7 @@ extension CommandInProgress {
 
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {
         for id in ids { _ = try known(id) }
-        guard binder.display.behavior == .manuallyManaged else {
-            return "The sections' display is automatic (\(binder.display.behavior.rawValue)): it cannot be set."
-        }
+        if let reason = binder.display.behavior.whyNotSet { return reason }
         // What declared sections show is set already; dynamic ones may come to more.
         if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
         return nil

@@ -29,6 +29,8 @@ struct TableEditor {
     var removed: Set<Int> = []
     var changedFacts: Set<SectionID> = []
     var removedSections: [Int] = []
+    /// Why something that a handler did was ignored.
+    var ignored: String?
     /// Keys from here on were given out by this command: the store has never seen them.
     private let firstNewKey: Int
 

@@ -49,6 +49,12 @@ import Testing
         #expect { try table.perform(.tap(RowReference(path(0, 0)))) } throws: { ($0 as? Refusal)?.code == .handlerContract }
     }
 
+    @Test func toSetWhatIsDisplayedWhereThatIsAutomaticIsIgnored() throws {
+        var table = try Table(#"{"table":"t","sections":["a"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}],"onTap":[{"display":["a"]}]}]}"#)
+        let outcome = try table.perform(.tap(RowReference(path(0, 0))))
+        #expect(outcome.kind == .ignored(reason: "The sections' display is automatic (hidesSectionsWithNoData): it cannot be set."))
+    }
+
     /// Reporting rows where nothing is to be prefetched made a revision.
     @Test func prefetchWithoutAHandlerDoesNothing() throws {
         var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#)
