@@ -64,19 +64,24 @@ private func outcome(of command: Command, _ binder: Binder, _ table: TableModel,
 private func chosen(for snapshot: Snapshot, _ opening: TableModel, _ choices: inout Choices) -> Command {
     let section = choices.below(snapshot.sections.count), id = snapshot.sections.isEmpty ? SectionID("none") : snapshot.sections[section].id
     let rows = snapshot.sections.isEmpty ? 0 : snapshot.sections[section].rows.count
-    let row = RowReference.at(.displayed(section), row: choices.below(rows + 1))
+    // Now and then an index that no table has.
+    func index(_ limit: Int) -> Int {
+        let index = choices.below(limit + 1)
+        return index < limit ? index : [1 << 31, .max - 1, .max][choices.below(3)]
+    }
+    let row = RowReference.at(.displayed(section), row: index(rows + 1))
     let models = snapshot.sections.flatMap { $0.rows.prefix(4).compactMap(\.model) } + [.emptyObject, .number(choices.below(256))]
     let model = models[choices.below(models.count)]
     switch choices.below(13) {
     case 0, 1: return .delete(row)
     case 2: return .insert(row, model: choices.below(2) == 0 ? nil : model)
-    case 3, 4: return .move(row, to: .displayed(choices.below(snapshot.sections.count)), row: choices.below(6))
+    case 3, 4: return .move(row, to: .displayed(choices.below(snapshot.sections.count)), row: index(6))
     case 5: return .setModels([(id, Array(models.prefix(choices.below(5))))], partial: choices.below(2) == 0)
     case 6: return .setHeaders([(id, choices.below(2) == 0 ? .null : .string("H"))])
     case 7: return .setDisplayedSections(snapshot.sections.map(\.id).reversed().dropLast(choices.below(2)))
     case 8: return .tap(row)
     case 9: return .displayedRows([row])
-    case 10: return .dataSource(.addRow(model, at: IndexPath(section: section, row: choices.below(4))), notify: choices.below(2) == 0)
+    case 10: return .dataSource(.addRow(model, at: IndexPath(section: section, row: index(4))), notify: choices.below(2) == 0)
     case 11: return .reset(to: opening)
     default: return .transaction([.tap(row), .delete(row), .patchState(.emptyObject)])
     }

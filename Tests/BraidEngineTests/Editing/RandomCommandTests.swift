@@ -184,7 +184,7 @@ enum RandomTable {
             let count = section < snapshot.sections.count ? snapshot.sections[section].rows.count : 0
             let row = Int.random(in: 0..<max(1, count), using: &random)
             if Bool.random(using: &random), row < count, let id = snapshot.sections[section].rows[row].id { return .id(id, in: nil) }
-            return .at(.displayed(section), row: row)
+            return .at(.displayed(section), row: RandomDataSource.index(64, &random) < 64 ? row : .max)
         }
         func model() -> JSONText {
             let text = #"{"id":"\#(sections.randomElement(using: &random) ?? "")\#(Int.random(in: 0..<8, using: &random))","v":\#(Int.random(in: 0..<10, using: &random))}"#
@@ -195,7 +195,7 @@ enum RandomTable {
         switch Int.random(in: 0..<14, using: &random) {
         case 0...3: return .delete(row())
         case 4...5: return .insert(row(), model: model())
-        case 6...9: return .move(row(), to: .id(section), row: Int.random(in: 0..<4, using: &random))
+        case 6...9: return .move(row(), to: .id(section), row: RandomDataSource.index(4, &random))
         case 10: return .setModels([(section, models())], partial: Bool.random(using: &random))
         case 11:
             let reversed = snapshot.sections.first.map { Array($0.rows.reversed()).compactMap(\.model) } ?? []

@@ -1,0 +1,1 @@
+../../../../Sources/BraidServer/HTTP/CivilTime.swift
