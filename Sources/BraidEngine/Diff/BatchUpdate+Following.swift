@@ -62,7 +62,7 @@ extension BatchUpdate.Stage {
     fileprivate func following(_ path: IndexPath, id: RowID?) -> IndexPath? {
         guard path.row >= 0, path.row < RowPieces.endless, let section = following(section: path.section) else { return nil }
         if let reloaded = reloadSections.first(where: { $0.at == path.section })?.section {
-            let places = id.map { reloaded.places(of: $0) } ?? []
+            let places = id.map { reloaded.rows.indexes(of: $0) } ?? []
             return places.count == 1 ? IndexPath(section: section, row: places[0]) : nil
         }
         if let move = moveRows.first(where: { $0.from == path }) { return move.to }
@@ -90,21 +90,12 @@ extension BatchUpdate.Stage {
 
     /// Rows of an id that are inserted, or come with a section, by their places after the stage.
     fileprivate func arrivals(of id: RowID) -> [IndexPath] {
-        var paths = insertRows.filter { $0.row.id == id }.map(\.at)
-        for (at, section) in insertSections { paths += section.places(of: id).map { IndexPath(section: at, row: $0) } }
+        var paths = insertRows.filter { $0.row.content.has(id) }.map(\.at)
+        for (at, section) in insertSections { paths += section.rows.indexes(of: id).map { IndexPath(section: at, row: $0) } }
         for (at, section) in reloadSections {
             guard let place = following(section: at) else { continue }
-            paths += section.places(of: id).map { IndexPath(section: place, row: $0) }
+            paths += section.rows.indexes(of: id).map { IndexPath(section: place, row: $0) }
         }
         return paths
-    }
-}
-
-extension Section {
-    /// The indexes of all rows of an id. O(rows).
-    fileprivate func places(of id: RowID) -> [Int] {
-        var places: [Int] = []
-        rows.forEach(in: 0..<rows.count) { if $1.id == id { places.append($0) } }
-        return places
     }
 }

@@ -44,7 +44,7 @@ extension CommandInProgress {
     /// O(log rows) where every stored row is shown, else O(rows).
     fileprivate func displayedIndex(of id: RowID, in section: Section) -> Int? {
         if isWhollyShown(section) { return editor.table[section.id]?.index(of: id) }
-        return section.rows.firstIndex { $0.id == id }
+        return section.rows.indexes(of: id).first
     }
 
     fileprivate func isWhollyShown(_ section: Section) -> Bool {

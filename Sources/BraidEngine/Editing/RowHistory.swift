@@ -72,7 +72,7 @@ public struct RowHistory: Sendable {
             var found: [IndexPath] = []
             let only = try section.map { section throws(Refusal) in try present(section) }
             for (index, section) in now.sections.enumerated() where only == nil || only == index {
-                if let row = section.rows.firstIndex(where: { $0.id == id }) { found.append(IndexPath(section: index, row: row)) }
+                if let row = section.rows.indexes(of: id).first { found.append(IndexPath(section: index, row: row)) }
             }
             guard let first = found.first else { throw .gone(reference) }
             guard found.count == 1 else {

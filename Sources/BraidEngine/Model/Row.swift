@@ -37,6 +37,18 @@ public struct Row: Sendable {
     }
 }
 
+extension ChunkedList<Row> {
+    /// Where rows of an id stand, ascending. O(rows), but of most only the hash is looked at, which stands in the list.
+    func indexes(of id: RowID) -> [Int] {
+        let hash = RowHash.hash(id)
+        var indexes: [Int] = []
+        forEachBuffer(in: 0..<count) { start, rows in
+            for offset in rows.indices where rows[offset].marks.idHash == hash && rows[offset].content.has(id) { indexes.append(start + offset) }
+        }
+        return indexes
+    }
+}
+
 /// What is compared of a row; it stands where the row does.
 struct RowMarks: Sendable {
     let shown: RowHash.Pair
