@@ -7,11 +7,14 @@ extension NewSession {
 
     /// Returns the number; null with whether the id was taken, whether the description is there, and whether the client's key has
     /// an answer already.
-    var statement: Statement {
+    ///
+    /// `restoringVersion`: a version that went because there is a newer one, and no session had it, comes back. (That locks the
+    /// descriptions, so it is for when it is known to be gone.)
+    func statement(restoringVersion: Bool = false) -> Statement {
         var sql: Statement = """
             WITH description AS MATERIALIZED (
                 SELECT \(tableVersion) IS NULL OR EXISTS (
-                    SELECT FROM table_description WHERE name = \(name: table) AND version = \(tableVersion)) AS is_there
+                    SELECT FROM table_description WHERE name = \(name: table) AND version \(raw: restoringVersion ? ">=" : "=") \(tableVersion)) AS is_there
             ), made AS (
                 INSERT INTO session (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count)
                 SELECT \(name: id), \(name: table), \(tableVersion), \(name: epoch), 0, \(created), \(created), \(nextKey), \(nextSection), \(totalRowCount)
@@ -21,11 +24,19 @@ extension NewSession {
         sql += """
                 ON CONFLICT (id) DO NOTHING RETURNING number
             ), opened AS (
-                INSERT INTO opening (session, body, description) SELECT number, \(opening), \(description) FROM made
+                INSERT INTO opening (session, body, description) SELECT number, \(opening), \(inlineDescription) FROM made
             ), stated AS (
                 INSERT INTO state (session, state, displayed_sections, cells) SELECT number, \(state), \(displayedSections), \(cells) FROM made
             )
             """
+        if restoringVersion {
+            sql += """
+                , restored AS (
+                    INSERT INTO table_description (name, version, updated, description)
+                    SELECT \(name: table), \(tableVersion), \(created), \(description) FROM made ON CONFLICT DO NOTHING
+                )
+                """
+        }
         if !sections.isEmpty { sql += sectionsWritten(sections, of: "made") }
         if !rows.isEmpty { sql += rowsWritten(rows, of: "made") }
         if let answer { sql += answer.keeping(if: "made") }

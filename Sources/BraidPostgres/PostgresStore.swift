@@ -62,7 +62,11 @@ extension PostgresStore {
 extension PostgresStore {
     public func createSession(_ session: NewSession) async throws -> Int {
         guard !session.isExhausted else { throw StoreError.exhausted }
-        return try await writer.write([session.statement], value: NewSession.outcome)
+        do {
+            return try await writer.write([session.statement()], value: NewSession.outcome)
+        } catch StoreError.tableMissing where session.description != nil {
+            return try await writer.write([session.statement(restoringVersion: true)], value: NewSession.outcome)
+        }
     }
 
     public func session(_ id: String) async throws -> StoredSession? { try await readers.read { try $0.session(id) } }

@@ -20,7 +20,8 @@ public protocol SessionStore: Sendable {
     // MARK: Sessions
 
     /// Stores a new session at revision 0 and returns its number, which is never used again.
-    /// Throws `sessionExists`, and `tableMissing` when the description's version went away meanwhile.
+    /// Throws `sessionExists`, and `tableMissing` when the registered description was deleted meanwhile. A version that went
+    /// because there is a newer one, and no session had it, comes back.
     func createSession(_ session: NewSession) async throws -> Int
     /// The whole session. O(rows · log rows).
     func session(_ id: String) async throws -> StoredSession?

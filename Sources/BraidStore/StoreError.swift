@@ -7,7 +7,7 @@ public enum StoreError: Error, Sendable, Equatable {
     case revisionConflict
     /// Another server has kept an answer to the same key meanwhile.
     case answered
-    /// There is no such version of the table description.
+    /// The table description is not registered.
     case tableMissing
     /// A session has used up its 2^32 row keys or revisions.
     case exhausted
@@ -39,7 +39,7 @@ extension StoreError: CustomStringConvertible {
         case .sessionMissing: "There is no such session."
         case .revisionConflict: "The stored session is at another revision than the one the change starts from."
         case .answered: "The request has been answered meanwhile."
-        case .tableMissing: "There is no such version of the table description."
+        case .tableMissing: "There is no such table description."
         case .exhausted: "The session has used up its 4,294,967,295 row keys or revisions; open a new one."
         case .closed: "The store is closed."
         case .full: "The disk is full: nothing was changed. Reads go on; writes come back once there is room."

@@ -7,7 +7,7 @@ public struct NewSession: Sendable {
     public var table: String?
     /// The version of the registered description; nil: the description is inline, or there is none.
     public var tableVersion: Int?
-    /// The inline description; nil for a registered one.
+    /// Inline, or as it was registered; nil for a session opened without one.
     public var description: JSONText?
     public var epoch: String
     public var created: Int
@@ -24,6 +24,9 @@ public struct NewSession: Sendable {
     public var rows: [(section: Int, row: StoredRow)]
     /// What the client is answered, for when it asks again.
     public var answer: KeptAnswer?
+
+    /// What the session keeps of the description itself.
+    package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
 
     public init(
         id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,

@@ -281,9 +281,20 @@ import Testing
             == [StoredTableFacts(name: "b", version: 1, updated: 5), StoredTableFacts(name: "t", version: 3, updated: 30)])
         let old = try #require(try await store.session("old"))
         #expect(old.description == "1" && old.tableVersion == 1 && old.facts.table == "t")
-        // Version 2 was dropped: no session had it.
-        await #expect(throws: StoreError.tableMissing) { try await store.createSession(.make("new", table: "t", version: 2)) }
+        // Version 2 was dropped, for no session had it: whoever had read it before opens a session of it all the same.
+        #expect(try await store.createSession(.make("late", table: "t", version: 2, description: "2")) > 0)
+        let late = try #require(try await store.session("late"))
+        #expect(late.description == "2" && late.tableVersion == 2)
+        #expect(try await store.table("t").map { [$0.version, $0.updated] } == [3, 30])
+        // An id that is taken brings nothing back, nor does what was deleted.
+        _ = try await store.deleteSession("late")
+        await #expect(throws: StoreError.sessionExists) { try await store.createSession(.make("old", table: "t", version: 2, description: "2")) }
+        for session in [NewSession.make("new", table: "t", version: 4, description: "4"), .make("new", table: "none", version: 1, description: "1")] {
+            await #expect(throws: StoreError.tableMissing) { try await store.createSession(session) }
+        }
         #expect(try await store.sessionFacts("new") == nil)
+        #expect(try await store.deleteSession("old") != nil)
+        #expect(try await store.deleteTable("t") == .deleted)
         await store.close()
     }
 

@@ -101,7 +101,7 @@ extension NewSession {
         rows: [(section: Int, row: StoredRow)] = []
     ) -> NewSession {
         NewSession(
-            id: id, table: table, tableVersion: version, description: version == nil ? description : nil, epoch: "e-\(id)",
+            id: id, table: table, tableVersion: version, description: description, epoch: "e-\(id)",
             created: 1000, opening: opening, state: state, displayedSections: displayed, cells: cells,
             nextKey: (rows.map(\.row.key).max() ?? 0) + 1, nextSection: (sections.map(\.number).max() ?? 0) + 1, totalRowCount: rows.count, sections: sections, rows: rows)
     }

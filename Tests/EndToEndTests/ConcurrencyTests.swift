@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// Clients that have not seen the latest revision: `?base=`, and `reset`.
@@ -117,6 +118,36 @@ import Testing
             }
         }
         #expect(hits > 40 && gone > 3, "\(hits) \(gone)")
+    }
+
+    @Test func aSessionOpensWhilePutsReplaceItsDescription() throws {
+        let server = try ServerProcess(), client = try server.keptClient(), port = server.port
+        try client.request("PUT", "/v1/tables/t", Self.table)
+        let isOver = Mutex(false), group = DispatchGroup()
+        group.enter()
+        Thread.detachNewThread {
+            guard let other = try? HTTPClient(port: port) else { return group.leave() }
+            var text = Self.table
+            while !isOver.withLock({ $0 }), (try? other.request("PUT", "/v1/tables/t", text)) != nil {
+                // The same description would be the same version.
+                text = text == Self.table ? text.replacingOccurrences(of: "\"c\"]", with: "\"d\"]") : Self.table
+                usleep(10_000)
+            }
+            group.leave()
+        }
+        defer {
+            isOver.withLock { $0 = true }
+            group.wait()
+        }
+        // So many that a description is put while they are read and written.
+        let models = (0..<300).map { #"{"id":"\#($0)","taps":0}"# }.joined(separator: ",")
+        for round in 0..<100 {
+            let opened = try client.request("POST", "/v1/sessions", #"{"table":"t","models":{"a":[\#(models)]}}"#)
+            try #require(opened.status == 201, "round \(round): \(opened.text)")
+            let id = try #require(opened.object["session"] as? String)
+            // As nobody has it then, each description goes as soon as there is a newer one.
+            #expect(try client.request("DELETE", "/v1/sessions/\(id)").status == 204)
+        }
     }
 
     @Test func aResetPutsTheSessionBackAndTheRevisionGoesOn() throws {

@@ -183,8 +183,7 @@ final class Sessions: Sendable {
         try await count.addOne()
         do {
             facts.number = try await store.createSession(NewSession(
-                id: id, table: table?.description.name, tableVersion: table?.version,
-                description: table?.version == nil ? table?.description.text : nil,
+                id: id, table: table?.description.name, tableVersion: table?.version, description: table?.description.text,
                 epoch: epoch, created: now, opening: text, state: model.state,
                 displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
                 nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,

@@ -9,9 +9,7 @@ extension Database {
     func create(_ session: NewSession) throws -> Int {
         guard session.nextKey <= Key.largest else { throw StoreError.exhausted }
         if try number(of: session.id) != nil { throw StoreError.sessionExists }
-        if let version = session.tableVersion, try !hasTable(session.table ?? "", version: version) {
-            throw StoreError.tableMissing
-        }
+        if let version = session.tableVersion { try keepVersion(version, of: session.table ?? "", session.description, at: session.created) }
         try run(
             """
             INSERT INTO session
@@ -21,7 +19,7 @@ extension Database {
             session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
             session.nextKey, session.nextSection, session.totalRowCount)
         let number = Int(lastInsertedRowID)
-        try run("INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening, session.description)
+        try run("INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening, session.inlineDescription)
         try run(
             "INSERT INTO state (session, state, displayed_sections, cells) VALUES (?, ?, ?, ?)",
             number, session.state, session.displayedSections, session.cells)

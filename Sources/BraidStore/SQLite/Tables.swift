@@ -32,8 +32,13 @@ extension Database {
             table)
     }
 
-    func hasTable(_ name: String, version: Int) throws -> Bool {
-        try first("SELECT 1 FROM table_description WHERE name = ? AND version = ?", name, version) { _ in true } ?? false
+    /// Sees to it that the version that a session is to have is there: it may be gone because there is a newer one and no
+    /// session had it. Throws `tableMissing` when the description was deleted.
+    func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
+        let next = try first("SELECT min(version) FROM table_description WHERE name = ? AND version >= ?", table, version) { $0.optionalInt(0) } ?? nil
+        if next == version { return }
+        guard let description, next != nil else { throw StoreError.tableMissing }
+        try run("INSERT INTO table_description (name, version, updated, description) VALUES (?, ?, ?, ?)", table, version, at, description)
     }
 
     func table(_ name: String) throws -> StoredTable? {
