@@ -69,27 +69,26 @@ struct RowMaker {
         switch touched.rows(in: section) {
         case .untouched: return shown
         case .edits(let edits):
-            var rows = shown
-            for index in edits.removed.reversed() { rows.remove(at: index) }
-            for index in edits.inserted { rows.insert(try row(for: stored.rows[index], at: index), at: index) }
-            for index in edits.replaced { rows[index] = try row(for: stored.rows[index], at: index) }
-            return rows
-        case .whole:
-            // Rows whose model stayed are shown as they were.
+            // Rows that only changed their places are shown as they were.
             var places: [Int: Int] = [:]
-            places.reserveCapacity(old.rows.count)
-            for (index, row) in old.rows.enumerated() { places[row.key] = index }
-            let oldRows = Array(old.rows), oldShown = Array(shown)
-            var rows: [Row] = []
-            rows.reserveCapacity(stored.rows.count)
-            for (index, row) in stored.rows.enumerated() {
-                if let place = places[row.key], oldRows[place].model == row.model {
-                    rows.append(oldShown[place])
-                } else {
-                    rows.append(try self.row(for: row, at: index))
-                }
+            if !edits.inserted.isEmpty {
+                for index in edits.removed { places[old.rows[index].key] = index }
             }
-            return ChunkedList(rows)
+            var rows = shown
+            rows.replace(try edits.changes.map { change in
+                var made = ContiguousArray<Row>()
+                made.reserveCapacity(change.new.count)
+                try stored.rows.forEach(in: change.new) { index, row in
+                    if let place = places[row.key], old.rows[place].model == row.model {
+                        made.append(shown[place])
+                    } else {
+                        made.append(try self.row(for: row, at: index))
+                    }
+                }
+                return (change.old, made)
+            })
+            return rows
+        case .whole: return try rows(of: stored)
         }
     }
 

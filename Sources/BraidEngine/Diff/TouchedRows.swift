@@ -5,10 +5,11 @@
 public struct TouchedRows: Sendable {
     private enum Notes: Sendable {
         case edits([Edit])
+        case folded(Edits)
         case whole
     }
 
-    private struct Edit: Sendable {
+    fileprivate struct Edit: Sendable {
         enum Kind { case insert, remove, replace }
         var kind: Kind
         var index: Int
@@ -32,29 +33,36 @@ public struct TouchedRows: Sendable {
     /// Any of the section's rows may have changed.
     public mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
+    /// Many rows came, went or changed at once.
+    mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
+
     /// What happened afterwards.
     public mutating func append(_ later: TouchedRows) {
         if notes.isEmpty { return notes = later.notes }
-        for (section, added) in later.notes {
-            switch (notes[section], added) {
-            case (.edits(var edits)?, .edits(let more)):
-                notes[section] = nil
-                edits += more
-                notes[section] = .edits(edits)
-            case (.whole?, _), (_, .whole): notes[section] = .whole
-            case (nil, .edits): notes[section] = added
-            }
-        }
+        for (section, notes) in later.notes { append(notes, section) }
     }
 
     private mutating func note(_ kind: Edit.Kind, _ section: SectionID, _ index: Int) {
         precondition(index >= 0, "TouchedRows: negative index")
+        append(CollectionOfOne(Edit(kind: kind, index: index)), section)
+    }
+
+    private mutating func append(_ later: Notes, _ section: SectionID) {
+        switch (notes[section], later) {
+        case (nil, _), (_, .whole): notes[section] = later
+        case (_, .edits(let edits)): append(edits, section)
+        case (_, .folded(let edits)): append(edits.oneByOne, section)
+        }
+    }
+
+    private mutating func append(_ later: some Collection<Edit>, _ section: SectionID) {
         switch notes[section] {
         case .whole: break
-        case nil: notes[section] = .edits([Edit(kind: kind, index: index)])
+        case nil: notes[section] = .edits(Array(later))
+        case .folded(let edits): notes[section] = .edits(edits.oneByOne + later)
         case .edits(var edits):
             notes[section] = nil
-            edits.append(Edit(kind: kind, index: index))
+            edits += later
             notes[section] = .edits(edits)
         }
     }
@@ -72,6 +80,7 @@ public struct TouchedRows: Sendable {
         switch notes[section] {
         case nil: return .untouched
         case .whole: return .whole
+        case .folded(let edits): return .edits(edits)
         case .edits(let edits):
             var pieces = RowPieces()
             for edit in edits {
@@ -94,12 +103,25 @@ public struct TouchedRows: Sendable {
         public private(set) var inserted: [Int] = []
         /// In the rows after: rows that are in both, with something else in their place.
         public private(set) var replaced: [Int] = []
-        /// Where the replaced rows stood before.
-        private(set) var replacedBefore: [Int] = []
         /// Runs that nothing touched; the last one has no end.
         private(set) var untouched: [(old: Int, new: Int, count: Int)] = []
 
         var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
+
+        /// What stands between untouched runs, before and after.
+        var changes: [(old: Range<Int>, new: Range<Int>)] {
+            var changes: [(old: Range<Int>, new: Range<Int>)] = [], old = 0, new = 0
+            for run in untouched {
+                if run.old > old || run.new > new { changes.append((old..<run.old, new..<run.new)) }
+                (old, new) = (run.old + run.count, run.new + run.count)
+            }
+            return changes
+        }
+
+        fileprivate var oneByOne: [Edit] {
+            removed.reversed().map { Edit(kind: .remove, index: $0) } + inserted.map { Edit(kind: .insert, index: $0) }
+                + replaced.map { Edit(kind: .replace, index: $0) }
+        }
 
         init(_ pieces: [RowPieces.Piece]) {
             var old = 0, new = 0
@@ -112,7 +134,6 @@ public struct TouchedRows: Sendable {
                 removed += old..<start
                 if piece.isReplaced {
                     replaced.append(new)
-                    replacedBefore.append(start)
                 } else if let last = untouched.last, last.old + last.count == start, last.new + last.count == new {
                     untouched[untouched.count - 1].count += piece.count
                 } else {
@@ -156,17 +177,10 @@ extension RowComparison {
             found.runs.append(MatchedRun(oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
         }
         // Touched rows are matched by id, replaced ones too: an edit may have put another row in their place.
-        for index in Self.merged(edits.removed, edits.replacedBefore) {
-            try matching.addOld(index..<index + 1, of: old, in: newSection, section)
-        }
-        for index in Self.merged(edits.inserted, edits.replaced) {
-            try matching.addNew(index..<index + 1, of: new, in: newSection, section)
+        for change in edits.changes {
+            try matching.addOld(change.old, of: old, in: newSection, section)
+            try matching.addNew(change.new, of: new, in: newSection, section)
         }
         return true
-    }
-
-    private static func merged(_ left: [Int], _ right: [Int]) -> [Int] {
-        if right.isEmpty { return left }
-        return left.isEmpty ? right : (left + right).sorted()
     }
 }

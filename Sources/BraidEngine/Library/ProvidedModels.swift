@@ -100,7 +100,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         var models: [Model]
         var oldCount: Int
         /// Where models differ, ascending: all between two stretches is the same before and after.
-        var stretches: [(old: Range<Int>, new: Range<Int>)]
+        var stretches: [TableEditor.Stretch]
     }
 
     init(bindings: TableBindings<Section>, chain: Int, _ provided: @escaping () throws -> [Section: [Model]]) {
@@ -135,8 +135,10 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            guard let change = change(from: old, to: models, in: section) else { continue }
-            if let stored = table[section] {
+            // Where something else has changed the rows, `place` refuses.
+            let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
+            guard let change = change(from: old, to: models, in: section, stored) else { continue }
+            if let stored {
                 for index in change.stretches.lazy.flatMap(\.old) {
                     departures.add(stored.rows[index])
                     departed.append(stored.rows[index].model)
@@ -159,14 +161,19 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         guard isOwn else { throw Refusal(.sectionNotFound, "Models were given for the section \"\(section)\", which is not in the scope of their binding chain.") }
     }
 
-    private func change(from old: [Model], to new: [Model], in section: SectionID) -> Change? {
+    private func change(from old: [Model], to new: [Model], in section: SectionID, _ stored: StoredSection?) -> Change? {
         guard let areSame = traits.areSame else {
             return old.isEmpty && new.isEmpty ? nil : Change(section: section, models: new, oldCount: old.count, stretches: [(old.indices, new.indices)])
         }
         if old.hasSameStorage(as: new) { return nil }
+        let identities = stored.flatMap { stored in
+            traits.identity.map { identity in
+                Identities(areSame: { stored.rows[$0].content.has(RowID(identity(new[$1]))) }, old: { stored.index(of: RowID(identity(new[$0]))) })
+            }
+        }
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
-                Self.stretches(old.count, new.count) { oldIndex, newIndex in
+                Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
                     // Both have elements, as there are such indexes.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
@@ -176,10 +183,18 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         return stretches.isEmpty ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
+    /// Which models stand for the same thing.
+    private struct Identities {
+        /// Whether the old and the new model at these places do.
+        let areSame: (_ old: Int, _ new: Int) -> Bool
+        /// Where the old model stands that does as the new one at a place.
+        let old: (_ new: Int) -> Int?
+    }
+
     /// Where two lists of so many models differ, ascending.
     private static func stretches(
-        _ oldCount: Int, _ newCount: Int, isSame: (_ old: Int, _ new: Int) -> Bool
-    ) -> [(old: Range<Int>, new: Range<Int>)] {
+        _ oldCount: Int, _ newCount: Int, _ ids: Identities?, isSame: (_ old: Int, _ new: Int) -> Bool
+    ) -> [TableEditor.Stretch] {
         let shorter = min(oldCount, newCount)
         var prefix = 0, suffix = 0
         while prefix < shorter, isSame(prefix, prefix) { prefix += 1 }
@@ -198,18 +213,39 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             }
             return nil
         }
-        var stretches: [(old: Range<Int>, new: Range<Int>)] = []
+        /// A place further on where both have the same row, though it may have changed; passing few of those that were looked at, which
+        /// are further and further apart: blocks that come, go or move are passed at once.
+        func next(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
+            var best: (old: Int, new: Int, passed: Int)?, distance = 0
+            while at.new + distance < end.new, distance < best?.passed ?? .max {
+                if let old = ids.old(at.new + distance), (at.old..<end.old).contains(old), old - at.old + distance < best?.passed ?? .max {
+                    best = (old, at.new + distance, old - at.old + distance)
+                }
+                distance = max(1, 2 * distance)
+            }
+            guard var (old, new, _) = best else { return nil }
+            while old > at.old, new > at.new, isSame(old - 1, new - 1) { (old, new) = (old - 1, new - 1) }
+            return (old, new)
+        }
+        var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // To look further costs about as much as to take a model for another one.
-        var misses = 64 + shorter / 16
+        // To look once more costs about as much as to take a model for another one, or, by ids, some eight: lists that have little
+        // in common are not worth it.
+        var looks = 64 + shorter / 16
         while at != end {
-            if let next = nearest(at) {
-                stretches.append((start.old..<next.old, start.new..<next.new))
-                at = next
-                while at.old < end.old, at.new < end.new, isSame(at.old, at.new) { at = (at.old + 1, at.new + 1) }
+            if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {
+                stretches.append((start.old..<at.old, start.new..<at.new))
+                repeat { at = (at.old + 1, at.new + 1) } while at.old < end.old && at.new < end.new && isSame(at.old, at.new)
                 start = at
-            } else if misses > 0, at.old < end.old, at.new < end.new {
-                misses -= 1
+            } else if at.old < end.old, at.new < end.new, let ids, ids.areSame(at.old, at.new) {
+                at = (at.old + 1, at.new + 1)
+            } else if let next = nearest(at) {
+                at = next
+            } else if looks > 0, let ids {
+                looks -= 8
+                at = next(at, ids) ?? end
+            } else if looks > 0, at.old < end.old, at.new < end.new {
+                looks -= 1
                 at = (at.old + 1, at.new + 1)
             } else {
                 at = end
@@ -235,60 +271,24 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         guard let stored = editor.table[section], stored.rows.count == change.oldCount else {
             throw Refusal(.handlerContract, "The section \"\(section)\" has other rows than its models: they were changed by something else.")
         }
-        var arrivals: [[(id: RowID?, model: JSONText)]] = []
+        var arrivals: [TableEditor.Model] = []
         for stretch in change.stretches {
-            arrivals.append(change.models[stretch.new].enumerated().map { offset, model in
+            for (offset, model) in change.models[stretch.new].enumerated() {
                 if let identity = traits.identity {
                     let id = RowID(identity(model))
-                    return (id, departures.take(id) { isSame($0, model) } ?? bindings.values.add(model))
+                    arrivals.append((id, departures.take(id) { isSame($0, model) } ?? bindings.values.add(model)))
+                    continue
                 }
                 let index = stretch.old.lowerBound + offset
                 if index < stretch.old.upperBound, isSame(stored.rows[index].model, model) {
-                    return (nil, departures.keep(stored.rows[index].model))
-                }
-                return (nil, bindings.values.add(model))
-            })
-        }
-        // Rows that only changed stay where they are.
-        let isInPlace = zip(change.stretches, arrivals).map { stretch, rows in
-            stretch.old.count == rows.count && zip(stretch.old, rows).allSatisfy { $1.id != nil && stored.rows[$0].id == $1.id }
-        }
-        let editCount = change.stretches.indices.reduce(0) {
-            $0 + change.stretches[$1].new.count + (isInPlace[$1] ? 0 : change.stretches[$1].old.count)
-        }
-        if editCount <= max(Self.fewEdits, change.models.count / 8) {
-            // All leave before any comes, as rows can change places, and no id may stand twice even for a moment.
-            for place in change.stretches.indices.reversed() where !isInPlace[place] {
-                for index in change.stretches[place].old.reversed() { try editor.remove(at: index, in: section) }
-            }
-            for (place, rows) in arrivals.enumerated() {
-                for (offset, row) in rows.enumerated() {
-                    let index = change.stretches[place].new.lowerBound + offset
-                    if isInPlace[place] {
-                        try editor.replace(at: index, in: section, id: row.id, model: row.model)
-                    } else {
-                        try editor.insert(row.model, id: row.id, in: section, at: index)
-                    }
+                    arrivals.append((nil, departures.keep(stored.rows[index].model)))
+                } else {
+                    arrivals.append((nil, bindings.values.add(model)))
                 }
             }
-        } else {
-            var rows: [(id: RowID?, model: JSONText)] = []
-            rows.reserveCapacity(change.models.count)
-            var end = 0
-            func keep(_ range: Range<Int>) { stored.rows.forEach(in: range) { rows.append(($1.id, $1.model)) } }
-            for (stretch, arrivals) in zip(change.stretches, arrivals) {
-                keep(end..<stretch.old.lowerBound)
-                rows += arrivals
-                end = stretch.old.upperBound
-            }
-            keep(end..<change.oldCount)
-            try editor.setModels(rows, in: section)
         }
+        try editor.replace(change.stretches, with: arrivals[...], in: section)
     }
-
-    /// So many edits are made one by one, in however few models; beyond, an eighth of them. To give the section all its
-    /// models anew costs as much as some eight edits for each.
-    private static var fewEdits: Int { 64 }
 
     /// Whether the model that stands behind a number is equal to this one.
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {

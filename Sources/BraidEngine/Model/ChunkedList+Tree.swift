@@ -92,6 +92,17 @@ extension ChunkedList {
     /// A node is split over this width, and joined with a neighbour under a quarter of it.
     static var widest: Int { 64 }
 
+    /// The node above all leaves.
+    static func root(over leaves: ContiguousArray<Node>) -> Node? {
+        var level = leaves
+        while level.count > 1 {
+            level = ContiguousArray(stride(from: 0, to: level.count, by: widest / 2).map { start in
+                .inner(Inner(level[start..<Swift.min(start + widest / 2, level.count)]))
+            })
+        }
+        return level.first
+    }
+
     /// One node, or two where it had to be split.
     static func inserting(_ element: Element, at index: Int, in node: Node) -> (Node, Node?) {
         switch node {

@@ -5,7 +5,7 @@
 /// Access by index, insert, remove and replace: O(log count).
 public struct ChunkedList<Element: Sendable>: Sendable {
     /// Nil when empty. No node is empty.
-    private(set) var root: Node?
+    var root: Node?
 
     public init() {}
 
@@ -26,12 +26,7 @@ public struct ChunkedList<Element: Sendable>: Sendable {
             run.append(element)
         }
         if !run.isEmpty { level.append(.leaf(run)) }
-        while level.count > 1 {
-            level = ContiguousArray(stride(from: 0, to: level.count, by: Self.widest / 2).map { start in
-                .inner(Inner(level[start..<Swift.min(start + Self.widest / 2, level.count)]))
-            })
-        }
-        root = level.first
+        root = Self.root(over: level)
     }
 
     public var count: Int { root?.count ?? 0 }

@@ -54,6 +54,20 @@ struct RankIndex: Sendable {
         if let position = position(of: hash, rank: rank) { entries.remove(at: position) }
     }
 
+    /// Many at once.
+    mutating func remove(_ rows: [(hash: UInt64, rank: Int)]) {
+        let positions = rows.compactMap { position(of: $0.hash, rank: $0.rank) }.sorted()
+        entries.replace(positions.map { ($0..<$0 + 1, []) })
+    }
+
+    mutating func insert(_ rows: [(hash: UInt64, rank: Int)]) {
+        let added = rows.map { Entry(hash: Self.half($0.hash), rank: $0.rank) }.sorted { $0.hash < $1.hash }
+        entries.replace(added.map { entry in
+            let position = entries.firstPosition { $0.hash >= entry.hash }
+            return (position..<position, [entry])
+        })
+    }
+
     /// Gives an entry another rank.
     mutating func change(_ hash: UInt64, rank: Int, to new: Int) {
         if let position = position(of: hash, rank: rank) { entries[position].rank = new }

@@ -13,6 +13,10 @@ public struct StoredSection: Sendable {
     public init(facts: StoredSectionFacts, rows: [StoredRow]) throws(Refusal) {
         self.facts = facts
         self.rows = ChunkedList(rows)
+        try index(rows)
+    }
+
+    private mutating func index(_ rows: [StoredRow]) throws(Refusal) {
         let identified = rows.filter { $0.content.hasID }
         guard let ranks = RankIndex(
             identified.map { ($0.content.idHash, $0.rank) }, areSame: { identified[$0].content.hasSameID(as: identified[$1].content) })
@@ -59,6 +63,34 @@ public struct StoredSection: Sendable {
         return removed
     }
 
+    /// Puts rows, with ranks for their places, in the place of others. Throws `duplicateRowID`; the section is of no use then.
+    mutating func replace(_ replacements: [ChunkedList<StoredRow>.Replacement]) throws(Refusal) {
+        var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
+        var window = ChunkedList.Window(rows)
+        for (range, new) in replacements {
+            for offset in 0..<max(range.count, new.count) {
+                let old = offset < range.count ? window[range.lowerBound + offset] : nil, new = offset < new.count ? new[offset] : nil
+                if let old, let new, old.rank == new.rank, old.content.hasSameID(as: new.content) { continue }
+                if let old, old.content.hasID { gone.append((old.content.idHash, old.rank)) }
+                if let new, new.content.hasID { come.append((new.content, new.content.idHash, new.rank)) }
+            }
+        }
+        if gone.count + come.count > rows.count / 4 {
+            rows.replace(replacements)
+            try index(Array(rows))
+        } else {
+            ranks.remove(gone)
+            for (content, hash, _) in come {
+                let twin = ranks.first(of: hash) { rank in
+                    window[index(ofRank: rank)].content.hasSameID(as: content) ? content.id : nil
+                }
+                if let twin { throw .duplicateRow(twin, in: id) }
+            }
+            ranks.insert(come.map { ($0.hash, $0.rank) })
+            rows.replace(replacements)
+        }
+    }
+
     /// Keeps each model in the bytes of the row that shows the same, in its place.
     mutating func shareModels(with shown: ChunkedList<Row>) {
         rows = ChunkedList(zip(rows, shown).lazy.map { stored, shown in
@@ -97,15 +129,21 @@ extension StoredSection {
 
     private mutating func makeRoom(at index: Int) -> Range<Int>? {
         guard index > 0, index < rows.count, rows[index].rank - rows[index - 1].rank < 2 else { return nil }
+        return makeRoom(for: 1, in: index..<index)
+    }
+
+    /// Spreads the ranks around a range, so that so many rows have room between any two there. Returns the indices of the rows that
+    /// have new ranks.
+    mutating func makeRoom(for count: Int, in range: Range<Int>) -> Range<Int> {
         var reach = 32
         while true {
-            let window = max(0, index - reach)..<min(rows.count, index + reach)
-            let whole = window.count == rows.count
+            let window = max(0, range.lowerBound - reach)..<min(rows.count, range.upperBound + reach)
+            let isWhole = window.count == rows.count, gap = max(Self.rankGap, count + 1)
             // Outside the window ranks stay; at the table's ends there is room without limit.
-            let low = window.lowerBound == 0 ? rows[window.upperBound - 1].rank - window.count * Self.rankGap : rows[window.lowerBound - 1].rank
-            let high = window.upperBound == rows.count ? low + (window.count + 1) * Self.rankGap : rows[window.upperBound].rank
+            let low = window.lowerBound == 0 ? rows[window.upperBound - 1].rank - window.count * gap : rows[window.lowerBound - 1].rank
+            let high = window.upperBound == rows.count ? low + (window.count + 1) * gap : rows[window.upperBound].rank
             let step = (high - low) / (window.count + 1)
-            if step >= 1 << 12 || whole {
+            if step >= max(1 << 12, count + 1) || isWhole {
                 for (count, position) in window.enumerated() {
                     var row = rows[position]
                     let rank = low + (count + 1) * step

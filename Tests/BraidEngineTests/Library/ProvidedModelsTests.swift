@@ -105,13 +105,23 @@ import Testing
             for _ in 0..<Int.random(in: 0..<4, using: &random) {
                 let place = Place.allCases.randomElement(using: &random) ?? .bin, other = Place.allCases.randomElement(using: &random) ?? .bin
                 var models = data[place] ?? []
-                switch Int.random(in: 0..<5, using: &random) {
+                let start = Int.random(in: 0...models.count, using: &random), block = start..<Int.random(in: start...models.count, using: &random)
+                switch Int.random(in: 0..<9, using: &random) {
                 case 0: models = (0..<Int.random(in: 0..<size, using: &random)).map { Person(id: "\($0)", name: "\(place)") }.shuffled(using: &random)
                 case 1 where !models.isEmpty: models[Int.random(in: models.indices, using: &random)].name = "\(step)"
                 case 2 where !models.isEmpty && place != other:
                     let person = models.remove(at: Int.random(in: models.indices, using: &random))
                     if data[other]?.contains(where: { $0.id == person.id }) != true { data[other, default: []].append(person) }
                 case 3: models.shuffle(using: &random)
+                case 4: models.removeSubrange(block)
+                case 5:
+                    let moved = models[block]
+                    models.removeSubrange(block)
+                    models.insert(contentsOf: moved, at: Int.random(in: 0...models.count, using: &random))
+                case 6: for index in block { models[index].name = "\(step)" }
+                case 7:
+                    let known = Set(models.map(\.id)), new = (0..<size).map { Person(id: "\($0)", name: "\(place)") }.filter { !known.contains($0.id) }
+                    models.insert(contentsOf: new, at: start)
                 default: if !models.contains(where: { $0.id == "s\(step)" }) { models.insert(Person(id: "s\(step)", name: "N"), at: Int.random(in: 0...models.count, using: &random)) }
                 }
                 data[place] = models

@@ -44,6 +44,41 @@ import Testing
         #expect(Array(list) == [7])
     }
 
+    /// Few and many, narrow and wide, at the ends and where chunks meet; what no replacement touches is still shared.
+    @Test(arguments: [0, 1, 48, 64, 500, 5_000]) func manyReplacementsAtOnceGiveWhatAnArrayGives(count: Int) {
+        var random = SeededGenerator(seed: UInt64(count))
+        var array = Array(0..<count), list = ChunkedList(array)
+        for step in 0..<300 {
+            var replacements: [ChunkedList<Int>.Replacement] = [], index = 0
+            let widest = [1, 5, 200, 2_000].randomElement(using: &random) ?? 1
+            while index <= array.count, replacements.count < 1 << Int.random(in: 0...8, using: &random) {
+                let start = min(array.count, index + Int.random(in: 0...widest, using: &random) * Int.random(in: 0...1, using: &random))
+                let end = min(array.count, start + Int.random(in: 0...widest, using: &random))
+                replacements.append((start..<end, ContiguousArray((0..<Int.random(in: 0...widest, using: &random)).map { -step - $0 })))
+                index = end + Int.random(in: 0...3, using: &random)
+            }
+            let before = list, oldArray = array
+            for (range, elements) in replacements.reversed() { array.replaceSubrange(range, with: elements) }
+            list.replace(replacements)
+            #expect(Array(list) == array && list.count == array.count)
+            #expect(list.indices.allSatisfy { list[$0] == array[$0] })
+            #expect(Array(before) == oldArray)
+            // As wide as other lists' chunks, but for the last and a first one.
+            #expect(list.chunks.allSatisfy { (1...64).contains($0.count) })
+            #expect(list.chunks.dropFirst().dropLast().allSatisfy { $0.count >= 16 })
+            // Neither too long nor too short for what is to be tried.
+            if array.count > 2 * count + 100 { (array, list) = (Array(0..<count), ChunkedList(0..<count)) }
+        }
+    }
+
+    @Test func chunksThatNoReplacementTouchesAreShared() {
+        let before = ChunkedList(0..<10_000)
+        var list = before
+        list.replace(stride(from: 0, to: 1_000, by: 10).map { ($0..<$0 + 1, [-1]) } + [(9_000..<9_000, [5])])
+        let old = before.chunks, new = list.chunks
+        #expect(old.filter { chunk in new.contains { $0.hasSameStorage(as: chunk) } }.count >= old.count - 1_000 / 48 - 3)
+    }
+
     /// Of a list in order, whatever its size, a search finds the place of every element and of what lies between.
     @Test(arguments: [0, 1, 48, 49, 3_100, 5_000])
     func aSearchFindsTheFirstThatHolds(count: Int) {

@@ -1,0 +1,148 @@
+import Testing
+
+@testable import BraidEngine
+
+/// Many rows of a section that come, go, change and move at once (`TableEditor.replace`).
+@Suite struct ReplacingTests {
+    private typealias Model = TableEditor.Model
+
+    private static func model(_ id: Int, _ version: Int = 0) -> Model { (RowID("\(id)"), .string("\(id).\(version)")) }
+
+    private static func table(_ models: [Model]) throws -> TableModel {
+        var editor = TableEditor(TableModel())
+        editor.ensureSection("s")
+        try editor.setModels(models, in: "s")
+        return editor.table
+    }
+
+    /// What a store has that writes the changes and nothing else: by key.
+    private struct Stored {
+        var rows: [Int: (rank: Int, id: RowID?, model: JSONText)] = [:]
+
+        mutating func write(_ change: TableChange) {
+            for key in change.removedRows { rows[key] = nil }
+            for (_, row) in change.writtenRows { rows[row.key] = (row.rank, row.id, row.model) }
+            for (_, key, rank) in change.placedRows { rows[key]?.rank = rank }
+        }
+
+        var models: [String] { rows.values.sorted { $0.rank < $1.rank }.map { "\($0.id?.text ?? "-") \($0.model)" } }
+    }
+
+    private static func texts(_ models: some Sequence<Model>) -> [String] { models.map { "\($0.id?.text ?? "-") \($0.model)" } }
+
+    /// Something that happens to lists: to few rows or to most, side by side or far apart.
+    private static func change(_ models: inout [Model], next: inout Int, _ random: inout SeededGenerator) {
+        func range() -> Range<Int> {
+            let count = Int.random(in: 0...min(models.count, [1, 3, 40, 2_000].randomElement(using: &random) ?? 1), using: &random)
+            let start = Int.random(in: 0...models.count - count, using: &random)
+            return start..<start + count
+        }
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: models.removeSubrange(range())
+        case 1:
+            let new = (next..<next + range().count).map { model($0) }
+            next += new.count
+            models.insert(contentsOf: new, at: Int.random(in: 0...models.count, using: &random))
+        case 2: models[range()].shuffle(using: &random)
+        case 3:
+            let range = range(), rows = models[range]
+            models.removeSubrange(range)
+            models.insert(contentsOf: rows, at: Int.random(in: 0...models.count, using: &random))
+        case 4: for index in range() { models[index].model = .string("\(next) changed") }
+        default:
+            for index in range() { models[index].id = models[index].id == nil ? RowID("again \(next + index)") : nil }
+            next += models.count
+        }
+    }
+
+    @Test(arguments: [3, 60, 700, 3_000]) func whateverIsReplacedTheTableHasItAndAStoreThatWritesTheChanges(count: Int) throws {
+        var random = SeededGenerator(seed: UInt64(count)), next = count
+        var models = (0..<count).map { Self.model($0) }
+        var table = try Self.table(models), stored = Stored()
+        for row in try #require(table["s"]).rows { stored.rows[row.key] = (row.rank, row.id, row.model) }
+        for step in 0..<80 {
+            let before = try #require(table["s"])
+            for _ in 0...Int.random(in: 0...2, using: &random) { Self.change(&models, next: &next, &random) }
+            var editor = TableEditor(table)
+            // A row that is there for the length of a command only.
+            if step % 3 == 0 { try editor.insert(.string("short"), id: RowID("short"), in: "s", at: Int.random(in: 0...before.rows.count, using: &random)) }
+            try editor.setModels(models, in: "s")
+            let section = try #require(editor.table["s"])
+            #expect(Self.texts(section.rows.map { ($0.id, $0.model) }) == Self.texts(models), "step \(step)")
+            #expect(zip(section.rows, section.rows.dropFirst()).allSatisfy { $0.rank < $1.rank }, "step \(step)")
+            let keys = Dictionary(uniqueKeysWithValues: before.rows.compactMap { row in row.id.map { ($0, row.key) } })
+            let strays = section.rows.enumerated().filter { index, row in
+                row.id.map { section.index(of: $0) != index || keys[$0] ?? row.key != row.key } ?? false
+            }
+            #expect(strays.isEmpty, "step \(step)")
+            #expect(Set(keys.keys).subtracting(models.lazy.compactMap(\.id)).allSatisfy { section.index(of: $0) == nil })
+            stored.write(editor.change)
+            #expect(stored.models == Self.texts(models), "step \(step)")
+            table = editor.table
+        }
+    }
+
+    /// Between two rows is room for some twenty that come each between the last two. Where it is used up some rows
+    /// around it are given new ranks, and not the whole section.
+    @Test func whereRanksRunOutFewRowsAreWrittenAnew() throws {
+        var random = SeededGenerator(seed: 4)
+        var models = (0..<20_000).map { Self.model($0) }, table = try Self.table(models), relabelled = 0
+        for round in 0..<200 {
+            models[10_000..<10_040].shuffle(using: &random)
+            models.insert(contentsOf: (0..<30).map { Self.model(100_000 + round * 30 + $0) }, at: 10_020)
+            models.removeSubrange(9_000..<9_030)
+            var editor = TableEditor(table)
+            try editor.setModels(models, in: "s")
+            table = editor.table
+            #expect(Self.texts(try #require(table["s"]).rows.map { ($0.id, $0.model) }) == Self.texts(models))
+            let written = editor.change.placedRows.count + editor.change.writtenRows.count
+            if written > 80 { relabelled += 1 }
+            #expect(written < 2_000, "round \(round)")
+        }
+        #expect(relabelled > 3)
+    }
+
+    @Test(arguments: [1, 5_000]) func anIdThatIsThereTwiceIsRefusedAmongFewAndAmongMany(count: Int) throws {
+        let table = try Self.table((0..<10_000).map { Self.model($0) })
+        let new = (20_000..<20_000 + count).map { Self.model($0) }
+        // Beside the stretch, in it, and in another one.
+        for twin in [Self.model(9_999), new[0]] {
+            var editor = TableEditor(table)
+            #expect(throws: Refusal.self) {
+                try editor.replace([(10..<10 + count, 10..<11 + count)], with: (new + [twin])[...], in: "s")
+            }
+        }
+        var editor = TableEditor(table)
+        try editor.replace([(10..<10 + count, 10..<10 + count), (9_998..<9_999, 9_998..<9_999)], with: (new + [Self.model(10)])[...], in: "s")
+        #expect(editor.table["s"]?.index(of: RowID("10")) == 9_998)
+        #expect(editor.change.removedRows.count == count)
+    }
+
+    /// An update is the same whether it is told what was replaced, or finds it itself.
+    @Test(arguments: 0..<8) func whatIsToldOfTheReplacedIsWhatChanged(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed)), next = 10_000
+        let description = try TableDescription(JSONText(parsing: Array(#"{"table":"t","sections":["s"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{}}]}"#.utf8)))
+        func row(_ id: Int, _ version: Int) throws -> JSONText { try JSONText(parsing: Array(#"{"id":"\#(id)","v":\#(version)}"#.utf8)) }
+        var ids = Array(0..<300), versions: [Int: Int] = [:]
+        func rows() throws -> [JSONText] { try ids.map { try row($0, versions[$0] ?? 0) } }
+        var table = try description.openingTable(models: [(SectionID("s"), rows())])
+        var shown = try description.binder.snapshot(of: table, revision: 0, now: RandomCommandTests.now)
+        for _ in 0..<60 {
+            for _ in 0...1 {
+                let start = Int.random(in: 0...ids.count, using: &random), end = Int.random(in: start...min(ids.count, start + 90), using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: ids.removeSubrange(start..<end)
+                case 1:
+                    ids.insert(contentsOf: next..<next + end - start, at: start)
+                    next += end - start
+                case 2: ids[start..<end].shuffle(using: &random)
+                default: for id in ids[start..<end] { versions[id, default: 0] += 1 }
+                }
+            }
+            let outcome = try description.binder.applying(.setModels([(SectionID("s"), rows())], partial: true), to: table, shown: shown, unpublished: nil, now: RandomCommandTests.now)
+            #expect(try outcome.update.json == BatchUpdate(from: shown, to: outcome.snapshot).json)
+            #expect(try description.binder.snapshot(of: outcome.table, revision: outcome.snapshot.revision, now: RandomCommandTests.now).json == outcome.snapshot.json)
+            (table, shown) = (outcome.table, outcome.snapshot)
+        }
+    }
+}
