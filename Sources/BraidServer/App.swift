@@ -90,7 +90,11 @@ final class App: HTTPHandler {
         var exchange = Exchange(head: request.head, id: requestID(of: request.head), start: Source.ticks())
         do {
             switch try reply(to: request, &exchange) {
-            case .ready(let response): return .ready(finish(response, exchange))
+            case .ready(let response):
+                if isPretty(request.head), case .bytes(let bytes) = response.body, bytes.count > Self.largeBytes {
+                    return .later { [self, exchange] in finish(response, exchange) }
+                }
+                return .ready(finish(response, exchange))
             case .soon(let work):
                 let work = try counted(work, request.head)
                 return .soon { [self, exchange] in await answer(exchange, work) }
@@ -163,7 +167,14 @@ final class App: HTTPHandler {
             exchange.route = route.counters
             let id = exchange.id
             switch try access.claim(head, for: route.admission) {
-            case .known(let requester): return try reply(to: request, route, requester, id: id)
+            case .known(let requester):
+                guard request.body.count > Self.largeBytes else { return try reply(to: request, route, requester, id: id) }
+                return .later { [self] in
+                    switch try reply(to: request, route, requester, id: id) {
+                    case .ready(let response): return response
+                    case .soon(let work), .later(let work), .waiting(let work): return try await work()
+                    }
+                }
             case .unknown(let bearer):
                 return .waiting { [self] in
                     switch try reply(to: request, route, try await access.find(bearer), id: id) {
@@ -267,7 +278,7 @@ final class App: HTTPHandler {
         if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" }) {
             response.headers.append(("Cache-Control", "no-cache"))
         }
-        if head.query.contains(where: { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }), case .bytes(let bytes) = response.body,
+        if isPretty(head), case .bytes(let bytes) = response.body,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
@@ -276,6 +287,13 @@ final class App: HTTPHandler {
         requestLog?.write(.info, "request") { exchange.log(status: response.status, nanoseconds: nanoseconds, to: &$0) }
         return response
     }
+
+    private func isPretty(_ head: HTTPRequestHead) -> Bool {
+        head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
+    }
+
+    /// To read or to write more JSON is too much work for an event loop's thread: it stands between many others and their answers.
+    static let largeBytes = 64 * 1024
 
     private func requestID(of head: HTTPRequestHead) -> String {
         guard let given = head.headers["x-request-id"], (1...128).contains(given.utf8.count),

@@ -18,6 +18,8 @@ struct BraidServerCommand: AsyncParsableCommand {
     private static let configurable: [any ParsableCommand.Type] = [Serve.self, Health.self]
 
     static func main() async {
+        // What is closed is a descriptor that the database or a connection could get, and what is meant for the log would go there.
+        for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 { _ = open("/dev/null", O_RDWR) }
         do {
             let environment = ProcessInfo.processInfo.environment
             var command = try parseAsRoot(try Self.arguments(Array(CommandLine.arguments.dropFirst()), environment))

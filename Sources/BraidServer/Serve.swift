@@ -18,6 +18,8 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ServeOptions
 
     func run() async throws {
+        // Whoever reads the log, or waits for the first line, may leave: no reason to end.
+        signal(SIGPIPE, SIG_IGN)
         Memory.prepare()
         let log = LogLines(format: options.logFormat == .json ? .json : .text)
         var logger = Logger(label: "braid") { _ in log }
@@ -45,7 +47,7 @@ struct Serve: AsyncParsableCommand {
         } catch {
             throw Failure("\(error)")
         }
-        FileHandle.standardOutput.write(Data("listening on \(server.address?.description ?? "")\n".utf8))
+        try? FileHandle.standardOutput.write(contentsOf: Data("listening on \(server.address?.description ?? "")\n".utf8))
         logger.info("serving \(database.name)")
 
         app.sessions.listen()

@@ -218,5 +218,5 @@ public struct JournalRecord: Sendable, Equatable {
     }
 
     /// Bytes of its texts.
-    var bytes: Int { command.count + update.count + (cellEvents?.count ?? 0) + (hidden?.count ?? 0) }
+    package var bytes: Int { command.count + update.count + (cellEvents?.count ?? 0) + (hidden?.count ?? 0) }
 }

@@ -47,6 +47,19 @@ import Testing
 
     // MARK: Two at once
 
+    /// Under another name the file has another lock beside it: by a hard link, or mounted into another container.
+    @Test func aSecondNameOfTheFileLeadsToTheSameLock() async throws {
+        try await make()
+        let other = path + "-other"
+        #expect(link(path, other) == 0)
+        let store = try SQLiteStore(path: path)
+        await #expect(processExitsWith: .exitCode(3)) { [other = other as String] in
+            do { _ = try SQLiteStore(path: other) } catch StoreError.locked { exit(3) } catch { exit(1) }
+        }
+        await store.close()
+        await #expect(processExitsWith: .success) { [other = other as String] in _ = try SQLiteStore(path: other) }
+    }
+
     @Test func aSecondStoreOnTheSameFileIsRefused() async throws {
         let store = try SQLiteStore(path: path)
         #expect(throws: StoreError.locked(path: path, holder: "\(getpid())")) { try SQLiteStore(path: path) }

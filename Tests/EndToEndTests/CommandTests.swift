@@ -80,6 +80,10 @@ import Testing
             let run = try CommandRun(["backup", from, to])
             #expect(run.status == 1 && run.errors.contains(said), "\(run)")
         }
+        // A good copy may be thrown away for one of nothing.
+        let emptied = directory.path("emptied")
+        _ = FileManager.default.createFile(atPath: emptied, contents: nil)
+        #expect(try CommandRun(["backup", emptied, directory.path("y")]).status == 1)
         #expect(try String(contentsOfFile: there, encoding: .utf8) == "mine")
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).filter { $0.hasSuffix("-partial") || $0 == "x" || $0 == "y" } == [])
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// What is too much, of everything, on the real binary: each limit, its answer, and that the server goes on.
@@ -252,6 +253,70 @@ import Testing
         #expect(status == 200)
         let client = try server.client()
         for _ in 0..<6 { #expect(try client.get("/v1/sessions/s/snapshot").status == 200, "its room is given back when it is sent, not when the connection ends") }
+    }
+
+    @Test("Readers of long histories have bounded memory, however many ask at once: for lists, folded ones, and streams from where they were")
+    func longHistories() throws {
+        let server = try ServerProcess(), client = try server.keptClient()
+        try #require(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"0"}]}"#).status == 201)
+        for revision in 0..<40 {
+            let text = String(repeating: "\(revision % 10)", count: 200_000)
+            try #require(try client.request("PUT", "/v1/sessions/s/rows/0/0", #"{"model":{"id":"0","text":"\#(text)"}}"#).status == 200)
+        }
+        let requests = ["updates?since=1 HTTP/1.1", "updates?since=1&coalesce HTTP/1.1", "journal?limit=1000 HTTP/1.1", "updates?since=1 HTTP/1.1\r\nAccept: text/event-stream"]
+        for request in requests {
+            let clients = try (0..<24).map { _ in try HTTPClient(port: server.port) }
+            for client in clients { try client.send("GET /v1/sessions/s/\(request)\r\nHost: localhost\r\n\r\n") }
+            for client in clients { #expect([200, 503].contains(try client.receive(isHead: request.contains("stream")).status)) }
+            #expect(try client.get("/healthz").status == 200)
+        }
+        // One list is 8 MB, and takes several times as much while it is made: two dozen at once took 400 MiB, and no more than 100 one by one.
+        let peak = try Self.peakMemory(of: server)
+        #expect(peak < 250 << 20, "\(peak >> 20) MiB")
+        // A page of the journal ends where it has become long, and says where the next begins.
+        var revisions: [Int] = [], after = 0, pages = 0
+        while pages < 50 {
+            let page = try client.get("/v1/sessions/s/journal?after=\(after)&limit=1000").object
+            revisions += (page["records"] as? [[String: Any]] ?? []).compactMap { $0["revision"] as? Int }
+            pages += 1
+            guard let next = page["next"] as? Int else { break }
+            after = next
+        }
+        #expect(revisions == Array(1...40) && (5..<40).contains(pages))
+    }
+
+    @Test("JSON that takes long to read or to write holds nobody else up")
+    func largeWork() throws {
+        let server = try ServerProcess(), port = server.port
+        // Of every event loop some.
+        let others = try (0..<6).map { _ in try server.client() }
+        let rows = (0..<30).map { #"{"id":"\#($0)","a":[\#((0..<10_000).map { "\($0)" }.joined(separator: ","))]}"# }.joined(separator: ",")
+        let list = (0..<250_000).map { "\($0)" }.joined(separator: ",")
+        try #require(try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[\#(rows)]}"#).status == 201)
+        let requests: [(method: String, target: String, body: String?)] = [
+            ("GET", "/v1/sessions/s/snapshot?pretty", nil), ("POST", "/v1/sessions/s/displayed-rows", #"{"x":[\#(list)]}"#),
+        ]
+        for (method, target, body) in requests {
+            let duration = Mutex(Duration?.none), group = DispatchGroup()
+            group.enter()
+            Thread.detachNewThread {
+                let took = ContinuousClock().measure { for _ in 0..<3 { _ = try? HTTPClient(port: port).request(method, target, body) } }
+                duration.withLock { $0 = took }
+                group.leave()
+            }
+            var longest = Duration.zero, whole = Duration?.none
+            while whole == nil {
+                for client in others {
+                    let start = ContinuousClock.now
+                    #expect(try client.get("/healthz").status == 200)
+                    longest = max(longest, ContinuousClock.now - start)
+                }
+                whole = duration.withLock { $0 }
+            }
+            group.wait()
+            // Where it is done on a loop, those of the loop wait for a third of the time.
+            #expect(longest < (whole ?? .zero) / 6, "\(method): \(longest) of \(whole ?? .zero)")
+        }
     }
 
     /// VmHWM: the largest resident set that there was.

@@ -3,6 +3,40 @@ import Testing
 
 /// SIGTERM: what is under way is finished, streams are closed cleanly, and the database is one file again.
 @Suite(.serialized) struct StopTests {
+    /// As with `braid-server serve 2>&1 | cat` when Ctrl-C ends both.
+    @Test func whoReadsTheLogMayLeaveFirst() throws {
+        let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
+        let run = Process(), output = Pipe()
+        run.executableURL = URL(fileURLWithPath: "/bin/bash")
+        run.arguments = ["-c", "{ \"$0\" serve --port 0 --database \"$1\" 2>&1; echo $? > \"$1-status\"; } | head -n 1", ServerProcess.binary.path, database]
+        run.standardOutput = output
+        try run.run()
+        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        let port = try #require(Int(line.dropLast().split(separator: ":").last ?? ""))
+        // Each is a line in a log that nobody reads.
+        let client = try HTTPClient(port: port)
+        for _ in 0..<20 { #expect(try client.get("/v1/tables").status == 200) }
+        let lock = try String(contentsOfFile: database + "-lock", encoding: .utf8)
+        kill(try #require(lock.split(separator: " ").first.flatMap { pid_t($0) }), SIGINT)
+        run.waitUntilExit()
+        #expect(try String(contentsOfFile: database + "-status", encoding: .utf8) == "0\n")
+    }
+
+    @Test(arguments: ["<&- >&-", "<&- 2>&-", "2>&-"]) func whatIsClosedIsNobodysDescriptor(closed: String) throws {
+        let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite"), run = Process()
+        run.executableURL = URL(fileURLWithPath: "/bin/bash")
+        run.arguments = ["-c", "exec \"$0\" serve --socket \"$1.socket\" --database \"$1\" \(closed)", ServerProcess.binary.path, database]
+        try run.run()
+        for _ in 0..<200 where !FileManager.default.fileExists(atPath: database + ".socket") { usleep(50_000) }
+        for descriptor in 0...2 {
+            let target = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(run.processIdentifier)/fd/\(descriptor)")
+            #expect(!target.hasPrefix("anon_inode") && !target.hasPrefix(database), "\(descriptor): \(target)")
+        }
+        run.terminate()
+        run.waitUntilExit()
+        #expect(run.terminationStatus == 0)
+    }
+
     @Test func whatIsUnderWayIsFinished() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let server = try ServerProcess(database: database)

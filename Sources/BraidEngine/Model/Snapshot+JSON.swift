@@ -1,4 +1,18 @@
 extension Snapshot {
+    /// Whether its rows and titles have more than so many bytes of JSON. Looks at no more of them than that takes.
+    package func isLarger(than bytes: Int) -> Bool {
+        var rest = bytes
+        for section in sections {
+            rest -= section.header.count + section.footer.count
+            for row in section.rows {
+                rest -= row.json.count
+                if rest < 0 { return true }
+            }
+        }
+        return rest < 0
+    }
+
+
     /// The snapshot as the contract has it, near the speed of copying its bytes: rows are written as they are. What
     /// stands before the table's own members, in a snapshot of a session, is left out where it is nil.
     ///

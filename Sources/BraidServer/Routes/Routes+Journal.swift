@@ -16,16 +16,19 @@ func journalRoutes(_ sessions: Sessions) -> [Route] {
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             return .later {
                 let session = try await sessions.current(id)
-                let records = try await session.history(after: after, limit: limit + 1)
+                let bytes = session.feed.limits.longHistoryBytes
+                var records = try await session.history(after: after, limit: limit + 1, bytes: bytes)
+                let isCut = records.count > limit || records.reduce(0) { $0 + $1.bytes } >= bytes
+                if isCut, records.count > 1 { records.removeLast() }
                 return .json { writer in
                     writer.beginObject()
                     writer.name("records")
                     writer.beginArray()
-                    for record in records.prefix(limit) { record.write(to: &writer) }
+                    for record in records { record.write(to: &writer) }
                     writer.endArray()
-                    if records.count > limit {
+                    if isCut, let last = records.last {
                         writer.name("next")
-                        writer.value(records[limit - 1].revision)
+                        writer.value(last.revision)
                     }
                     writer.endObject()
                 }

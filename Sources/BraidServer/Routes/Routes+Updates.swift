@@ -94,10 +94,11 @@ extension Session {
             if form.isCoalesced { return try coalesced(changes.map(\.update), from: from, form) }
             return list(changes.map { $0.updateText(sequential: form.isSequential) }, from: from, to: from + changes.count)
         }
-        let records = try await history(after: from, limit: recent.last - from)
-        guard records.first?.revision == from + 1, records.count == recent.last - from else { return reset() }
-        if form.isCoalesced { return try coalesced(records.map { try BatchUpdate(json: $0.update) }, from: from, form) }
-        return list(try records.map { try $0.updateText(sequential: form.isSequential) }, from: from, to: from + records.count)
+        return try await withHistory(after: from, count: recent.last - from) { records in
+            guard records.first?.revision == from + 1, records.count == recent.last - from else { return reset() }
+            if form.isCoalesced { return try coalesced(records.map { try BatchUpdate(json: $0.update) }, from: from, form) }
+            return list(try records.map { try $0.updateText(sequential: form.isSequential) }, from: from, to: from + records.count)
+        }
     }
 
     /// The updates of the revisions after `from`, without a gap, as one.

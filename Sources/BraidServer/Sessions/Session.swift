@@ -18,6 +18,7 @@ final class Session: Sendable {
     private let source: Source
     let descriptions: CompiledDescriptions
     let turn = Turn()
+    private let longReads: Turn
     /// Since when no other server may commit to the session; belongs to who has `turn`.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     private let committed: Mutex<Committed>
@@ -46,7 +47,7 @@ final class Session: Sendable {
 
     init(
         facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
-        store: any SessionStore, source: Source, descriptions: CompiledDescriptions, streams: StreamLimits, metrics: Metrics
+        store: any SessionStore, source: Source, descriptions: CompiledDescriptions, longReads: Turn, streams: StreamLimits, metrics: Metrics
     ) {
         id = facts.id
         number = facts.number
@@ -57,6 +58,7 @@ final class Session: Sendable {
         self.store = store
         self.source = source
         self.descriptions = descriptions
+        self.longReads = longReads
         self.metrics = metrics
         committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
         feed = ChangeFeed(revision: snapshot.revision, limits: streams, behind: metrics.streamsBehind)
@@ -108,7 +110,10 @@ final class Session: Sendable {
     private static let cachedBytes = 1 << 20
 
     /// Whether encoding the snapshot is too much work for an event loop's thread.
-    var isLarge: Bool { committed.withLock { $0.encoded == nil && $0.snapshot.totalRowCount > Self.largeRowCount } }
+    var isLarge: Bool {
+        let state = current
+        return state.encoded == nil && (state.snapshot.totalRowCount > Self.largeRowCount || state.snapshot.isLarger(than: Self.cachedBytes))
+    }
     static let largeRowCount = 2_000
 
     struct Answer: Sendable {
@@ -127,8 +132,20 @@ final class Session: Sendable {
     }
 
     /// The journal's records after a revision.
-    func history(after revision: Int, limit: Int) async throws -> [JournalRecord] {
-        try await store.journal(of: number, after: revision, limit: limit)
+    func history(after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
+        try await store.journal(of: number, after: revision, limit: limit, bytes: bytes)
+    }
+
+    /// What is made of the records of `count` revisions; of fewer where the journal does not have them all. Of long ones, those of all sessions, one is
+    /// read at a time: it takes several times the memory of what is told of it.
+    func withHistory<Value>(after revision: Int, count: Int, _ body: ([JournalRecord]) throws -> Value) async throws -> Value {
+        do {
+            let records = try await history(after: revision, limit: count, bytes: feed.limits.longHistoryBytes)
+            if records.count == count || records.first?.revision != revision + 1 { return try body(records) }
+        }
+        try await longReads.wait()
+        defer { longReads.end() }
+        return try body(try await history(after: revision, limit: count, bytes: .max))
     }
 
     /// Carries a command out: on disk before anyone sees it. `ifMatch` is checked when the command's turn has come.
@@ -260,15 +277,15 @@ extension Session {
             throw ProblemError(.baseTooOld, "The session has been opened anew since then: its epoch is \(epoch), not \(base.epoch ?? "").")
         }
         guard base.revision <= revision else { throw ProblemError(.badRequest, "The session is at revision \(revision); there is no revision \(base.revision) yet.") }
-        let records = base.revision < revision ? try await history(after: base.revision, limit: revision - base.revision) : []
-        guard records.count == revision - base.revision else {
-            throw ProblemError(.baseTooOld, "The journal does not reach back to revision \(base.revision).")
+        let (present, at) = try await withHistory(after: base.revision, count: revision - base.revision) { records in
+            guard records.count == revision - base.revision else {
+                throw ProblemError(.baseTooOld, "The journal does not reach back to revision \(base.revision).")
+            }
+            if case .dataSource = command, current.unpublished != nil {
+                throw ProblemError(.baseTooOld, "The session has changes that are not published: until they are, calls to the data source cannot have a base.")
+            }
+            return try RowHistory(records.map { ($0.update, $0.hidden) }, now: current.snapshot).present(command)
         }
-        if case .dataSource = command, current.unpublished != nil {
-            throw ProblemError(.baseTooOld, "The session has changes that are not published: until they are, calls to the data source cannot have a base.")
-        }
-        let history = try RowHistory(records.map { ($0.update, $0.hidden) }, now: current.snapshot)
-        let (present, at) = try history.present(command)
         return (present, present.rewriting(text), at)
     }
 }

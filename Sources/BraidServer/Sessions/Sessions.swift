@@ -17,6 +17,7 @@ final class Sessions: Sendable {
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
     private let descriptions = CompiledDescriptions()
+    private let longReads = Turn()
     private let live = Mutex(Live())
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
@@ -127,7 +128,7 @@ final class Sessions: Sendable {
             model = model.sharingModels(with: snapshot)
         }
         if snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
-        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, descriptions: descriptions, streams: streams, metrics: metrics))
+        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, descriptions: descriptions, longReads: longReads, streams: streams, metrics: metrics))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -178,7 +179,7 @@ final class Sessions: Sendable {
             totalRowCount: snapshot.totalRowCount)
         model = model.sharingModels(with: snapshot)
         func session() -> Session {
-            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, descriptions: descriptions, streams: streams, metrics: metrics)
+            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, descriptions: descriptions, longReads: longReads, streams: streams, metrics: metrics)
         }
         try await count.addOne()
         do {

@@ -9,6 +9,9 @@ struct StreamLimits: Sendable {
     /// What a session keeps of its last revisions while it is followed, for all its subscribers together.
     var recentChanges = 1_024
     var recentBytes = 1 << 20
-    /// Revisions that are read from the journal at a time.
+    /// Revisions that are read from the journal at a time, and after how many bytes a page ends.
     var historyPage = 64
+    var historyBytes = 256 * 1024
+    /// Histories that are longer are read one at a time.
+    var longHistoryBytes = 1 << 20
 }

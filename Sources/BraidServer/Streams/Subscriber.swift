@@ -106,7 +106,7 @@ final class Subscriber: Sendable {
     /// A page of the journal; nil when it does not reach back to the reader's position.
     private func deliverHistory() async throws -> HTTPBodyStream.WriteResult? {
         guard let position = progress.withLock({ $0.position }) else { return nil }
-        let records = try await session.history(after: position, limit: session.feed.limits.historyPage)
+        let records = try await session.history(after: position, limit: session.feed.limits.historyPage, bytes: session.feed.limits.historyBytes)
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let events = try record.events(form, epoch: session.epoch)

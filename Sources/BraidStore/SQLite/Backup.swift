@@ -33,6 +33,8 @@ extension SQLiteStore {
         let source = try DatabaseQueue(path: path, configuration: configuration)
         try source.inDatabase { db in
             try Opening.recognise(db, path: path)
+            // An empty one is no database to restore, and may be what is left of one.
+            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else { throw StoreError.wrongApplication(path: path) }
             let whole = try (Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0) * (Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
             let watch = BackupProgress(partial: partial, whole: whole, tell: progress)
             let connection = db.sqliteConnection

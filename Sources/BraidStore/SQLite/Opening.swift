@@ -33,6 +33,7 @@ struct Opening {
         let lock = try ProcessLock(database: path)
         // From here to the opening no connection of this process is open: the file can be looked at by other means.
         try checkFile(knowsDatabase: lock.knowsDatabase)
+        try lock.lockDatabase(path)
         do {
             return (try open(lock), lock)
         } catch where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
@@ -51,6 +52,7 @@ struct Opening {
             try checkLength(db)
         }
         lock.rememberDatabase()
+        try lock.lockDatabase(path)  // a new one
         return pool
     }
 

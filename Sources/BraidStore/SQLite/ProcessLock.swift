@@ -1,12 +1,18 @@
 import Foundation
+import Synchronization
 
 /// A lock on a file beside the database: one process at a time, until it ends, however it ends.
 ///
 /// A file of its own, because SQLite holds POSIX locks on the database's, and a process that closes any descriptor of
 /// a file drops all its POSIX locks on it. The file stays when the lock goes: removing it would let two processes hold
 /// locks on two files of the same name.
+///
+/// The database itself is locked as well, for it may have another name, and there another file beside it: by a hard link, or
+/// mounted into another container.
 final class ProcessLock: Sendable {
     private let descriptor: CInt
+    /// The database's; closed only when SQLite has closed it, and then without regard to SQLite's locks.
+    private let database = Mutex<CInt?>(nil)
     /// Whether a database has been made beside this file: then an empty one was emptied.
     let knowsDatabase: Bool
 
@@ -31,7 +37,34 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        if let database = database.withLock({ $0 }) { close(database) }
+        close(descriptor)
+    }
+
+    /// Locks the database, if it is there and can be written. Throws `locked`. While SQLite has it open in this process, the first call must have
+    /// been made before.
+    func lockDatabase(_ path: String) throws {
+        try database.withLock { database in
+            guard database == nil else { return }
+            let opened = open(path, O_RDWR | O_CLOEXEC)
+            guard opened >= 0 else { return }
+            // A byte far behind those that SQLite locks, for this open file and not for the process: it stays whatever else is closed.
+            var lock = Glibc.flock()
+            lock.l_type = Int16(F_WRLCK)
+            lock.l_whence = Int16(SEEK_SET)
+            lock.l_start = .max - 1
+            lock.l_len = 1
+            guard fcntl(opened, Self.setLockOfOpenFile, &lock) == 0 || ![EAGAIN, EACCES].contains(errno) else {
+                close(opened)
+                throw StoreError.locked(path: path, holder: nil)
+            }
+            database = opened
+        }
+    }
+
+    /// F_OFD_SETLK of Linux' fcntl.h.
+    private static let setLockOfOpenFile: CInt = 37
 
     /// To be called once the database is there.
     func rememberDatabase() { write(knowsDatabase: true) }
