@@ -93,6 +93,10 @@ private struct Follower {
         var request = Request("GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])
         request.headers["Last-Event-ID"] = position
         let (head, parts) = try await session.client.open(session.client.urlRequest(request))
+        // A page, where the network wants a log-in first.
+        guard head.statusCode != 200 || head.mimeType?.lowercased() == "text/event-stream" else {
+            throw ConnectionFailure(detail: "The answer is no stream of events")
+        }
         var parser = EventParser(), refusal = Data()
         do {
             for try await case .bytes(let bytes) in parts {

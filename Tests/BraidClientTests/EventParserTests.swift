@@ -72,6 +72,7 @@ import Testing
     func proxies() {
         let problem = Problem(status: 502, body: Data("<html>".utf8), retryAfter: "Fri, 31 Dec 1999 23:59:59 GMT")
         #expect(problem.kind == "about:blank" && problem.errors.isEmpty && problem.retryAfter == .zero)
+        #expect(Problem(status: 503, body: Data(#"{"type":5,"detail":{}}"#.utf8), retryAfter: nil) == Problem(status: 503))
         #expect(Problem(status: 503, body: Data(), retryAfter: "120").retryAfter == .seconds(120))
         #expect(Problem(status: 503, body: Data(), retryAfter: "soon").retryAfter == nil)
     }

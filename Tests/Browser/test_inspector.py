@@ -347,6 +347,45 @@ def test_a_cell_that_no_rule_knows_shows_its_view_model(show, server):
     expect(page.locator(".unknown")).to_have_text(re.compile(r'Cell\{ "id": "a", "bars": \[3, 1, 4\] \}'))
 
 
+# A value that no element takes: JavaScript's own conversion to text throws.
+NO_TEXT = {"toString": "x"}
+
+
+@pytest.mark.parametrize("content", [
+    {"isOn": True, "title": NO_TEXT}, {"segments": ["one"], "title": NO_TEXT}, {"segments": ["one"], "title": {"toString": 1}},
+    {"placeholder": "Name", "text": NO_TEXT}, {"date": "2026-01-01", "mode": NO_TEXT}, {"date": "2026-01-01", "title": [{"toString": 1}]},
+    {"mode": "date", "picks": NO_TEXT}, {"image": "map.png", "imageURL": NO_TEXT},
+], ids=json.dumps)
+def test_a_row_with_anything_in_its_content_is_drawn_and_hides_none_behind_it(show, server, content):
+    opened(server, {"cells": {"DateCell": {}}, "bindings": [{"on": "table", "cell": "DateCell", "viewModels": [{"id": "a", **content}, {"id": "b", "title": "Behind"}]}]})
+    page = show("test")
+    expect(rows(page)).to_have_text(["Behind"])
+    expect(page.locator(".unknown")).to_have_count(0)
+    look = {"isOn": "switch", "segments": "radiogroup", "image": "img"}.get(next(iter(content)))
+    expect(page.locator(".row").first.get_by_role(look) if look else page.locator(".row input")).to_have_count(1)
+
+
+def test_a_look_that_fails_gives_way_to_the_content(show, server, page):
+    page.add_init_script("URL.canParse = () => { throw new Error('as in a browser that is too old') }")
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell", "viewModels": [{"id": "a", "image": "/a.png"}, {"id": "b", "title": "Behind"}]}]})
+    show("test")
+    expect(page.locator(".unknown")).to_have_text(re.compile("a.png"))
+    expect(rows(page)).to_have_text(["Behind"])
+
+
+def test_what_is_no_text_is_not_put_into_fields_and_the_empty_table(show, server):
+    events = {"typed": {"properties": {"text": {"type": "string"}, "count": {"type": "int8"}}}}
+    models = [{"id": "a", "title": "Odd", "text": NO_TEXT, "count": NO_TEXT}]
+    opened(server, {"cells": {"Cell": {"events": events}}, "bindings": [{"on": "table", "cell": "Cell", "models": models}], "empty": {"title": NO_TEXT, "text": "None left"}})
+    page = show("test")
+    rows(page).click()
+    panel(page, "Row")
+    expect(page.get_by_label("text", exact=True)).to_have_value("")
+    expect(page.get_by_label("count", exact=True)).to_have_value("0")
+    server.request("PUT", "/v1/sessions/test/models", {"table": []})
+    expect(page.locator(".empty-table")).to_have_text("None left")
+
+
 def test_nothing_of_a_model_is_run_or_loaded(show, server, page):
     requests, dialogs = [], []
     page.on("request", lambda request: requests.append(request.url))

@@ -102,6 +102,20 @@ import Testing
         #expect(listener.snapshots == 1 && listener.updates.map(\.to) == [1])
     }
 
+    @Test("A page in the stream's place, where a network wants a log-in first, is told as a failure, and the stream asked for again")
+    func pages() async throws {
+        let server = try ServerProcess(ServerProcess.attendees), flag = Flag()
+        let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 12\r\nConnection: close\r\n\r\n<html>Log in"
+        let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && toServer ? .answer(page) : .pass }
+        flag.set(true)
+        var listener = Listener(SwiftClientTests.client(proxy.url).session("party"))
+        try await listener.listen { $0.interruptions.count == 2 }
+        #expect(listener.interruptions.allSatisfy { ($0 as? ConnectionFailure)?.detail == "The answer is no stream of events" })
+        flag.set(false)
+        try await listener.live()
+        #expect(listener.snapshots == 1)
+    }
+
     private final class Flag: Sendable {
         private let value = Atomic<Bool>(false)
         var isSet: Bool { value.load(ordering: .relaxed) }

@@ -140,6 +140,62 @@ test("Through a network that loses requests and answers, each command is done on
   await assert.rejects(list.snapshot(), { status: 404 });
 });
 
+/** A client whose network loses the next answer each time when `lose` was called. */
+async function onLosingNetwork(t, server) {
+  let isLosing = false;
+  const proxy = await Proxy.start(t, server.port, (toServer) => {
+    if (toServer || !isLosing) return "pass";
+    isLosing = false;
+    return "lose";
+  });
+  return { client: new BraidClient({ url: proxy.url, wait: atOnce }), lose: () => (isLosing = true) };
+}
+
+test("Without a key a command is sent once: who loses its answer is told; dry runs, which do nothing, are sent again", async (t) => {
+  const server = await Server.start(t);
+  const { client, lose } = await onLosingNetwork(t, server);
+  const list = await client.sessions.open({ rows: [] });
+  lose();
+  await assert.rejects(list.addRow([0, 0], { id: "a" }, { key: null }), { name: "ConnectionError", tries: 1 });
+  lose();
+  assert.equal((await list.addRow([0, 1], { id: "b" }, { key: null, dryRun: true })).outcome, "applied");
+  assert.deepEqual((await list.snapshot()).sections[0].rows.map(({ id }) => id), ["a"]);
+  const count = async () => (await client.sessions.list({ limit: 1000 })).sessions.length;
+  const before = await count();
+  lose();
+  await assert.rejects(client.sessions.open({ rows: [] }, { key: null }), { name: "ConnectionError", tries: 1 });
+  assert.equal(await count(), before + 1);
+});
+
+test("What is gone when it is asked to go again went the first time: tokens, sessions and tables", async (t) => {
+  const server = await Server.start(t);
+  const { client, lose } = await onLosingNetwork(t, server);
+  const description = await client.tables.get("attendees");
+  await client.tables.put("guests", { ...description, table: "guests" });
+  const list = await client.sessions.open({ rows: [] });
+  const { tokenId } = await list.tokens.create({ role: "viewer", expiresIn: 60 });
+  for (const remove of [() => list.tokens.delete(tokenId), () => list.delete(), () => client.tables.delete("guests")]) {
+    lose();
+    await remove();
+    await assert.rejects(remove(), { status: 404, tries: 1 }, "it was gone before");
+  }
+});
+
+test("What a proxy says in a problem's place is a Problem, whatever it is, and asked for again", async () => {
+  const bodies = [
+    '{"type":5}', '{"detail":{"toString":1}}', '{"title":[{"toString":1}]}', '{"instance":{},"requestId":1,"line":"1"}', '{"errors":5}', '{"errors":"ab"}',
+    '{"errors":[null,{"pointer":5}]}', "[]", '"x"', "null", "<html>",
+  ];
+  for (const body of bodies) {
+    const client = new BraidClient({ url: "http://x", fetch: async () => new Response(body, { status: 503 }), wait: atOnce, retries: 1 });
+    const problem = await client.tables.list().catch((error) => error);
+    assert.ok(problem instanceof Problem, `${body}: ${problem}`);
+    const said = Object.fromEntries(Object.entries(problem).filter(([, value]) => value !== undefined));
+    assert.deepEqual(said, { name: "Problem", status: 503, type: "about:blank", kind: "about:blank", errors: [], tries: 2 }, body);
+    assert.equal(problem.message, "The server answered 503.");
+  }
+});
+
 test("A server that is busy is asked again, at the earliest when it said, with the same key", async (t) => {
   const answers = [[503, { "Retry-After": "2" }], [429, {}], [502, {}], [408, {}], [409, { "Retry-After": "1" }, { type: "/problems/idempotency-key-in-use" }], [200, {}, { revision: 1 }]];
   const keys = [];

@@ -1,7 +1,7 @@
 // Sessions followed on the real server: through lost connections, restarts, resets and ends.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { BraidClient, Problem } from "./braid.mjs";
+import { BraidClient, ConnectionError, Problem } from "./braid.mjs";
 import { atOnce, Listener, Proxy, seeded, Server } from "./server.mjs";
 
 const tell = (session, text) => session.setModels({ invited: [{ name: text }] });
@@ -250,4 +250,19 @@ test("Each time nothing is to be had, the subscriber waits longer, and as long a
   const listener = new Listener(t, client.session("x"));
   await listener.until(() => listener.of("end").length > 0);
   assert.deepEqual(waits, [1000, 2000, 13_000, 8000, 16_000, 30_000]);
+});
+
+test("A page in the stream's place, where a network wants a log-in first, and a stream that ends at once are told as failures, and the stream asked for again", async (t) => {
+  const waits = [];
+  const page = ["<html>Log in", { headers: { "Content-Type": "text/html" } }];
+  const answers = [page, page, ["", { headers: { "Content-Type": "text/event-stream; charset=utf-8" } }], ["{}", { status: 404 }]];
+  const fetch = async () => new Response(...answers.shift());
+  const client = new BraidClient({ url: "http://x", fetch, random: () => 1, wait: async (milliseconds) => void waits.push(milliseconds) });
+  const listener = new Listener(t, client.session("x"));
+  await listener.until(() => listener.of("end").length > 0);
+  assert.deepEqual(waits, [1000, 2000, 4000]);
+  const failures = listener.of("status").filter(([status]) => status === "waiting").map(([, failure]) => failure);
+  assert.ok(failures.every((failure) => failure instanceof ConnectionError));
+  const [noStream, ended] = ["The answer is no stream of events.", "The server ended the stream."];
+  assert.deepEqual(failures.map(({ message }) => message), [noStream, noStream, ended]);
 });

@@ -8,6 +8,8 @@ extension Embedded {
 
         const isText = (value) => typeof value === "string";
         const isLabel = (value) => isText(value) || typeof value === "number";
+        /** The first of these that can be shown. Anything may stand under any name, also an object whose `toString` is no function. */
+        export const labelText = (...values) => String(values.find(isLabel) ?? "");
 
         export const rules = [
           { look: "switch", fits: (content) => ["isOn", "value"].some((name) => typeof content[name] === "boolean") },
@@ -22,6 +24,8 @@ extension Embedded {
           { look: "labels", fits: (content) => isLabel(content.title) || isLabel(content.name) },
           { look: "text", fits: (content) => isLabel(content.text) },
         ];
+
+        const inputTypes = new Map([["time", "time"], ["dateTime", "datetime-local"], ["dateAndTime", "datetime-local"]]);
 
         const jtdTypes = {
           flag: (schema) => schema.type === "boolean",
@@ -62,9 +66,19 @@ extension Embedded {
           if (content === null || typeof content !== "object" || Array.isArray(content)) {
             return isLabel(content) ? [labels({ title: content })] : [unknown(row, content)];
           }
+          return [...parts(row, content, context), ...plainEvents(context)];
+        }
+
+        function parts(row, content, context) {
           const rule = rules.find((rule) => rule.fits(content, row.cell, context.events));
-          const parts = rule ? looks[rule.look](content, context, row) : [unknown(row, content)];
-          return [...parts, ...plainEvents(context)];
+          if (!rule) return [unknown(row, content)];
+          try {
+            return looks[rule.look](content, context, row);
+          } catch (error) {
+            // A fault of one look must not hide the rows behind it.
+            console.warn(`A ${rule.look} could not be made`, error);
+            return [unknown(row, content)];
+          }
         }
 
         const looks = {
@@ -78,7 +92,7 @@ extension Embedded {
                 class: "switch",
                 role: "switch",
                 "aria-checked": String(content[name]),
-                "aria-label": String(content.title ?? content.text ?? name),
+                "aria-label": labelText(content.title, content.text, name),
                 disabled: !event || context.readOnly,
                 on: { click: () => context.send(event.event, { [event.name]: !content[name] }) },
               }),
@@ -90,7 +104,7 @@ extension Embedded {
             return [
               h(
                 "div",
-                { class: "segments", role: "radiogroup", "aria-label": String(content.title ?? event?.name ?? "Segments") },
+                { class: "segments", role: "radiogroup", "aria-label": labelText(content.title, event?.name, "Segments") },
                 content.segments.map((segment) =>
                   h("button", {
                     type: "button",
@@ -105,22 +119,22 @@ extension Embedded {
           },
           date(content, context) {
             const event = parameter(context.events, "date");
-            const type = { time: "time", dateTime: "datetime-local", dateAndTime: "datetime-local" }[content.mode] ?? "date";
+            const type = inputTypes.get(content.mode) ?? "date";
             // A picker without a date of its own picks a member of the state, as in the form example.
-            const value = content.date ?? content.value ?? context.state?.[content.picks] ?? "";
+            const value = labelText(content.date, content.value, isText(content.picks) ? context.state?.[content.picks] : undefined);
             return [
               isLabel(content.title) && labels(content),
-              input({ type, value, "aria-label": String(content.title ?? content.picks ?? "Date") }, event, context),
+              input({ type, value, "aria-label": labelText(content.title, content.picks, "Date") }, event, context),
             ];
           },
           field(content, context) {
             const event = parameter(context.events, "text");
-            const label = String(content.title ?? content.placeholder ?? "Text");
-            const hint = isText(content.placeholder) ? content.placeholder : isText(content.title) ? content.title : "";
-            return [input({ type: "text", value: content.text ?? "", placeholder: hint, "aria-label": label }, event, context)];
+            const name = labelText(content.title, content.placeholder, "Text");
+            const hint = [content.placeholder, content.title].find(isText) ?? "";
+            return [input({ type: "text", value: labelText(content.text), placeholder: hint, "aria-label": name }, event, context)];
           },
           image(content) {
-            const named = content.imageURL ?? content.image;
+            const named = [content.imageURL, content.image].find(isText);
             const url = safeImageURL(named);
             // A name without a path is an image of the app's own: only its app has it.
             const image = url

@@ -2,6 +2,7 @@
 
 extension Embedded {
     static let tableJS = ##"""
+        import { labelText } from "./cells.js";
         import { h } from "./dom.js";
         import { Dragging } from "./dragging.js";
         import { ItemMaker } from "./items.js";
@@ -229,8 +230,7 @@ extension Embedded {
 
           #showEmpty({ empty, totalRowCount }) {
             this.empty.hidden = totalRowCount > 0;
-            const title = empty?.title ?? empty?.text ?? (typeof empty === "string" ? empty : "No rows");
-            this.empty.replaceChildren(h("p", {}, String(title)));
+            this.empty.replaceChildren(h("p", {}, labelText(empty?.title, empty?.text, empty, "No rows")));
           }
         }
 

@@ -143,6 +143,8 @@ export interface Request {
   headers: { [name: string]: string };
   /** Sent as JSON. */
   body?: JSONValue;
+  /** False: sent twice, it might be done twice; so it is not sent again where it may have been done. */
+  isRepeatable?: boolean;
 }
 
 export interface SendOptions {
@@ -204,7 +206,7 @@ export declare class BraidClient {
   readonly sessions: {
     /** A page; `next` is the `after` of the one behind it. */
     list(options?: { limit?: number; after?: string; signal?: AbortSignal }): Promise<{ sessions: SessionFacts[]; next?: string }>;
-    /** `key`: null for none. */
+    /** `key`: null for none; then it is not sent again where it may have been done. */
     open(opening: Opening, options?: { key?: string | null; signal?: AbortSignal }): Promise<Session>;
     delete(id: string, options?: SendOptions): Promise<void>;
   };
@@ -226,7 +228,7 @@ export interface CommandOptions {
   ifMatch?: string | Snapshot;
   /** Checks and computes everything, and changes nothing. */
   dryRun?: boolean;
-  /** The Idempotency-Key: one is made for each request; null for none. */
+  /** The Idempotency-Key: one is made for each request; null for none: then the command is not sent again where it may have been done. */
   key?: string | null;
   signal?: AbortSignal;
 }

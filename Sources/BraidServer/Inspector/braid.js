@@ -11,19 +11,23 @@
 /** The server refused: a problem document (RFC 9457), or what a proxy on the way said in its place. */
 export class Problem extends Error {
   constructor(status, document = {}, retryAfter = undefined) {
-    super(document.detail ?? document.title ?? `The server answered ${status}.`);
+    // A proxy's JSON may have anything under these names.
+    const member = (name, type) => (typeof document?.[name] === type ? document[name] : undefined);
+    const [title, detail] = [member("title", "string"), member("detail", "string")];
+    super(detail ?? title ?? `The server answered ${status}.`);
     this.name = "Problem";
     this.status = status;
-    this.type = document.type ?? "about:blank";
+    this.type = member("type", "string") ?? "about:blank";
     /** The last part of `type`: "row-gone". */
     this.kind = this.type.split("/").pop();
-    this.title = document.title;
-    this.detail = document.detail;
-    this.instance = document.instance;
-    this.requestId = document.requestId;
-    this.line = document.line;
+    this.title = title;
+    this.detail = detail;
+    this.instance = member("instance", "string");
+    this.requestId = member("requestId", "string");
+    this.line = member("line", "number");
+    const errors = document?.errors;
     /** What is wrong where: `{pointer, detail}`, a JSON Pointer into the body. */
-    this.errors = document.errors ?? [];
+    this.errors = Array.isArray(errors) ? errors.filter((error) => typeof error?.pointer === "string" && typeof error.detail === "string") : [];
     this.pointer = this.errors[0]?.pointer;
     /** Milliseconds, where the server said when to try again. */
     this.retryAfter = retryAfter;
@@ -309,7 +313,8 @@ function commandRequest(session, [method, resource, body], options = {}) {
   const headers = {};
   if (key !== null && !dryRun) headers["Idempotency-Key"] = key;
   if (ifMatch !== undefined) headers["If-Match"] = `"${position(ifMatch)}"`;
-  return request(method, withQuery(`${session.path}/${resource}`, parameters), body, headers);
+  const made = request(method, withQuery(`${session.path}/${resource}`, parameters), body, headers);
+  return key === null && !dryRun ? { ...made, isRepeatable: false } : made;
 }
 
 // MARK: The client
@@ -346,16 +351,17 @@ export class BraidClient {
       list: async (options) => (await send(request("GET", "/v1/tables"), options)).tables,
       get: (name, options) => send(request("GET", path`/v1/tables/${name}`), options),
       put: (name, description, options) => send(request("PUT", path`/v1/tables/${name}`, description), options),
-      delete: (name, options) => this.#delete(path`/v1/tables/${name}`, options),
+      delete: (name, options) => remove(this, path`/v1/tables/${name}`, options),
       validate: (description, options) => send(request("POST", "/v1/tables/validate", description), options),
     };
     this.sessions = {
       list: ({ limit, after, signal } = {}) => send(request("GET", withQuery("/v1/sessions", { limit, after })), { signal }),
       open: async (opening, { key = newKey(), signal } = {}) => {
-        const snapshot = await send(request("POST", "/v1/sessions", opening, key === null ? {} : { "Idempotency-Key": key }), { signal });
+        const headers = key === null ? {} : { "Idempotency-Key": key };
+        const snapshot = await send({ ...request("POST", "/v1/sessions", opening, headers), isRepeatable: key !== null }, { signal });
         return new Session(this, snapshot.session, snapshot);
       },
-      delete: (id, options) => this.#delete(path`/v1/sessions/${id}`, options),
+      delete: (id, options) => remove(this, path`/v1/sessions/${id}`, options),
     };
   }
 
@@ -390,7 +396,8 @@ export class BraidClient {
 
   /**
    * Sends a request and gives the answer's JSON; text where it is none; undefined where there is nothing. Sent again, with the
-   * same key, when the connection failed or the server had no time: what was done already is not done twice.
+   * same key, when the connection failed or the server had no time: what was done already is not done twice. A command without
+   * a key is not sent again where it may have been done.
    */
   async send(request, { signal, retries = this.#retries } = {}) {
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
@@ -449,14 +456,14 @@ export class BraidClient {
       link.release();
     }
   }
+}
 
-  /** What is gone when it is asked to go again went the first time. */
-  async #delete(path, options) {
-    try {
-      await this.send(request("DELETE", path), options);
-    } catch (error) {
-      if (!(error instanceof Problem && error.status === 404 && error.tries > 1)) throw error;
-    }
+/** What is gone when it is asked to go again went the first time. */
+async function remove(client, path, options) {
+  try {
+    await client.send(request("DELETE", path), options);
+  } catch (error) {
+    if (!(error instanceof Problem && error.status === 404 && error.tries > 1)) throw error;
   }
 }
 
@@ -491,7 +498,7 @@ function problem(response, text) {
   const after = response.headers.get("retry-after");
   // Seconds, or a date.
   const milliseconds = after === null ? NaN : /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now();
-  return new Problem(response.status, document ?? {}, Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds));
+  return new Problem(response.status, document, Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds));
 }
 
 function sleep(milliseconds, signal) {
@@ -535,9 +542,7 @@ export class Session {
       // Told once, and not kept by any key: sent again, it would be another token.
       create: (token, options) => send({ ...request("POST", `${this.#path}/tokens`, token), isRepeatable: false }, options),
       list: ({ limit, after, signal } = {}) => send(request("GET", withQuery(`${this.#path}/tokens`, { limit, after })), { signal }),
-      delete: async (tokenId, options) => {
-        await send(request("DELETE", this.#path + path`/tokens/${tokenId}`), options);
-      },
+      delete: (tokenId, options) => remove(client, this.#path + path`/tokens/${tokenId}`, options),
     };
   }
 
@@ -688,12 +693,17 @@ export class Subscription {
       if (this.#position !== undefined) headers["Last-Event-ID"] = this.#position;
       const response = await this.#client.fetch(request("GET", `${this.#path}/updates`, undefined, headers), undefined, link.signal);
       if (!response.ok) throw problem(response, await response.text());
+      // A page, where the network wants a log-in first.
+      if (!/^text\/event-stream\s*(;|$)/i.test(response.headers.get("content-type") ?? "")) {
+        throw new ConnectionError("The answer is no stream of events.");
+      }
       const parser = new EventParser();
       const decoder = new TextDecoder();
       const reader = response.body.getReader();
       for (;;) {
         const { done, value } = await reader.read();
-        if (done) return;
+        if (done && this.#hasEnded) return;
+        if (done) throw new ConnectionError("The server ended the stream.");
         heard = Date.now();
         for (const event of parser.events(decoder.decode(value, { stream: true }))) {
           if (this.status === "closed" || this.#hasEnded) return;
@@ -703,7 +713,7 @@ export class Subscription {
         if (parser.retryTime !== undefined) this.#retryTime = parser.retryTime;
       }
     } catch (error) {
-      if (error instanceof Problem || error instanceof UpdateFault) throw error;
+      if ([Problem, ConnectionError, UpdateFault].some((type) => error instanceof type)) throw error;
       throw new ConnectionError("The connection was lost.", error);
     } finally {
       clearTimeout(watchdog);

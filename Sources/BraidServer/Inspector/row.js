@@ -1,3 +1,4 @@
+import { labelText } from "./cells.js";
 import { button, compactJSON, h, jsonBlock } from "./dom.js";
 import { rowName } from "./frames.js";
 import { copy, toast } from "./toasts.js";
@@ -140,7 +141,7 @@ function field(name, schema, value) {
     type: isNumber ? "number" : "text",
     step: "any",
     spellcheck: false,
-    value: isText ? value ?? "" : isNumber ? value ?? 0 : JSON.stringify(value ?? null),
+    value: isText ? labelText(value) : isNumber ? labelText(value, 0) : JSON.stringify(value ?? null),
   });
   return { name, element: label(input), read: () => isText ? input.value : isNumber ? Number(input.value) : JSON.parse(input.value) };
 }

@@ -1,3 +1,4 @@
+import { labelText } from "./cells.js";
 import { h } from "./dom.js";
 import { Dragging } from "./dragging.js";
 import { ItemMaker } from "./items.js";
@@ -225,8 +226,7 @@ export class Table {
 
   #showEmpty({ empty, totalRowCount }) {
     this.empty.hidden = totalRowCount > 0;
-    const title = empty?.title ?? empty?.text ?? (typeof empty === "string" ? empty : "No rows");
-    this.empty.replaceChildren(h("p", {}, String(title)));
+    this.empty.replaceChildren(h("p", {}, labelText(empty?.title, empty?.text, empty, "No rows")));
   }
 }
 

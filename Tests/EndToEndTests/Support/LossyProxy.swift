@@ -4,7 +4,7 @@ import Synchronization
 
 /// A network between a client and the server that loses what it likes.
 final class LossyProxy: Sendable {
-    enum Fate {
+    enum Fate: Equatable {
         case pass
         /// The connection is lost before the bytes arrive.
         case lose
@@ -13,6 +13,8 @@ final class LossyProxy: Sendable {
         case tear
         /// From now on nothing goes through, and nobody is told.
         case stall
+        /// The network itself answers, and the connection ends: the server never hears of it.
+        case answer(String)
     }
 
     let port: Int
@@ -109,6 +111,9 @@ final class LossyProxy: Sendable {
                 return
             case .lose: return
             case .stall: isStalled = true
+            case .answer(let text):
+                _ = send(Array(text.utf8)[...], to: source)
+                return
             }
         }
     }
