@@ -56,11 +56,12 @@ extension NewSession {
 
 enum Ending {
     /// The first waits for a commit of the session that is under way: the second begins behind it, and sees all that it wrote.
-    static func statements(of id: String, sender: String) -> [Statement] {
-        [
+    static func statements(of id: String, as facts: SessionFacts?, sender: String) -> [Statement] {
+        let condition: Statement = if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }
+        return [
             "SELECT number FROM session WHERE id = \(name: id) FOR UPDATE",
             """
-            WITH gone AS (DELETE FROM session WHERE id = \(name: id) RETURNING number, table_name, table_version),
+            WITH gone AS (DELETE FROM session WHERE id = \(name: id)\(condition) RETURNING number, table_name, table_version),
             a AS (DELETE FROM model t USING gone WHERE t.session = gone.number),
             b AS (DELETE FROM section t USING gone WHERE t.session = gone.number),
             c AS (DELETE FROM journal t USING gone WHERE t.session = gone.number),

@@ -79,8 +79,8 @@ extension PostgresStore {
         try await readers.read { try $0.sessions(after: after, limit: limit) }
     }
 
-    public func deleteSession(_ id: String) async throws -> Int? {
-        try await writer.write(Ending.statements(of: id, sender: peers.sender)) { $0.last?.first?.int(0) }
+    public func deleteSession(_ id: String, as facts: SessionFacts?) async throws -> Int? {
+        try await writer.write(Ending.statements(of: id, as: facts, sender: peers.sender)) { $0.last?.first?.int(0) }
     }
 }
 

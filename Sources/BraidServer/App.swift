@@ -61,7 +61,7 @@ final class App: HTTPHandler {
         do {
             guard case .route(let route) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
             else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
-            exchange.route = route.counters
+            exchange.route = route
             try pages.check(head)
             let requester = switch try access.claim(head, for: route.admission) {
             case .known(let requester): requester
@@ -77,12 +77,17 @@ final class App: HTTPHandler {
     func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
         let id = head.map(requestID(of:)) ?? source.requestID()
         var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
-        response.status = failure.status
-        if failure.status == 413, let head, let refusal = access.refusal(of: head) {
+        // Where the body is too long; a head that was refused itself may have lacked the token still.
+        if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
         response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
-        metrics.unrouted.count(status: response.status, nanoseconds: 0)
+        var route: Route?
+        if let head, case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
+        // One whose body is read while it comes has its handler at work, which is told of the failure and answers it.
+        if let head, head.framing != .none, route?.streamedBody != nil { return response }
+        (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
+        requestLog?.write(.info, "request") { $0.add(id: id, head, route, status: response.status) }
         return response
     }
 
@@ -137,15 +142,10 @@ final class App: HTTPHandler {
         /// As `Source.ticks` has it.
         let start: Int
         /// Nil for one that no route takes.
-        var route: RouteCounters?
+        var route: Route?
 
-        /// What is logged of it. The path has no query, and bodies and tokens are never logged.
         func log(status: Int, nanoseconds: Int, to line: inout LogLine) {
-            line.add("id", id)
-            line.add("method", head.method)
-            line.add("path", head.plainPath)
-            line.add("route", route?.template ?? "")
-            line.add("status", status)
+            line.add(id: id, head, route, status: status)
             line.add("microseconds", nanoseconds / 1_000)
         }
     }
@@ -164,7 +164,7 @@ final class App: HTTPHandler {
             if head.method == "OPTIONS" { return .ready(HTTPResponse(status: 204, headers: allow)) }
             throw ProblemError(.methodNotAllowed, "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).", headers: allow)
         case .route(let route):
-            exchange.route = route.counters
+            exchange.route = route
             let id = exchange.id
             switch try access.claim(head, for: route.admission) {
             case .known(let requester):
@@ -233,6 +233,7 @@ final class App: HTTPHandler {
         } else if !request.body.isEmpty {
             throw ProblemError(.badRequest, "\(head.method) \(head.plainPath) takes no body.")
         }
+        try route.checkConditions(head)
         return context
     }
 
@@ -278,12 +279,14 @@ final class App: HTTPHandler {
         if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" }) {
             response.headers.append(("Cache-Control", "no-cache"))
         }
+        // Caches are to ask for each form by itself (RFC 9110, 12.5.5).
+        if exchange.route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
         if isPretty(head), case .bytes(let bytes) = response.body,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
         let nanoseconds = Source.ticks() - exchange.start
-        (exchange.route ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
+        (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
         requestLog?.write(.info, "request") { exchange.log(status: response.status, nanoseconds: nanoseconds, to: &$0) }
         return response
     }
@@ -300,6 +303,17 @@ final class App: HTTPHandler {
             given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else { return source.requestID() }
         return given
+    }
+}
+
+extension LogLine {
+    /// What is logged of a request, as far as it is known. The path has no query, and bodies and tokens are never logged.
+    fileprivate mutating func add(id: String, _ head: HTTPRequestHead?, _ route: Route?, status: Int) {
+        add("id", id)
+        add("method", head?.method ?? "")
+        add("path", head?.plainPath ?? "")
+        add("route", route?.counters.template ?? "")
+        add("status", status)
     }
 }
 

@@ -30,8 +30,9 @@ public protocol SessionStore: Sendable {
     func sessionFacts(_ id: String) async throws -> SessionFacts?
     /// By id ascending, in the order of its UTF-8 bytes: `limit` sessions at most, all of them after `after`.
     func sessions(after: String?, limit: Int) async throws -> [SessionFacts]
-    /// Removes a session and everything that belongs to it; gives its number. Nil: there is none.
-    func deleteSession(_ id: String) async throws -> Int?
+    /// Removes a session and everything that belongs to it; gives its number. With `facts`: only the session of that number, while it
+    /// is at that revision. Nil: there is none.
+    func deleteSession(_ id: String, as facts: SessionFacts?) async throws -> Int?
 
     // MARK: Revisions
 
@@ -86,4 +87,8 @@ extension SessionStore {
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
         try await journal(of: sessionNumber, after: revision, limit: limit, bytes: .max)
     }
+}
+
+extension SessionStore {
+    public func deleteSession(_ id: String) async throws -> Int? { try await deleteSession(id, as: nil) }
 }

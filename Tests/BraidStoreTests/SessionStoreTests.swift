@@ -70,6 +70,24 @@ import Testing
     }
 
     @Test(arguments: StoreKind.forTests)
+    func aSessionThatHasChangedIsNotDeletedAsWhatItWas(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make(rows: [(1, .make(1))]))
+        let opened = try #require(try await store.sessionFacts("s"))
+        try await store.commit(.make(number, to: 1))
+        #expect(try await store.deleteSession("s", as: opened) == nil)
+        let changed = try #require(try await store.sessionFacts("s"))
+        #expect(changed.revision == 1)
+        #expect(try await store.deleteSession("s", as: changed) == number)
+        #expect(try await store.deleteSession("s", as: changed) == nil)
+        let again = try await store.createSession(.make())
+        #expect(again != number)
+        #expect(try await store.deleteSession("s", as: opened) == nil, "another session at the same revision")
+        #expect(try await store.sessionFacts("s")?.number == again)
+        await store.close()
+    }
+
+    @Test(arguments: StoreKind.forTests)
     func aDeletedSessionIsGoneAndItsNumberIsNotUsedAgain(kind: StoreKind) async throws {
         let store = try kind.open()
         let other = try await store.createSession(.make("other", rows: [(1, .make(1))]))

@@ -57,6 +57,11 @@ import Testing
         }
     }
 
+    @Test("A session is ended under a condition at any server, and not under a change that another one acknowledged")
+    func endsUnderAConditionAnywhere() throws {
+        try ConditionTests.raceAnEnd(Array(try open().1.prefix(2)))
+    }
+
     @Test("A server whose copy is older than the journal reaches reads the session anew")
     func oldCopiesAreReadAnew() throws {
         let cluster = try ServerCluster(3, ["--journal-limit", "3"]), clients = try cluster.clients()

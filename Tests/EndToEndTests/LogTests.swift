@@ -39,4 +39,52 @@ import Testing
         #expect(requests.first?.contains(" id=a=b method=GET path=/healthz route=/healthz status=200 microseconds=") == true, "\(lines)")
         #expect(requests.last?.contains(#" path="/\"x\"status=200" route="" status=404 "#) == true, "\(lines)")
     }
+
+    @Test func whatTheHTTPLayerRefusesIsALineTooWithWhatIsKnown() throws {
+        let server = try ServerProcess(["--log-level", "info", "--log-format", "json", "--header-timeout", "1"])
+        let fields = "Host: x\r\nX-Request-Id: mine\r\nContent-Type: application/x-ndjson\r\n"
+        let cases: [(request: String, status: Int, method: String, path: String, route: String)] = [
+            ("POST /v1/diff?q HTTP/1.1\r\n\(fields)Content-Length: 999999999\r\n\r\n", 413, "POST", "/v1/diff", "/v1/diff"),
+            ("POST /v1/diff HTTP/1.1\r\n\(fields)Expect: tea\r\nContent-Length: 2\r\n\r\n{}", 417, "POST", "/v1/diff", "/v1/diff"),
+            ("POST /v1/sessions/s/observe HTTP/1.1\r\n\(fields)Expect: tea\r\nContent-Length: 2\r\n\r\n{}", 417, "POST", "/v1/sessions/s/observe", "/v1/sessions/{id}/observe"),
+            ("POST /v1/diff HTTP/1.1\r\n\(fields)Transfer-Encoding: chunked\r\n\r\nx", 400, "POST", "/v1/diff", "/v1/diff"),
+            ("GET /nothing HTTP/1.1\r\n\(fields)Host: y\r\n\r\n", 400, "GET", "/nothing", ""),
+            ("GET /healthz HTTP/1.1\r\n\(fields)", 408, "GET", "/healthz", "/healthz"),
+            ("CONNECT a:80 HTTP/1.1\r\n\(fields)\r\n", 501, "CONNECT", "", ""),
+            ("hello there\r\n\r\n", 400, "", "", ""),
+        ]
+        for test in cases {
+            let client = try server.client()
+            try client.send(test.request)
+            let answer = try client.receive()
+            #expect(answer.status == test.status, "\(test.request): \(answer.text)")
+            #expect(test.method.isEmpty || answer.header("x-request-id") == "mine", "\(test.request)")
+            #expect(answer.object["instance"] as? String == test.path)
+        }
+        let keptClient = try server.keptClient()
+        let metrics = try MetricsTests.parse(try keptClient.get("/metrics").text)
+        func count(_ method: String, _ route: String, _ status: Int) -> Double? {
+            metrics.first { $0.name == "braid_http_requests_total" && $0.labels == ["method": method, "route": route, "status": "\(status)"] }?.value
+        }
+        #expect(count("POST", "/v1/diff", 413) == 1 && count("POST", "/v1/diff", 417) == 1 && count("GET", "/healthz", 408) == 1)
+        #expect(count("", "", 400) == 2 && count("", "", 501) == 1)
+        server.stop()
+        let lines = try server.log.split(separator: "\n").map { try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)") }
+        let requests = lines.filter { $0["message"] as? String == "request" && $0["path"] as? String != "/metrics" }
+        try #require(requests.count == cases.count, "\(server.log)")
+        for (line, test) in zip(requests, cases) {
+            #expect(line["status"] as? Int == test.status && line["method"] as? String == test.method && line["path"] as? String == test.path && line["route"] as? String == test.route, "\(line)")
+            #expect(line["level"] as? String == "info" && (line["id"] as? String == "mine") == !test.method.isEmpty, "\(line)")
+        }
+    }
+
+    @Test func aBodyThatIsReadWhileItComesIsOneLineHoweverItEnds() throws {
+        let lines = try Self.serve("text") { client in
+            let sender = try client.server.client()
+            try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#, headers: Self.token)
+            try sender.send("POST /v1/sessions/s/observe HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer swordfish\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\nx")
+            #expect(try sender.receive().status == 400)
+        }
+        #expect(lines.filter { $0.contains("route=/v1/sessions/{id}/observe status=400 ") }.count == 1, "\(lines)")
+    }
 }

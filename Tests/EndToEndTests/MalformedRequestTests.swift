@@ -39,6 +39,8 @@ import Testing
         .init(name: "no Host", request: framed("GET /healthz HTTP/1.1||"), status: 400, type: "bad-request"),
         .init(name: "two Hosts", request: framed("GET /healthz HTTP/1.1|Host: x|Host: y||"), status: 400, type: "bad-request"),
         .init(name: "HTTP/9.9", request: framed("GET /healthz HTTP/9.9|Host: x||"), status: 505, type: "http-version-not-supported"),
+        .init(name: "a proxy's method", request: framed("CONNECT a:80 HTTP/1.1|Host: a:80||"), status: 501, type: "not-implemented"),
+        .init(name: "method of 40 letters", request: framed("\(String(repeating: "A", count: 40)) / HTTP/1.1|Host: x||"), status: 501, type: "not-implemented"),
         .init(name: "not HTTP", request: framed("hello there||"), status: 400, type: "bad-request"),
         .init(name: "field without a name", request: framed("GET /healthz HTTP/1.1|Host: x|: b||"), status: 400, type: "bad-request"),
         .init(name: "percent without digits", request: framed("GET /v1/tables/%zz HTTP/1.1|Host: x||"), status: 400, type: "bad-request"),

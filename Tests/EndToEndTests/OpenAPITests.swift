@@ -53,6 +53,20 @@ import Testing
         }
     }
 
+    @Test("Answers whose form `Accept` decides say so, refusals included")
+    func whatAcceptDecidesIsSaid() throws {
+        let client = try AccessTests.server().keptClient()
+        for resource in ["updates?since=0", "journal"] {
+            for accept in ["application/json", "application/x-ndjson", "image/png"] {
+                let headers = AccessTests.controller.merging(["Accept": accept]) { $1 }
+                #expect(try client.get("/v1/sessions/mine/\(resource)", headers: headers).header("vary") == "Accept", "\(resource) \(accept)")
+            }
+        }
+        #expect(try client.get("/v1/sessions/mine/snapshot", headers: AccessTests.controller).header("vary") == nil)
+        let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/mine/updates", headers: AccessTests.controller)
+        #expect(stream.head.contains("\r\nVary: Accept\r\n"))
+    }
+
     @Test("A malformed Idempotency-Key is refused in a dry run as well, and indexes may be written with a fraction of zero")
     func requestsAreReadAsDescribed() throws {
         let client = try AccessTests.server().keptClient()

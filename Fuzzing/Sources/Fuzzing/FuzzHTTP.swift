@@ -36,6 +36,7 @@ private struct ReadRequests: Equatable {
                 switch event {
                 case .needsBytes:
                     claim(position == piece.count, "it asks for more and has not read all")
+                    if let head = parser.takeUnfinishedHead() { claim(!head.method.isEmpty && head.framing == .none, "a head's beginning says what it cannot know") }
                     break feeding
                 case .head(let head):
                     heads.append("\(head.method) \(head.target) \(head.path) \(head.query) \(head.headers.all) \(head.version) \(head.keepsAlive) \(head.framing) \(head.expectsContinue) \(head.host ?? "-")")
@@ -47,6 +48,7 @@ private struct ReadRequests: Equatable {
                 case .failed(let failure):
                     claim((400...599).contains(failure.status) && !failure.detail.isEmpty, "a failure says nothing")
                     self.failure = "\(failure)"
+                    if let head = parser.takeUnfinishedHead() { claim(!head.method.isEmpty && parser.takeUnfinishedHead() == nil, "what failed is kept") }
                     var again = position
                     if case .failed(let same) = parser.next(piece.span, &again) { claim("\(same)" == self.failure, "another failure") } else { claim(false, "a failure is forgotten") }
                     return

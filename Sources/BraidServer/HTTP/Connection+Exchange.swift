@@ -109,7 +109,7 @@ extension Connection {
         if case .feeding(let reader) = phase { reader.fail(failure) }
         if head == nil { exchange = HTTPExchange() }
         exchange.keepsAlive = false
-        answer(loop.handler.response(to: failure, head: head))
+        answer(loop.handler.response(to: failure, head: head ?? parser.takeUnfinishedHead()))
     }
 
     /// Encodes the answer into the loop's buffer and decides how the connection goes on.

@@ -55,6 +55,8 @@ struct HTTPParser {
     private var chunkSize = 0
     private var chunkDigits = 0
     private var chunkExtensionBytes = 0
+    /// What was known of the head that failed.
+    private var refusedHead: HTTPRequestHead?
 
     init(limits: Limits = Limits()) {
         self.limits = limits
@@ -71,10 +73,30 @@ struct HTTPParser {
         do throws(HTTPFailure) {
             return try event(input, &position)
         } catch {
+            refusedHead = unfinishedHead()
             state = .failed(error)
             bytes = []
             return .failed(error)
         }
+    }
+
+    /// What is known of a request whose head failed or has not come to its end: its method, target and fields so far, and nothing of
+    /// its body. Nil before its first line is read, and behind its head. Of a failed one it is given once, and not kept.
+    mutating func takeUnfinishedHead() -> HTTPRequestHead? {
+        guard case .failed = state else { return unfinishedHead() }
+        defer { refusedHead = nil }
+        return refusedHead
+    }
+
+    private func unfinishedHead() -> HTTPRequestHead? {
+        guard case .fields = state else { return nil }
+        let method = String(decoding: bytes[requestLine.method], as: UTF8.self)
+        // What is no target is not repeated.
+        let target = try? HTTPTarget(bytes[requestLine.target], method: method)
+        return HTTPRequestHead(
+            method: method, target: target == nil ? "" : String(decoding: bytes[requestLine.target], as: UTF8.self),
+            path: target?.path ?? [], query: target?.query ?? [], headers: HTTPHeaders(bytes: bytes, fields: fields),
+            version: (1, requestLine.minor), keepsAlive: false, authority: target?.authority)
     }
 
     private mutating func event(_ input: Span<UInt8>, _ position: inout Int) throws(HTTPFailure) -> Event {

@@ -60,7 +60,8 @@ protocol HTTPHandler: Sendable {
     func handle(_ request: HTTPRequest) -> HTTPReply
     /// A request whose disposition is `stream`. To return before the body's end closes the connection after the answer.
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse
-    /// The answer to framing errors, exceeded limits and time-outs; `head` where it was understood.
+    /// The answer to framing errors, exceeded limits and time-outs; `head` as far as it was understood: without framing where it is
+    /// itself what failed.
     /// Called on the loop's thread: must not block.
     func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse
 }

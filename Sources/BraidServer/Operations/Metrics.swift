@@ -67,7 +67,7 @@ final class RouteCounters: Sendable {
 
     private enum Statuses {
         /// Those that the server answers with; 0 stands for any other.
-        static let known = [0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 417, 422, 429, 431, 500, 503, 505, 507]
+        static let known = [0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 417, 421, 422, 429, 431, 500, 501, 503, 505, 507]
 
         private static let indices: [UInt8] = {
             var indices = [UInt8](repeating: 0, count: 600)

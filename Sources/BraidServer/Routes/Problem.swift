@@ -29,7 +29,9 @@ enum Problem: String, CaseIterable, Sendable {
     case moveNotAllowed = "move-not-allowed"
     case notAcceptable = "not-acceptable"
     case notFound = "not-found"
+    case notImplemented = "not-implemented"
     case originNotAllowed = "origin-not-allowed"
+    case preconditionFailed = "precondition-failed"
     case rejected
     case requestTimeout = "request-timeout"
     case role
@@ -83,7 +85,9 @@ enum Problem: String, CaseIterable, Sendable {
         case .moveNotAllowed: (403, "Move not allowed", "The table's description does not allow this move; see `movable` and `movesTo` in the snapshot.")
         case .notAcceptable: (406, "Not acceptable", "The resource cannot be represented as the `Accept` field asks.")
         case .notFound: (404, "Not found", "There is no such resource.")
+        case .notImplemented: (501, "Not implemented", "The server serves no method of this name anywhere; it is not a proxy.")
         case .originNotAllowed: (403, "Origin not allowed", "A web page of another origin asked. The server allows an origin with --allow-origin.")
+        case .preconditionFailed: (412, "Precondition failed", "The request is to be carried out only under a condition, If-Match or If-None-Match, that is not evaluated here. Nothing was done.")
         case .rejected: (409, "Rejected", "A handler of the table's description refused the command; `detail` has its reason.")
         case .requestTimeout: (408, "Request time-out", "The request did not arrive in time.")
         case .role: (403, "Another role is needed", "The token's role does not allow this; `WWW-Authenticate` names the role that does.")
@@ -163,6 +167,7 @@ struct ProblemError: Error, Sendable {
         case 417: .expectationFailed
         case 431: .headersTooLarge
         case 500: .internalError
+        case 501: .notImplemented
         case 503: .unavailable
         case 505: .unsupportedVersion
         default: .badRequest

@@ -60,6 +60,8 @@ final class Route: Sendable {
     let query: Set<String>
     /// Whether the request brings a JSON body.
     let takesBody: Bool
+    /// Whether it does nothing while `If-Match` does not name what there is.
+    let obeysIfMatch: Bool
     /// The media type of its answers.
     let produces: String
     /// The media type, beside that one, that it has an answer for.
@@ -76,7 +78,8 @@ final class Route: Sendable {
     }
 
     init(
-        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, produces: String = "application/json", alternative: String? = nil,
+        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, obeysIfMatch: Bool = false, produces: String = "application/json",
+        alternative: String? = nil,
         _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
     ) {
         self.method = method
@@ -86,6 +89,7 @@ final class Route: Sendable {
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         parts = self.pattern.map(Part.init)
         self.query = query
+        self.obeysIfMatch = obeysIfMatch
         self.takesBody = takesBody
         self.produces = produces
         self.alternative = alternative
@@ -95,7 +99,7 @@ final class Route: Sendable {
 
     /// A route that reads the request's body while it arrives.
     init(
-        _ method: String, _ pattern: String, query: Set<String> = [], streamedBody contentType: String,
+        _ method: String, _ pattern: String, query: Set<String> = [], streamedBody contentType: String, obeysIfMatch: Bool = false,
         _ handle: @escaping @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
     ) {
         self.method = method
@@ -105,6 +109,7 @@ final class Route: Sendable {
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         parts = self.pattern.map(Part.init)
         self.query = query
+        self.obeysIfMatch = obeysIfMatch
         takesBody = true
         produces = "application/json"
         alternative = nil

@@ -4,7 +4,7 @@ import BraidStore
 /// Everything that changes a session: the method and path of each command.
 func commandRoutes(_ sessions: Sessions) -> [Route] {
     func route(_ method: String, _ resource: String, query: Set<String> = []) -> Route {
-        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery), takesBody: true) { context in
+        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery), takesBody: true, obeysIfMatch: true) { context in
             let partial = try context.flag("partial")
             let body = try context.json()
             let command = try Command(resource: resource, body: body, partial: partial)
@@ -18,7 +18,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
         route("PUT", "headers"), route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"),
         route("POST", "transactions"), route("POST", "taps", query: ["base"]), route("POST", "events", query: ["base"]),
         route("POST", "displayed-rows"),
-        Route("POST", "/v1/sessions/{id}/reset", query: Sessions.commandQuery, takesBody: true) { context in
+        Route("POST", "/v1/sessions/{id}/reset", query: Sessions.commandQuery, takesBody: true, obeysIfMatch: true) { context in
             if !context.request.body.isEmpty, try context.json() != .emptyObject {
                 throw ProblemError(.badRequest, "A reset takes no body, or {}.")
             }

@@ -9,7 +9,7 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
         _ method: String, _ resource: String, _ call: DataSourceCommand.Call, query: Set<String> = ["notify"],
         path: @escaping @Sendable (RequestContext) throws -> [(name: String, value: JSONText)] = { _ in [] }
     ) -> Route {
-        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery).union(["base"]), takesBody: true) { context in
+        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery).union(["base"]), takesBody: true, obeysIfMatch: true) { context in
             var added = try path(context)
             if context.query("notify") != nil { added.append(("notify", .bool(try context.flag("notify")))) }
             let arguments = try context.arguments(adding: added)

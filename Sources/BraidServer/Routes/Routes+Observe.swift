@@ -4,9 +4,13 @@ import BraidStore
 /// An observable on the way in (Braid's Rx binding): models, line by line for as long as the body goes on.
 func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
     [
-        Route("POST", "/v1/sessions/{id}/observe", query: ["partial"], streamedBody: "application/x-ndjson") { context, body in
+        Route("POST", "/v1/sessions/{id}/observe", query: ["partial"], streamedBody: "application/x-ndjson", obeysIfMatch: true) { context, body in
             let id = context.parameter("id"), partial = try context.flag("partial")
-            var revision = try await sessions.current(id).current.snapshot.revision
+            let session = try await sessions.current(id)
+            var revision = session.current.snapshot.revision
+            // For the first line: those behind it come to a session that it has changed.
+            var ifMatch = context.head.headers["if-match"]
+            try requireMatch(ifMatch, session.etag(revision))
             var lines = BodyLines(body, limit: limits.bodyBytes)
             var applied = 0, unchanged = 0
             do {
@@ -15,7 +19,8 @@ func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(resource: "models", body: models, partial: partial)
                     let text = command.journalText(resource: "models", body: models, partial: partial)
-                    let answer = try await sessions.perform(command, text: text, on: id).answer
+                    let answer = try await sessions.perform(command, text: text, on: id, ifMatch: ifMatch).answer
+                    ifMatch = nil
                     revision = answer.revision
                     if answer.kind == .applied { applied += 1 } else { unchanged += 1 }
                 }

@@ -51,10 +51,10 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
                 return .json { facts.write(to: &$0) }
             }
         },
-        Route("DELETE", "/v1/sessions/{id}") { context in
-            let id = context.parameter("id")
+        Route("DELETE", "/v1/sessions/{id}", obeysIfMatch: true) { context in
+            let id = context.parameter("id"), ifMatch = context.head.headers["if-match"]
             return .later {
-                try await sessions.end(id)
+                try await sessions.end(id, ifMatch: ifMatch)
                 return HTTPResponse(status: 204)
             }
         },

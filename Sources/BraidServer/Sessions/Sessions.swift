@@ -230,17 +230,31 @@ final class Sessions: Sendable {
         }
     }
 
-    func end(_ id: String) async throws {
+    /// Ends a session; with `ifMatch`, only while it is at what that names.
+    func end(_ id: String, ifMatch: String? = nil) async throws {
         try await count.prepare()
-        guard let number = try await store.deleteSession(id) else { throw ProblemError(noSession: id) }
-        count.removeOne()
-        forget(number)
-        tokens.revokeAll(of: number)
+        while true {
+            var facts: SessionFacts?
+            if let ifMatch {
+                facts = try await store.sessionFacts(id)
+                guard let facts else { throw ProblemError(noSession: id) }
+                try requireMatch(ifMatch, facts.etag)
+            }
+            if let number = try await store.deleteSession(id, as: facts) {
+                count.removeOne()
+                forget(number)
+                return tokens.revokeAll(of: number)
+            }
+            if facts == nil { throw ProblemError(noSession: id) }
+            // It has changed since: whether it still matches is to be looked at again.
+        }
     }
 
     /// Carries a command out on the session. `text` is its form in the journal.
-    func perform(_ command: Command, text: JSONText, on id: String) async throws -> (session: Session, answer: Session.Answer) {
-        try await perform({ _ in (command, text) }, on: id)
+    func perform(
+        _ command: Command, text: JSONText, on id: String, ifMatch: String? = nil
+    ) async throws -> (session: Session, answer: Session.Answer) {
+        try await perform({ _ in (command, text) }, on: id, ifMatch: ifMatch)
     }
 
     /// The same, for a command that depends on the session, and with all that a request can ask for beside it.
@@ -259,8 +273,7 @@ final class Sessions: Sendable {
             }
             do {
                 let answer = try await session.perform(asked.command, text: asked.text, dryRun: dryRun, base: base, keep: keep) { revision in
-                    guard let ifMatch, !etags(in: ifMatch, include: session.etag(revision), weakly: false) else { return }
-                    throw ProblemError(.etagMismatch, "The session is at \(session.etag(revision)), not at \(ifMatch).", headers: [("ETag", session.etag(revision))])
+                    try requireMatch(ifMatch, session.etag(revision))
                 }
                 metrics.commands.count(asked.command, dryRun ? .dryRun : answer.outcome)
                 return (session, answer)
@@ -289,16 +302,5 @@ final class Sessions: Sendable {
             }
         }
         throw ProblemError(.unavailable, "The session is being reloaded; try again.", headers: [("Retry-After", "1")])
-    }
-}
-
-/// Whether a list of entity tags, or `*`, names one (RFC 9110, 13.1). The weak comparison ignores `W/`.
-func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
-    if list == etag { return true }  // mostly
-    return list.split(separator: ",").contains { item in
-        let item = item.drop { $0 == " " || $0 == "\t" }
-        let trimmed = item.prefix { $0 != " " && $0 != "\t" }
-        if trimmed == "*" || trimmed == etag[...] { return true }
-        return weakly && trimmed.hasPrefix("W/") && trimmed.dropFirst(2) == etag[...]
     }
 }

@@ -107,9 +107,10 @@ extension Database {
         return left
     }
 
-    /// Gives the session's number; nil: there is no such session.
-    func deleteSession(_ id: String) throws -> Int? {
+    /// Gives the session's number; nil: there is no such session, or it is not as `facts` say.
+    func deleteSession(_ id: String, as facts: SessionFacts?) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
+        if let facts, try number != facts.number || sessionFacts(id)?.revision != facts.revision { return nil }
         try publish(number)
         let keys = Key.all(of: number)
         for table in ["model", "section", "journal"] {

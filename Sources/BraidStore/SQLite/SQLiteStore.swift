@@ -92,8 +92,8 @@ extension SQLiteStore {
         try await read { try $0.sessions(after: after, limit: limit) }
     }
 
-    public func deleteSession(_ id: String) async throws -> Int? {
-        try await writer.write(makesRoom: true) { try $0.deleteSession(id) }
+    public func deleteSession(_ id: String, as facts: SessionFacts?) async throws -> Int? {
+        try await writer.write(makesRoom: true) { try $0.deleteSession(id, as: facts) }
     }
 }
 

@@ -59,6 +59,31 @@ struct HTTPParserTests {
 
     static let cutShort: [String] = wellFormed + malformed.map(\.0).filter { $0.utf8.count < 300 }
 
+    @Test(arguments: [
+        ("GET /a?b HTTP/1.1\r\nHost: x\r\nX-Request-Id: 1\r\nHost: y\r\n", "GET", "/a?b"), ("POST / HTTP/1.1\r\nX-Request-Id: 1\r\nContent-Le", "POST", "/"),
+        ("POST /é HTTP/1.1\r\nX-Request-Id: 1\r\n\r\n", "POST", ""), ("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nX-Request-Id: 1\r\n\r\n", "CONNECT", ""),
+    ]) func ofAHeadThatFailsOrBreaksOffIsKnownWhatCame(_ text: String, method: String, target: String) throws {
+        var parser = HTTPParser(), position = 0
+        let bytes = [UInt8](text.utf8)
+        _ = parser.next(bytes.span, &position)
+        let unfinished = parser.takeUnfinishedHead(), head = try #require(unfinished)
+        #expect(head.method == method && head.target == target && head.headers["x-request-id"] == "1" && head.framing == .none)
+    }
+
+    @Test(arguments: ["GET / HTTP/1.1", "hello\r\n", "GET / HTTP/9.9\r\n", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\nno field\r\n"])
+    func nothingIsKnownBeforeAHeadAndNothingLeftOfItBehind(_ text: String) {
+        var parser = HTTPParser(), position = 0
+        let bytes = [UInt8](text.utf8)
+        reading: while true {
+            switch parser.next(bytes.span, &position) {
+            case .needsBytes, .failed: break reading
+            case .head, .body, .end: break
+            }
+        }
+        let head = parser.takeUnfinishedHead()
+        #expect(head == nil)
+    }
+
     @Test(arguments: cutShort) func anySplitGivesTheSame(_ text: String) {
         let bytes = [UInt8](text.utf8)
         let whole = Parsed(bytes)

@@ -59,6 +59,7 @@ import Testing
             let operation = try #require(operations[route.name], "\(route.name)")
             #expect(operation.names(in: "path") == Set(route.pattern.filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) }), "\(route.name)")
             #expect(operation.names(in: "query") == route.query.union(["pretty"]), "\(route.name)")
+            #expect(operation.names(in: "header").contains("If-Match") == route.obeysIfMatch, "\(route.name)")
             let taken = operation.mediaTypes("requestBody")
             if let streamed = route.streamedBody {
                 #expect(taken == [streamed.contentType], "\(route.name)")
@@ -90,6 +91,7 @@ import Testing
             let statuses = Set(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? [])
             #expect(statuses.isSuperset(of: [400, 406, 408, 413, 414, 417, 431, 500, 503, 505]), "\(name)")
             #expect(statuses.isSuperset(of: [401, 403, 421]) == name.contains(" /v1/"), "\(name)")
+            #expect(statuses.contains(412) == !name.hasPrefix("GET "), "\(name)")
             #expect(statuses.contains(415) == (operation.json["requestBody"] != nil), "\(name)")
             #expect(statuses.contains(404) || !name.contains("{") || name == "PUT /v1/tables/{table}", "\(name)")
         }
@@ -103,8 +105,8 @@ import Testing
         #expect(schemas["ProblemType"]?["enum"]?.elements()?.compactMap(\.stringValue) == names?.map { "/problems/\($0)" })
         var statuses: Set<Int> = []
         for operation in try operations().values { statuses.formUnion(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? []) }
-        // A method that a resource does not take is no operation.
-        #expect(Set(Problem.allCases.map(\.status)).subtracting(statuses) == [405])
+        // A method that a resource, or the server, does not take is no operation.
+        #expect(Set(Problem.allCases.map(\.status)).subtracting(statuses) == [405, 501])
     }
 
     @Test("Every reference leads somewhere, and every component is referred to")

@@ -1,0 +1,44 @@
+import BraidStore
+
+// Conditions of requests: RFC 9110, section 13.
+
+extension Route {
+    /// Refuses a request that is to be carried out only under a condition which this route does not evaluate: to do it all the same
+    /// would be what the client asked not to be done (RFC 9110, 13.1.1 and 13.1.2). Reading does no harm, and `If-Unmodified-Since` says
+    /// nothing of what has no date of modification (13.1.4).
+    func checkConditions(_ head: HTTPRequestHead) throws {
+        guard method != "GET" else { return }
+        if !obeysIfMatch, head.headers["if-match"] != nil {
+            throw ProblemError(.preconditionFailed, "\(method) \(head.plainPath) is not carried out under an If-Match: that is for ending a session and for what changes one.")
+        }
+        if head.headers["if-none-match"] != nil {
+            throw ProblemError(.preconditionFailed, "\(method) \(head.plainPath) is not carried out under an If-None-Match: that is for GET and HEAD.")
+        }
+    }
+}
+
+/// Throws `etagMismatch` unless `If-Match`, where there is one, names what a session is at.
+func requireMatch(_ ifMatch: String?, _ etag: String) throws {
+    guard let ifMatch, !etags(in: ifMatch, include: etag, weakly: false) else { return }
+    throw ProblemError(.etagMismatch, "The session is at \(etag), not at \(ifMatch).", headers: [("ETag", etag)])
+}
+
+extension SessionFacts {
+    var etag: String { "\"\(epoch).\(revision)\"" }
+}
+
+/// Whether a list of entity tags, or `*`, names one (RFC 9110, 8.8.3 and 13.1). A tag may have commas between its quotes. The weak
+/// comparison ignores `W/`.
+func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
+    if list == etag || list == "*" { return true }  // mostly
+    let quote = UInt8(ascii: "\"")
+    var rest = list.utf8[...]
+    while true {
+        rest = rest.drop { $0.isBlank || $0 == UInt8(ascii: ",") }
+        let isWeak = rest.starts(with: "W/".utf8)
+        if isWeak { rest = rest.dropFirst(2) }
+        guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote) else { return false }
+        if weakly || !isWeak, rest[...end].elementsEqual(etag.utf8) { return true }
+        rest = rest[end...].dropFirst()
+    }
+}
