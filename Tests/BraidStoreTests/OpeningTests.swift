@@ -1,5 +1,6 @@
 import BraidEngine
 import Foundation
+import GRDBSQLite
 import Testing
 
 @testable import BraidStore
@@ -46,6 +47,29 @@ import Testing
     }
 
     // MARK: Two at once
+
+    /// Who stands behind those that have waited in vain need not wait as long again.
+    @Test func whileAnotherProgramWritesOneWaitsForAll() async throws {
+        let store = try SQLiteStore(path: path)
+        _ = try await store.createSession(.make("before"))
+        func shell(_ sql: String) throws {
+            guard sqlite3_exec(other, sql, nil, nil, nil) == SQLITE_OK else { throw StoreError.io(String(cString: sqlite3_errmsg(other))) }
+        }
+        var other: OpaquePointer?
+        #expect(sqlite3_open(path, &other) == SQLITE_OK)
+        try shell("BEGIN IMMEDIATE")
+        var waited: [Duration] = []
+        for number in 0..<4 {
+            let start = ContinuousClock.now
+            await #expect { try await store.createSession(.make("\(number)")) } throws: { if case StoreError.busy = $0 { true } else { false } }
+            waited.append(ContinuousClock.now - start)
+        }
+        #expect(waited[0] > .seconds(4) && waited[1...].allSatisfy { $0 < .seconds(2) }, "\(waited)")
+        try shell("ROLLBACK")
+        _ = try await store.createSession(.make("after"))
+        await store.close()
+        sqlite3_close(other)
+    }
 
     /// Under another name the file has another lock beside it: by a hard link, or mounted into another container.
     @Test func aSecondNameOfTheFileLeadsToTheSameLock() async throws {

@@ -71,8 +71,8 @@ extension TableEditor {
             }
             close(stretch.old.upperBound)
         }
+        if replacements.isEmpty { return }
         pieces.append(.init(start: passed, count: RowPieces.endless - passed))
-        table.sections[position] = StoredSection(facts: stored.facts)  // held twice, it would be copied
         try stored.replace(replacements)
         table.sections[position] = stored
         note(section) { $0.edit(in: section, TouchedRows.Edits(pieces)) }

@@ -36,6 +36,9 @@ final class Writer: @unchecked Sendable {
     private var isStopping = false
 
     private var isOnLentThread = false
+    /// Whether another program kept the last write waiting for too long. Those behind it are told sooner.
+    private var isHeldUp = false
+    private static let heldUpMilliseconds: CInt = 100
     private let database: any DatabaseWriter
     private let path: String
     private let options: SQLiteStoreOptions
@@ -212,6 +215,7 @@ extension Writer {
             let duration = ContinuousClock.now - start
             counters.count(writes: group.count, duration: duration)
             condition.withLock { isQuick = duration < Self.quick }
+            isHeldUp = false
             for tell in tell { tell() }
             return true
         } catch let error as DatabaseError where error.isOfOneRequest && group.count > 1 {
@@ -226,7 +230,9 @@ extension Writer {
             diskIsFull()
             fail(group, .full)
         } catch {
-            fail(group, StoreError(error, path: path))
+            let error = StoreError(error, path: path)
+            if case .busy = error { isHeldUp = true }
+            fail(group, error)
         }
         return false
     }
@@ -236,7 +242,7 @@ extension Writer {
         tell.reserveCapacity(group.count)
         var isCommitting = false
         do {
-            sqlite3_busy_timeout(db.sqliteConnection, isOnLentThread ? 0 : Opening.busyMilliseconds)
+            sqlite3_busy_timeout(db.sqliteConnection, isOnLentThread ? 0 : isHeldUp ? Self.heldUpMilliseconds : Opening.busyMilliseconds)
             // As `beginTransaction` and `commit` do, which prepare their statement each time.
             try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
             for request in group {
