@@ -66,30 +66,30 @@ struct RowMaker {
     func rows(
         of stored: StoredSection, after old: StoredSection, shown: ChunkedList<Row>, touched: TouchedRows
     ) throws -> ChunkedList<Row> {
+        let changes: [(old: Range<Int>, new: Range<Int>)], removed: [Int]
         switch touched.rows(in: section) {
         case .untouched: return shown
-        case .edits(let edits):
-            // Rows that only changed their places are shown as they were.
-            var places: [Int: Int] = [:]
-            if !edits.inserted.isEmpty {
-                for index in edits.removed { places[old.rows[index].key] = index }
-            }
-            var rows = shown
-            rows.replace(try edits.changes.map { change in
-                var made = ContiguousArray<Row>()
-                made.reserveCapacity(change.new.count)
-                try stored.rows.forEach(in: change.new) { index, row in
-                    if let place = places[row.key], old.rows[place].model == row.model {
-                        made.append(shown[place])
-                    } else {
-                        made.append(try self.row(for: row, at: index))
-                    }
-                }
-                return (change.old, made)
-            })
-            return rows
-        case .whole: return try rows(of: stored)
+        case .edits(let edits): (changes, removed) = (edits.changes, edits.inserted.isEmpty ? [] : edits.removed)
+        case .whole: (changes, removed) = ([(0..<old.rows.count, 0..<stored.rows.count)], Array(0..<old.rows.count))
         }
+        // Rows that only changed their places are shown as they were.
+        var places: [Int: Int] = [:], oldRows = ChunkedList.Window(old.rows)
+        places.reserveCapacity(removed.count)
+        for index in removed { places[oldRows[index].key] = index }
+        var rows = shown
+        rows.replace(try changes.map { change in
+            var made = ContiguousArray<Row>()
+            made.reserveCapacity(change.new.count)
+            try stored.rows.forEach(in: change.new) { index, row in
+                if let place = places[row.key], oldRows[place].model == row.model {
+                    made.append(shown[place])
+                } else {
+                    made.append(try self.row(for: row, at: index))
+                }
+            }
+            return (change.old, made)
+        })
+        return rows
     }
 
     private var input: SectionInput { SectionInput(id: section, rowCount: count, header: .null, footer: .null) }

@@ -59,13 +59,19 @@ public struct TouchedRows: Sendable {
         switch notes[section] {
         case .whole: break
         case nil: notes[section] = .edits(Array(later))
-        case .folded(let edits): notes[section] = .edits(edits.oneByOne + later)
+        case .folded(let edits):
+            notes[section] = .edits(edits.oneByOne)
+            append(later, section)
+        case .edits(let edits) where edits.count + later.count > Self.most: notes[section] = .whole
         case .edits(var edits):
             notes[section] = nil
             edits += later
             notes[section] = .edits(edits)
         }
     }
+
+    /// To fold more edits takes longer than to look at all rows of most sections.
+    private static var most: Int { 1 << 18 }
 
     /// What became of one section's rows.
     public enum Rows: Sendable {

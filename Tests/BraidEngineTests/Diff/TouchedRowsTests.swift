@@ -86,4 +86,16 @@ import Testing
         guard case .edits(let edits) = touched.rows(in: "A") else { return #expect(Bool(false)) }
         #expect(edits.inserted.count == 100_000)
     }
+
+    /// Many at once, and then again and again: at some number nobody counts them any more.
+    @Test func moreEditsThanAreWorthFoldingAreAWholeSection() {
+        var replaced = TouchedRows()
+        replaced.edit(in: "s", TouchedRows.Edits([.init(start: nil, count: 50_000), .init(start: 50_000, count: RowPieces.endless)]))
+        var touched = replaced
+        touched.append(replaced)
+        guard case .edits(let edits) = touched.rows(in: "s") else { return #expect(Bool(false)) }
+        #expect(edits.removed == Array(0..<50_000) && edits.inserted == edits.removed && edits.replaced == [])
+        for _ in 0..<2 { touched.append(touched) }
+        guard case .whole = touched.rows(in: "s") else { return #expect(Bool(false)) }
+    }
 }
