@@ -87,8 +87,6 @@ extension SessionStore {
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
         try await journal(of: sessionNumber, after: revision, limit: limit, bytes: .max)
     }
-}
 
-extension SessionStore {
     public func deleteSession(_ id: String) async throws -> Int? { try await deleteSession(id, as: nil) }
 }

@@ -136,9 +136,10 @@ final class Session: Sendable {
         try await store.journal(of: number, after: revision, limit: limit, bytes: bytes)
     }
 
-    /// What is made of the records of `count` revisions; of fewer where the journal does not have them all. Of long ones, those of all sessions, one is
-    /// read at a time: it takes several times the memory of what is told of it.
+    /// What is made of the records of so many revisions; of fewer where the journal does not have them all. Of all sessions' long ones
+    /// one is read at a time: it takes several times the memory of what is told of it.
     func withHistory<Value>(after revision: Int, count: Int, _ body: ([JournalRecord]) throws -> Value) async throws -> Value {
+        if count == 0 { return try body([]) }
         do {
             let records = try await history(after: revision, limit: count, bytes: feed.limits.longHistoryBytes)
             if records.count == count || records.first?.revision != revision + 1 { return try body(records) }
