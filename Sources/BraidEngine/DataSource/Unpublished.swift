@@ -108,10 +108,10 @@ extension CommandInProgress {
         let from = try seen.resolve(reference), destination = try seen.shown.section(section)
         let target = SectionReference.id(destination.id)
         let isWithin = from.section.id == destination.id
-        guard (0...destination.rows.count).contains(index) else { throw .noRow(index, in: destination.id, of: destination.rows.count) }
+        let last = destination.rows.count - (isWithin ? 1 : 0)
+        guard (0...last).contains(index) else { throw .noRow(index, in: destination.id, of: destination.rows.count) }
         let follower = isWithin && index >= from.row ? index + 1 : index
         guard follower < destination.rows.count else {
-            guard follower == destination.rows.count else { throw .noRow(index, in: destination.id, of: destination.rows.count) }
             return .move(moved, to: target, row: try shown.section(target).rows.count - (isWithin ? 1 : 0))
         }
         let before = try resolve(rebased(.at(target, row: follower), seen)).row

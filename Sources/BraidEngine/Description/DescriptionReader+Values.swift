@@ -142,12 +142,7 @@ extension DescriptionReader {
                 return nil
             }
             return .remove(target)
-        case "update":
-            guard let merge = object["merge"] else {
-                fault(pointer, "the member `merge` is missing")
-                return nil
-            }
-            return template(merge, at: pointer.appending("merge"), constant: .object).map { .update(target(object, at: pointer), merge: $0) }
+        case "update": return field("merge", of: object, at: pointer, constant: .object).map { .update(target(object, at: pointer), merge: $0) }
         case "replace": return field("model", of: object, at: pointer).map { .replace(target(object, at: pointer), model: $0) }
         default:
             guard let id = field("id", of: object, at: pointer) else { return nil }
@@ -175,12 +170,12 @@ extension DescriptionReader {
         return template
     }
 
-    private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer) -> Template? {
+    private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer, constant kind: JSONKind? = nil) -> Template? {
         guard let value = object[name] else {
             fault(pointer, "the member `\(name)` is missing")
             return nil
         }
-        let template = template(value, at: pointer.appending(name))
+        let template = if let kind { template(value, at: pointer.appending(name), constant: kind) } else { template(value, at: pointer.appending(name)) }
         if name == "section", let constant = template?.constant {
             if let id = constant.stringValue {
                 requireSection(SectionID(id), at: pointer.appending(name))

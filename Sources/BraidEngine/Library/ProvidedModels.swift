@@ -215,7 +215,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         /// A place further on where both have the same row, though it may have changed; passing few of those that were looked at, which
         /// are further and further apart: blocks that come, go or move are passed at once.
-        func next(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
+        func further(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
             var best: (old: Int, new: Int, passed: Int)?, distance = 0
             while at.new + distance < end.new, distance < best?.passed ?? .max {
                 if let old = ids.old(at.new + distance), (at.old..<end.old).contains(old), old - at.old + distance < best?.passed ?? .max {
@@ -243,7 +243,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
                 at = next
             } else if looks > 0, let ids {
                 looks -= 8
-                at = next(at, ids) ?? end
+                at = further(at, ids) ?? end
             } else if looks > 0, at.old < end.old, at.new < end.new {
                 looks -= 1
                 at = (at.old + 1, at.new + 1)

@@ -23,9 +23,8 @@ func requireMatch(_ ifMatch: String?, _ etag: String) throws {
     throw ProblemError(.etagMismatch, "The session is at \(etag), not at \(ifMatch).", headers: [("ETag", etag)])
 }
 
-extension SessionFacts {
-    var etag: String { "\"\(epoch).\(revision)\"" }
-}
+/// A session's entity tag: its position, in quotes.
+func entityTag(epoch: String, revision: Int) -> String { "\"\(epoch).\(revision)\"" }
 
 /// Whether a list of entity tags, or `*`, names one (RFC 9110, 8.8.3 and 13.1). A tag may have commas between its quotes. The weak
 /// comparison ignores `W/`.

@@ -94,7 +94,7 @@ final class Session: Sendable {
         return true
     }
 
-    func etag(_ revision: Int) -> String { "\"\(epoch).\(revision)\"" }
+    func etag(_ revision: Int) -> String { entityTag(epoch: epoch, revision: revision) }
 
     /// The snapshot as it is sent. Encoded once for each revision that someone asks for; large ones are not kept.
     func encodedSnapshot() -> (revision: Int, bytes: [UInt8]) {

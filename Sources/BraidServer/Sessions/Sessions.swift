@@ -238,7 +238,7 @@ final class Sessions: Sendable {
             if let ifMatch {
                 facts = try await store.sessionFacts(id)
                 guard let facts else { throw ProblemError(noSession: id) }
-                try requireMatch(ifMatch, facts.etag)
+                try requireMatch(ifMatch, entityTag(epoch: facts.epoch, revision: facts.revision))
             }
             if let number = try await store.deleteSession(id, as: facts) {
                 count.removeOne()
