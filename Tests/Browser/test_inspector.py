@@ -100,6 +100,22 @@ def test_a_search_finds_a_session_of_a_later_page(page, server):
     expect(page.get_by_role("region", name="Sessions").get_by_role("link", name="shop")).to_be_visible()
 
 
+def test_a_search_that_is_typed_before_the_sessions_are_listed_finds_the_same_once(page, server):
+    for number in range(220):
+        server.request("POST", "/v1/sessions", {"rows": [], "id": f"many-{number:03}"})
+    pages = []
+    page.route("**/v1/sessions?*", lambda route: pages.append(route))
+    page.goto(server.url)
+    for keys in ("man", "y-", "21"):
+        page.get_by_label("Search sessions and tables").press_sequentially(keys)
+        while not pages:
+            page.wait_for_timeout(10)
+        assert len(pages) == 1, "a page that is being read is read again"
+        pages.pop().continue_()
+    expect(page.get_by_role("region", name="Sessions").get_by_role("link")).to_have_count(10)
+    assert pages == []
+
+
 def test_sessions_are_opened_reset_and_ended(show, server):
     page = show("party")
     page.get_by_role("button", name="Open a session").click()

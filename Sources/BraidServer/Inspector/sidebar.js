@@ -10,6 +10,7 @@ export class Sidebar {
   /** Where the listing goes on; undefined: it is whole. */
   #next;
   #loading;
+  #reading = false;
   #sessions = [];
   #tables = [];
 
@@ -19,7 +20,7 @@ export class Sidebar {
       type: "search",
       placeholder: "Search",
       "aria-label": "Search sessions and tables",
-      on: { input: () => this.#searched() },
+      on: { input: () => this.#shownAnew() },
     });
     this.list = h("div", { class: "sidebar-lists" });
     element.append(h("div", { class: "search" }, this.search), this.list);
@@ -47,24 +48,33 @@ export class Sidebar {
       if (error.status === 403) [this.#tables, this.#sessions, this.#next] = [[], [], undefined];
       else problemToast(error);
     }
-    this.show();
+    this.#shownAnew();
   }
 
+  /** Reads the next page, and on while there is a search, since that looks at all sessions. */
   async #more() {
-    const { sessions, next } = await this.#app.server.client.sessions.list({ limit: atOnce, after: this.#next });
-    this.#sessions.push(...sessions);
-    this.#next = next;
-    this.show();
-  }
-
-  /** A search looks at all sessions, so it reads on until it has them. */
-  async #searched() {
-    this.show();
+    if (this.#reading || this.#next === undefined) return;
+    this.#reading = true;
     try {
-      while (this.#next !== undefined && this.search.value) await this.#more();
+      do {
+        const sessions = this.#sessions;
+        const page = await this.#app.server.client.sessions.list({ limit: atOnce, after: this.#next });
+        // It is no page of lists that were read anew meanwhile.
+        if (sessions !== this.#sessions) continue;
+        sessions.push(...page.sessions);
+        this.#next = page.next;
+        this.show();
+      } while (this.#next !== undefined && this.search.value);
     } catch (error) {
       problemToast(error);
+    } finally {
+      this.#reading = false;
     }
+  }
+
+  #shownAnew() {
+    this.show();
+    if (this.search.value) this.#more();
   }
 
   show = () => {
@@ -85,7 +95,7 @@ export class Sidebar {
           (this.#app.server.client.token && this.#sessions.length === 0 ? "This token lists no sessions; open one by its id." : "No session."),
       ),
       sessions.length > shownAtOnce ? h("p", { class: "note" }, `${shownAtOnce} of ${sessions.length}: search for the others.`) : "",
-      this.#next !== undefined ? button("More sessions", () => this.#more().catch(problemToast), { kind: "small" }) : "",
+      this.#next !== undefined ? button("More sessions", () => this.#more(), { kind: "small" }) : "",
       this.#group(
         "Table descriptions",
         button("New description", () => this.#app.go("new-table"), { icon: "icon-plus", iconOnly: true, kind: "plain" }),
