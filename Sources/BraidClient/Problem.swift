@@ -66,13 +66,16 @@ extension Problem {
         errors = document.errors ?? []
     }
 
-    /// Of `Retry-After`: seconds, or, as proxies may have it, a date (RFC 9110, 10.2.3).
+    /// Of `Retry-After`: seconds, or, as proxies may have it, a date (RFC 9110, 10.2.3). Clocks do not count as far as integers:
+    /// what is longer than a year is one.
     private static func duration(_ text: String) -> Duration? {
-        if let seconds = Int(text) { return .seconds(max(0, seconds)) }
+        if let seconds = Int(text) { return .seconds(min(max(0, seconds), year)) }
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = TimeZone(identifier: "GMT")
         format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-        return format.date(from: text).map { .seconds(max(0, $0.timeIntervalSinceNow)) }
+        return format.date(from: text).map { .seconds(min(max(0, $0.timeIntervalSinceNow), Double(year))) }
     }
+
+    private static let year = 365 * 86_400
 }

@@ -47,6 +47,14 @@ import Testing
         #expect(!isRetried(command, URLError(.cancelled)))
     }
 
+    @Test("What a server asks to be left alone for is no longer than a clock counts")
+    func longRests() {
+        func rest(_ text: String) -> Duration? { Problem(status: 503, body: Data(), retryAfter: text).retryAfter }
+        #expect(rest("2") == .seconds(2) && rest("-1") == .zero && rest("soon") == nil)
+        #expect(rest("9223372036854775807") == .seconds(365 * 86_400) && rest("99999999999999999999") == nil)
+        #expect(rest("Fri, 31 Dec 9999 23:59:59 GMT") == .seconds(365 * 86_400))
+    }
+
     @Test("A value of the program's own becomes JSON, and JSON becomes it again")
     func values() throws {
         struct Person: Codable, Equatable {

@@ -196,6 +196,14 @@ test("What a proxy says in a problem's place is a Problem, whatever it is, and a
   }
 });
 
+test("Who is to wait for longer than a timer counts does not ask at once", async (t) => {
+  const times = [];
+  t.mock.method(globalThis, "setTimeout", (_, milliseconds) => void times.push(milliseconds));
+  const client = new BraidClient({ url: "http://x" });
+  client.wait(3_000_000_000);
+  assert.deepEqual(times, [2 ** 31 - 1]);
+});
+
 test("A server that is busy is asked again, at the earliest when it said, with the same key", async (t) => {
   const answers = [[503, { "Retry-After": "2" }], [429, {}], [502, {}], [408, {}], [409, { "Retry-After": "1" }, { type: "/problems/idempotency-key-in-use" }], [200, {}, { revision: 1 }]];
   const keys = [];

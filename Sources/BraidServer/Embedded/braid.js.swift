@@ -512,10 +512,11 @@ extension Embedded {
               clearTimeout(timer);
               reject(signal.reason);
             };
+            // A timer that is set for longer ends at once.
             const timer = setTimeout(() => {
               signal?.removeEventListener("abort", abort);
               resolve();
-            }, milliseconds);
+            }, Math.min(milliseconds, 2 ** 31 - 1));
             signal?.addEventListener("abort", abort, { once: true });
           });
         }
