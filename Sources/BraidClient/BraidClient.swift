@@ -115,7 +115,7 @@ public struct BraidClient: Sendable {
 
     /// Throws at once where the server cannot serve.
     public func checkHealth() async throws {
-        _ = try await exchange(urlRequest(Request("GET", ["readyz"])))
+        _ = try await body(of: exchange(urlRequest(Request("GET", ["readyz"]))))
     }
 
     // MARK: Requests
@@ -136,17 +136,28 @@ public struct BraidClient: Sendable {
         var tries = 0
         while true {
             tries += 1
+            let answer: (head: HTTPURLResponse, body: Data)
             do {
-                return try await exchange(sent)
+                answer = try await exchange(sent)
             } catch let problem as Problem where problem.status == 404 && request.isDeletion && tries > 1 {
                 return Data()
             } catch where tries <= retrying.count && request.isWorthRetrying(after: error, longest: max(retrying.longest, .seconds(30))) {
                 try await Task.sleep(for: retrying.delay(tries: tries, after: (error as? Problem)?.retryAfter))
+                continue
             }
+            return try body(of: answer)
         }
     }
 
-    private func exchange(_ request: URLRequest) async throws -> Data {
+    /// Of what the server says, and not a page in its place, where the network wants a log-in first: nothing was done then.
+    private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
+        guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true else {
+            throw ConnectionFailure(detail: "The answer is not what the API says")
+        }
+        return answer.body
+    }
+
+    private func exchange(_ request: URLRequest) async throws -> (head: HTTPURLResponse, body: Data) {
         let (head, parts) = try await open(request)
         var body = Data()
         do {
@@ -158,7 +169,7 @@ public struct BraidClient: Sendable {
         guard 200..<300 ~= head.statusCode else {
             throw Problem(status: head.statusCode, body: body, retryAfter: head.value(forHTTPHeaderField: "Retry-After"))
         }
-        return body
+        return (head, body)
     }
 
     /// The head of the answer, and the body as it arrives.

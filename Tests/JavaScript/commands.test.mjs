@@ -196,6 +196,16 @@ test("What a proxy says in a problem's place is a Problem, whatever it is, and a
   }
 });
 
+test("A page in an answer's place, where a network wants a log-in first, is told as a failure, also where nothing was to be read of the answer", async () => {
+  for (const page of ["<html>Log in", ""]) {
+    const fetch = async () => new Response(page, { headers: { "Content-Type": "text/html" } });
+    const client = new BraidClient({ url: "http://x", fetch, wait: atOnce, retries: 1 }), session = client.session("x");
+    for (const ask of [() => session.delete(), () => session.tokens.delete("t"), () => client.tables.delete("t"), () => session.tap({ id: "a" }), () => session.snapshot()]) {
+      await assert.rejects(ask(), { name: "ConnectionError", message: "The answer is not what the API says." });
+    }
+  }
+});
+
 test("Who is to wait for longer than a timer counts does not ask at once", async (t) => {
   const times = [];
   t.mock.method(globalThis, "setTimeout", (_, milliseconds) => void times.push(milliseconds));

@@ -483,8 +483,11 @@ extension Embedded {
 
         function answer(response, text) {
           if (!response.ok) throw problem(response, text);
-          if (text === "") return undefined;
-          if (!/[/+]json\b/.test(response.headers.get("content-type") ?? "")) return text;
+          if (response.status === 204) return undefined;
+          const type = response.headers.get("content-type") ?? "";
+          // A page, where the network wants a log-in first: nothing was done.
+          if (!type.startsWith("application/")) throw new ConnectionError("The answer is not what the API says.");
+          if (!/[/+]json\b/.test(type)) return text;
           try {
             return JSON.parse(text);
           } catch (error) {

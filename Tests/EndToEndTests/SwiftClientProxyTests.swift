@@ -1,0 +1,33 @@
+import BraidClient
+import Foundation
+import Testing
+
+/// The client for Swift and what stands between it and the server: log-in pages, proxies with a mind of their own.
+@Suite(.serialized) struct SwiftClientProxyTests {
+    private static func answer(_ status: String, _ fields: [String] = [], _ body: String = "") -> String {
+        "HTTP/1.1 \(status)\r\n" + (fields + ["Content-Length: \(body.utf8.count)", "Connection: close"]).map { "\($0)\r\n" }.joined() + "\r\n\(body)"
+    }
+
+    /// `body` gets a client behind a proxy that answers every request so, and one that has the server before it.
+    private func answering(_ text: String, _ body: (_ client: BraidClient, _ direct: BraidClient) async throws -> Void) async throws {
+        let server = try ServerProcess(ServerProcess.attendees)
+        let proxy = try LossyProxy(to: server.port) { $0 ? .answer(text) : .pass }
+        try await body(SwiftClientTests.client(proxy.url), SwiftClientTests.client(server))
+        #expect(server.isRunning && proxy.lost > 0)
+    }
+
+    @Test("A page in an answer's place is told as a failure, also where nothing was to be read of the answer: the session is there still")
+    func pages() async throws {
+        try await answering(Self.answer("200 OK", ["Content-Type: text/html"], "<html>Log in")) { client, direct in
+            let party = client.session("party")
+            await #expect(throws: ConnectionFailure.self) { try await party.end() }
+            await #expect(throws: ConnectionFailure.self) { try await party.revokeToken("x") }
+            await #expect(throws: ConnectionFailure.self) { try await client.deleteTable("attendees") }
+            await #expect(throws: ConnectionFailure.self) { try await client.validate([:]) }
+            await #expect(throws: ConnectionFailure.self) { try await client.checkHealth() }
+            await #expect(throws: ConnectionFailure.self) { try await party.journalFile() }
+            let facts = try await direct.session("party").facts()
+            #expect(facts.revision == 0)
+        }
+    }
+}
