@@ -57,6 +57,20 @@ final class Transport: Sendable {
             exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.finish(throwing: error)
         }
 
+        #if canImport(FoundationNetworking)
+        /// A proxy asks for a password. There is none, and this Foundation would wait for one for ever: its answer is what there is.
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+            completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) {
+            if let head = challenge.failureResponse as? HTTPURLResponse {
+                yield(.head(head), for: task)
+                exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.finish()
+            }
+            completionHandler(.cancelAuthenticationChallenge, nil)
+        }
+        #endif
+
         private func yield(_ part: Part, for task: URLSessionTask) {
             _ = exchanges.withLock { $0[task.taskIdentifier] }?.yield(part)
         }

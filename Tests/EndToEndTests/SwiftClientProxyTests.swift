@@ -30,4 +30,14 @@ import Testing
             #expect(facts.revision == 0)
         }
     }
+
+    @Test("A proxy that asks for a password is a problem, and not waited for")
+    func passwords() async throws {
+        try await answering(Self.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"staff\""], "Who are you?")) { client, _ in
+            let refused = await #expect(throws: Problem.self) { try await client.session("party").facts() }
+            #expect(refused?.status == 401 && refused?.type == "about:blank")
+            let ended = await #expect(throws: Problem.self) { for try await _ in client.session("party").subscribe() {} }
+            #expect(ended?.status == 401)
+        }
+    }
 }
