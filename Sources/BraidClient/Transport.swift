@@ -45,7 +45,8 @@ final class Transport: Sendable {
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
-            if let head = response as? HTTPURLResponse { yield(.head(head), for: dataTask) }
+            // Linux' Foundation hands over what comes before an answer as well (103: RFC 8297).
+            if let head = response as? HTTPURLResponse, head.statusCode >= 200 { yield(.head(head), for: dataTask) }
             completionHandler(.allow)
         }
 

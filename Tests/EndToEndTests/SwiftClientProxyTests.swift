@@ -40,4 +40,10 @@ import Testing
             #expect(ended?.status == 401)
         }
     }
+
+    @Test("What comes before an answer is none")
+    func earlyHints() async throws {
+        let health = Self.answer("200 OK", ["Content-Type: application/json"], #"{"status":"ready"}"#)
+        try await answering("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" + health) { client, _ in try await client.checkHealth() }
+    }
 }
