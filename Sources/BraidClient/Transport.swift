@@ -20,8 +20,8 @@ final class Transport: Sendable {
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // A session that is followed takes a connection of its own.
-        configuration.httpMaximumConnectionsPerHost = 64
+        // A session that is followed takes a connection of its own, for as long: what waits for one to be free would wait for ever.
+        configuration.httpMaximumConnectionsPerHost = 65_536
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 

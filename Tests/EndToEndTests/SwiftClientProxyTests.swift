@@ -46,4 +46,22 @@ import Testing
         let health = Self.answer("200 OK", ["Content-Type: application/json"], #"{"status":"ready"}"#)
         try await answering("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" + health) { client, _ in try await client.checkHealth() }
     }
+
+    @Test("Of as many sessions as are followed by one client, none keeps another, or a request, waiting")
+    func manyFollowed() async throws {
+        let server = try ServerProcess(ServerProcess.attendees), party = try SwiftClientTests.client(server).session("party")
+        let count = 80
+        var followed = (0..<count).map { _ in party.subscribe().makeAsyncIterator() }
+        for index in followed.indices {
+            while case let event? = try await followed[index].next() { if case .live = event { break } }
+        }
+        #expect(try await party.perform(.setModels(["invited": [["name": "Ann"]]])).revision == 1)
+        for index in followed.indices {
+            guard case .update(let update, _, _) = try await followed[index].next() else {
+                Issue.record("no update came")
+                return
+            }
+            #expect(update.to == 1)
+        }
+    }
 }
