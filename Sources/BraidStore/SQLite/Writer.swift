@@ -43,6 +43,8 @@ final class Writer: @unchecked Sendable {
     private let path: String
     private let options: SQLiteStoreOptions
     private var lock: ProcessLock?
+    /// Nil: a database in memory.
+    private let files: OpenFiles?
     private var disk: DiskRoom
     let log = LogLength()
     /// Set once a flush has failed: nothing more is written.
@@ -57,6 +59,7 @@ final class Writer: @unchecked Sendable {
         self.database = database
         self.path = path
         self.lock = lock
+        files = lock == nil ? nil : OpenFiles(database: path)
         self.options = options
         disk = DiskRoom(reserve: reserve)
         if lock != nil { database.writeWithoutTransaction { log.follow($0) } }
@@ -194,6 +197,9 @@ extension Writer {
 
     private func perform(_ group: [Request]) {
         if let lostWrite { return fail(group, StoreError(lostWrite, path: path)) }
+        if let file = files?.displaced {
+            return fail(group, .io("\(file) was removed, replaced or renamed while it was in use. Nothing is written until it is back."))
+        }
         guard !disk.isShort(unused: { unusedBytes }) else {
             fail(group.filter { !$0.makesRoom }, .full)
             let deletions = group.filter(\.makesRoom)

@@ -1,0 +1,30 @@
+import BraidStore
+import Foundation
+import Testing
+
+/// What a program does to the files of a running store. They stay open, and take what is written to them; but nobody would find it again.
+@Suite struct MovedFilesTests {
+    private let path = TestDirectory.make() + "/braid.sqlite"
+
+    @Test("Where the database or its log is removed, replaced or renamed, nothing is taken any more, until it is back", arguments: ["", "-wal"])
+    func moved(file: String) async throws {
+        let store = try SQLiteStore(path: path), file = path + file
+        let number = try await store.createSession(.make())
+        try await store.commit(.make(number, to: 1))
+        #expect(rename(file, file + ".moved") == 0)
+        func isRefused(_ write: () async throws -> Void) async {
+            await #expect { try await write() } throws: { if case StoreError.io(let detail) = $0 { detail.hasPrefix("\(file) was removed") } else { false } }
+        }
+        await isRefused { try await store.commit(.make(number, to: 2)) }
+        await isRefused { _ = try await store.createSession(.make("other")) }
+        try Data("another".utf8).write(to: URL(fileURLWithPath: file))
+        await isRefused { try await store.commit(.make(number, to: 2)) }
+        #expect(rename(file + ".moved", file) == 0)
+        try await store.commit(.make(number, to: 2))
+        try await store.check()
+        await store.close()
+        let again = try SQLiteStore(path: path)
+        #expect(try await again.sessionFacts("s")?.revision == 2)
+        await again.close()
+    }
+}
