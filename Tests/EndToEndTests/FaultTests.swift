@@ -62,6 +62,21 @@ import Testing
         #expect(try client2.get("/v1/sessions/x").object["revision"] as? Int == done + 1)
     }
 
+    // MARK: A file that is gone
+
+    @Test("Of a database that was removed under the server no change is acknowledged, nor is it called ready, and the log says why", .enabled(if: TestDatabase.isSQLite))
+    func removed() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("braid.sqlite")
+        let server = try ServerProcess(database: path), client = try server.client()
+        try open(client)
+        #expect(try insert(client, 1).status == 200)
+        #expect(unlink(path) == 0)
+        #expect(try insert(client, 2).status == 500)
+        #expect(try client.get("/readyz").status == 503 && client.get("/healthz").status == 200)
+        #expect(server.log.contains("warning not ready: ") && server.log.contains("\(path) was removed"), "\(server.log)")
+    }
+
     // MARK: A damaged file
 
     @Test(.enabled(if: TestDatabase.isSQLite)) func aDamagedFileIsRefusedAndTheWayBackIsNamed() throws {

@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidStore
+import Logging
 
 /// What needs no session.
 func statelessRoutes(source: Source) -> [Route] {
@@ -72,7 +73,7 @@ extension JSONText {
 }
 
 /// Liveness, readiness, and the explanations of problems.
-func operationRoutes(store: any SessionStore) -> [Route] {
+func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
     [
         Route("GET", "/healthz") { _ in .ready(healthy) },
         Route("GET", "/readyz") { _ in
@@ -80,7 +81,8 @@ func operationRoutes(store: any SessionStore) -> [Route] {
                 do {
                     try await store.check()
                 } catch {
-                    throw ProblemError(.unavailable, "The database does not answer.", headers: [("Retry-After", "1")])
+                    logger.warning("not ready: \(error)")
+                    throw ProblemError(.unavailable, "The database cannot be read and written; the log says why.", headers: [("Retry-After", "1")])
                 }
                 return .json { writer in
                     writer.beginObject()
