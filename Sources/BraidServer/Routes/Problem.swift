@@ -188,6 +188,7 @@ struct ProblemError: Error, Sendable {
             case .sessionMissing: self.init(.notFound, "There is no such session.")
             case .tableMissing: self.init(.notFound, "The table description was deleted meanwhile.")
             case .busy: self.init(.unavailable, "Another program holds the database; try again.", headers: [("Retry-After", "1")])
+            case .readOnly: self.init(.unavailable, "The database cannot be written now; try again.", headers: [("Retry-After", "1")])
             case .unavailable: self.init(.unavailable, "The database is not available; try again.", headers: [("Retry-After", "1")])
             case .closed: self.init(.unavailable, "The server is stopping.", headers: [("Retry-After", "1")])
             case .revisionConflict: self.init(.unavailable, "The session changed elsewhere; try again.", headers: [("Retry-After", "1")])
