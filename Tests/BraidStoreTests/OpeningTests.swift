@@ -124,12 +124,21 @@ import Testing
         try text.write(to: URL(fileURLWithPath: path))
         #expect(throws: StoreError.notADatabase(path: path)) { try SQLiteStore(path: path) }
         #expect(contents(path) == text)
+        #expect(contents(path + "-lock") == nil, "nor is anything put beside it")
+    }
+
+    @Test func aLockThatWasThereBeforeAFailedStartStays() async throws {
+        try await make("PRAGMA user_version = 99")
+        #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
+        #expect(contents(path + "-lock")?.isEmpty == false)
     }
 
     @Test func aDirectoryThatIsNotThereIsNamed() {
         let path = path + "/no/braid.sqlite"
         #expect { try SQLiteStore(path: path) } throws: { "\($0)".contains(path) }
-        #expect(throws: StoreError.self) { try SQLiteStore(path: TestDirectory.make()) }
+        let directory = TestDirectory.make()
+        #expect(throws: StoreError.self) { try SQLiteStore(path: directory) }
+        #expect(contents(directory + "-lock") == nil)
     }
 
     // MARK: Damage

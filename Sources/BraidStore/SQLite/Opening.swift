@@ -31,15 +31,20 @@ struct Opening {
 
     func file() throws -> (database: DatabasePool, lock: ProcessLock) {
         let lock = try ProcessLock(database: path)
-        // From here to the opening no connection of this process is open: the file can be looked at by other means.
-        try checkFile(knowsDatabase: lock.knowsDatabase)
-        try lock.lockDatabase(path)
         do {
-            return (try open(lock), lock)
-        } catch where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
-            // Opening writes a little. With the reserve given back, what is there can be read, and deleted.
-            reserve?.release()
-            return (try open(lock), lock)
+            // From here to the opening no connection of this process is open: the file can be looked at by other means.
+            try checkFile(knowsDatabase: lock.knowsDatabase)
+            try lock.lockDatabase(path)
+            do {
+                return (try open(lock), lock)
+            } catch where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
+                // Opening writes a little. With the reserve given back, what is there can be read, and deleted.
+                reserve?.release()
+                return (try open(lock), lock)
+            }
+        } catch {
+            lock.removeIfNew()
+            throw error
         }
     }
 

@@ -5,12 +5,14 @@ import Synchronization
 ///
 /// A file of its own, because SQLite holds POSIX locks on the database's, and a process that closes any descriptor of
 /// a file drops all its POSIX locks on it. The file stays when the lock goes: removing it would let two processes hold
-/// locks on two files of the same name.
+/// locks on two files of the same name. Only who made it, and then opened no database, takes it away again.
 ///
 /// The database itself is locked as well, for it may have another name, and there another file beside it: by a hard link, or
 /// mounted into another container.
 final class ProcessLock: Sendable {
+    private let path: String
     private let descriptor: CInt
+    private let isNew: Bool
     /// The database's; closed only when SQLite has closed it, and then without regard to SQLite's locks.
     private let database = Mutex<CInt?>(nil)
     /// Whether a database has been made beside this file: then an empty one was emptied.
@@ -18,7 +20,9 @@ final class ProcessLock: Sendable {
 
     /// Throws `locked`, or why the file cannot be made.
     init(database path: String) throws {
-        descriptor = open(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        self.path = path + "-lock"
+        isNew = access(self.path, F_OK) != 0
+        descriptor = open(self.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
             switch errno {
             case EACCES, EPERM, EROFS: throw StoreError.readOnly(path: path)
@@ -32,6 +36,12 @@ final class ProcessLock: Sendable {
             let reason = String(cString: strerror(errno))
             close(descriptor)
             throw isHeld ? StoreError.locked(path: path, holder: words.first) : .io("\(path)-lock: \(reason)")
+        }
+        // Who made it has taken it away since it was opened here: the name leads to none, or to another's.
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else {
+            close(descriptor)
+            throw StoreError.locked(path: path, holder: nil)
         }
         knowsDatabase = words.dropFirst().first == Self.mark
         write(knowsDatabase: knowsDatabase)
@@ -65,6 +75,11 @@ final class ProcessLock: Sendable {
 
     /// F_OFD_SETLK of Linux' fcntl.h.
     private static let setLockOfOpenFile: CInt = 37
+
+    /// To be called when no database was opened.
+    func removeIfNew() {
+        if isNew { unlink(path) }
+    }
 
     /// To be called once the database is there.
     func rememberDatabase() { write(knowsDatabase: true) }
