@@ -30,6 +30,10 @@ public enum StoreError: Error, Sendable, Equatable {
     /// A database, but not one of Braid Server's.
     case wrongApplication(path: String)
     case newerVersion(found: Int, known: Int)
+
+    // Why a database was not backed up.
+    case missing(path: String)
+    case exists(path: String)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -58,6 +62,8 @@ extension StoreError: CustomStringConvertible {
         case .wrongApplication(let path): "The database \(path) belongs to another application; it was left as it is."
         case .newerVersion(let found, let known):
             "The database has schema version \(found), made by a newer Braid Server; this one knows versions up to \(known)."
+        case .missing(let path): "There is no file \(path)."
+        case .exists(let path): "There is a file \(path) already, and a backup replaces none: give it another name."
         }
     }
 }

@@ -74,7 +74,7 @@ import Testing
         try ServerProcess(database: database).stop()
         let there = try file("there.sqlite", "mine")
         for (from, to, said) in [
-            (database, there, "there is a file \(there) already"), (directory.path("none.sqlite"), directory.path("x"), "there is no file"),
+            (database, there, "Error: There is a file \(there) already"), (directory.path("none.sqlite"), directory.path("x"), "Error: There is no file"),
             (there, directory.path("y"), "is not an SQLite database"), (database, "/no/such/directory/copy", "/no/such/directory"),
         ] {
             let run = try CommandRun(["backup", from, to])

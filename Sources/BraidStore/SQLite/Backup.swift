@@ -10,8 +10,8 @@ extension SQLiteStore {
     /// many bytes are written, and how many there will be at most.
     public static func backup(of path: String, to target: String, progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Void = { _, _ in }) throws {
         do {
-            guard access(path, F_OK) == 0 else { throw StoreError.io("there is no file \(path)") }
-            guard access(target, F_OK) != 0 else { throw StoreError.io("there is a file \(target) already") }
+            guard access(path, F_OK) == 0 else { throw StoreError.missing(path: path) }
+            guard access(target, F_OK) != 0 else { throw StoreError.exists(path: target) }
             let partial = target + "-partial"
             if unlink(partial) != 0, errno != ENOENT { throw StoreError.io("\(partial): \(String(cString: strerror(errno)))") }
             do {
@@ -54,7 +54,7 @@ extension SQLiteStore {
         if link(partial, target) == 0 {
             unlink(partial)
         } else if errno == EEXIST {
-            throw StoreError.io("there is a file \(target) already")
+            throw StoreError.exists(path: target)
         } else if Foundation.rename(partial, target) != 0 {  // a file system without links
             throw StoreError.io("\(target): \(String(cString: strerror(errno)))")
         }
