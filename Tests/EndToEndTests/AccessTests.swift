@@ -214,7 +214,7 @@ import Testing
 
     @Test("The server serves everyone on loopback only, and says what is missing elsewhere", arguments: [
         (["--hostname", "0.0.0.0"], [:], "--allow-anonymous"), (["--hostname", "::"], [:], "not a loopback address"),
-        (["--hostname", ""], [:], "--hostname must not be empty"),
+        (["--hostname", ""], [:], "--hostname must not be empty"), (["--database", ""], [:], "--database must not be empty"),
         ([], ["BRAID_TOKEN": ""], "BRAID_TOKEN is empty"), ([], ["BRAID_TOKEN": "a b"], "one word"), (["--token-file", "/nowhere"], [:], "cannot be read"),
         (["--allow-origin", "app.example"], [:], "--allow-origin takes an origin"),
     ])

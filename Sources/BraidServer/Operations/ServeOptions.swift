@@ -39,6 +39,7 @@ struct ServeOptions: ParsableArguments {
 
     func validate() throws {
         guard !hostname.isEmpty else { throw ValidationError("--hostname must not be empty") }
+        guard !database.isEmpty else { throw ValidationError("--database must not be empty") }
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
         guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
         guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }
