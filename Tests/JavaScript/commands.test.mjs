@@ -201,7 +201,7 @@ test("A page in an answer's place, where a network wants a log-in first, is told
     const fetch = async () => new Response(page, { headers: { "Content-Type": "text/html" } });
     const client = new BraidClient({ url: "http://x", fetch, wait: atOnce, retries: 1 }), session = client.session("x");
     for (const ask of [() => session.delete(), () => session.tokens.delete("t"), () => client.tables.delete("t"), () => session.tap({ id: "a" }), () => session.snapshot()]) {
-      await assert.rejects(ask(), { name: "ConnectionError", message: "The answer is not what the API says." });
+      await assert.rejects(ask(), { name: "ConnectionError", message: "The answer is no JSON." });
     }
   }
 });
@@ -212,6 +212,18 @@ test("Who is to wait for longer than a timer counts does not ask at once", async
   const client = new BraidClient({ url: "http://x" });
   client.wait(3_000_000_000);
   assert.deepEqual(times, [2 ** 31 - 1]);
+});
+
+test("A page in an answer's place, where a network wants a log-in first, is no answer: the command is sent again, with its key", async () => {
+  const keys = [];
+  const page = () => new Response("<html>Log in", { headers: { "Content-Type": "text/html" } });
+  const answers = [page, () => Response.json({ revision: 1 }), page, page, page];
+  const fetch = async (_, { headers }) => (keys.push(headers["Idempotency-Key"]), answers.shift()());
+  const client = new BraidClient({ url: "http://x", fetch, wait: atOnce, retries: 1 });
+  assert.deepEqual(await client.session("x").tap({ id: "a" }), { revision: 1 });
+  assert.equal(keys[0], keys[1]);
+  await assert.rejects(client.session("x").tap({ id: "a" }, { key: null }), { name: "ConnectionError", message: "The answer is no JSON.", tries: 1 });
+  await assert.rejects(client.session("x").journalFile(), { name: "ConnectionError", message: "The answer is no application/x-ndjson.", tries: 2 });
 });
 
 test("A server that is busy is asked again, at the earliest when it said, with the same key", async (t) => {

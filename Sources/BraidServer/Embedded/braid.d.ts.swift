@@ -221,7 +221,7 @@ extension Embedded {
           health(options?: SendOptions): Promise<{ status: string }>;
           /** A command for a shell. The token stands in it as the variable BRAID_TOKEN. */
           curl(request: Request): string;
-          /** The answer's JSON; text where it is none. */
+          /** The answer's JSON; text where the request's `Accept` asks for that. */
           send(request: Request, options?: SendOptions): Promise<any>;
         }
 

@@ -395,8 +395,8 @@ export class BraidClient {
   }
 
   /**
-   * Sends a request and gives the answer's JSON; text where it is none; undefined where there is nothing. Sent again, with the
-   * same key, when the connection failed or the server had no time: what was done already is not done twice. A command without
+   * Sends a request and gives the answer's JSON; text where the request's `Accept` asks for that; undefined where there is nothing.
+   * Sent again, with the same key, when the connection failed or the server had no time: what was done already is not done twice. A command without
    * a key is not sent again where it may have been done.
    */
   async send(request, { signal, retries = this.#retries } = {}) {
@@ -446,7 +446,7 @@ export class BraidClient {
       } catch (error) {
         throw new ConnectionError("The connection was lost before the whole answer came.", error);
       }
-      return answer(response, text);
+      return answer(request, response, text);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (link.signal.aborted) throw new ConnectionError(`No answer came within ${timeout} milliseconds.`, error);
@@ -477,13 +477,16 @@ function isRetried(error, request) {
   return RETRIED.has(error.status) && (isRepeatable || (error.status !== 502 && error.status !== 504));
 }
 
-function answer(response, text) {
+function answer({ headers }, response, text) {
   if (!response.ok) throw problem(response, text);
   if (response.status === 204) return undefined;
-  const type = response.headers.get("content-type") ?? "";
-  // A page, where the network wants a log-in first: nothing was done.
-  if (!type.startsWith("application/")) throw new ConnectionError("The answer is not what the API says.");
-  if (!/[/+]json\b/.test(type)) return text;
+  const type = response.headers.get("content-type")?.split(";")[0].trim() ?? "";
+  if (!/[/+]json$/i.test(type)) {
+    // Text is for who asked for it. Other text is a page, where the network wants a log-in first.
+    const asked = headers?.Accept ?? "JSON";
+    if (asked.includes("*") || (type !== "" && asked.includes(type))) return text;
+    throw new ConnectionError(`The answer is no ${asked}.`);
+  }
   try {
     return JSON.parse(text);
   } catch (error) {
