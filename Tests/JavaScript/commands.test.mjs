@@ -206,14 +206,6 @@ test("A page in an answer's place, where a network wants a log-in first, is told
   }
 });
 
-test("Who is to wait for longer than a timer counts does not ask at once", async (t) => {
-  const times = [];
-  t.mock.method(globalThis, "setTimeout", (_, milliseconds) => void times.push(milliseconds));
-  const client = new BraidClient({ url: "http://x" });
-  client.wait(3_000_000_000);
-  assert.deepEqual(times, [2 ** 31 - 1]);
-});
-
 test("A page in an answer's place, where a network wants a log-in first, is no answer: the command is sent again, with its key", async () => {
   const keys = [];
   const page = () => new Response("<html>Log in", { headers: { "Content-Type": "text/html" } });
@@ -263,6 +255,28 @@ test("Where nobody answers the client gives up after its retries; an aborted req
   await assert.rejects(stalled, { message: "enough" });
   const slow = new BraidClient({ url: proxy.url, timeout: 20, retries: 1, wait: atOnce }).session("party").snapshot();
   await assert.rejects(slow, (error) => error instanceof ConnectionError && error.tries === 2 && /20 milliseconds/.test(error.message));
+});
+
+test("Times beyond what a timer holds, 24 days, are waited for as long as one does, not passed over", async (t) => {
+  const timers = [];
+  const timer = globalThis.setTimeout;
+  // Timers of that length fire at once in browsers and in Node.
+  t.mock.method(globalThis, "setTimeout", (action, milliseconds, ...values) => {
+    if (milliseconds < 1000) return timer(action, milliseconds, ...values);
+    timers.push(milliseconds);
+    return timer(() => {}, 0);
+  });
+  const answers = [() => Response.json({ status: "ready" }), () => new Response("{}", { status: 503, headers: { "Retry-After": "9".repeat(400) } })];
+  const waiting = new Promise((resolve) => {
+    const fetch = async () => answers.shift()();
+    const client = new BraidClient({ url: "http://x", fetch, timeout: Infinity });
+    client.health().then(() => {
+      const subscription = client.session("x").subscribe({ silence: Infinity, onStatus: (status) => status === "waiting" && queueMicrotask(() => resolve(subscription)) });
+    });
+  });
+  (await waiting).close();
+  const longest = 2 ** 31 - 1;
+  assert.deepEqual(timers, [longest, longest, longest]);
 });
 
 test("A request can be had without sending it: sent later it is the command, and a shell reads it as it is", async (t) => {

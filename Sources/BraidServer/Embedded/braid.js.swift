@@ -441,7 +441,7 @@ extension Embedded {
             const link = linked(signal);
             // A long poll waits by itself.
             const timeout = this.#timeout + (request.patience ?? 0);
-            const timer = setTimeout(() => link.abort(new Error("too long")), timeout);
+            const timer = after(timeout, () => link.abort(new Error("too long")));
             try {
               const response = await this.fetch(request, body, link.signal);
               let text;
@@ -505,11 +505,14 @@ extension Embedded {
           } catch {
             document = { title: response.statusText || undefined };
           }
-          const after = response.headers.get("retry-after");
+          const time = response.headers.get("retry-after");
           // Seconds, or a date.
-          const milliseconds = after === null ? NaN : /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now();
+          const milliseconds = time === null ? NaN : /^\d+$/.test(time) ? Number(time) * 1000 : Date.parse(time) - Date.now();
           return new Problem(response.status, document, Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds));
         }
+
+        /** A timer. One of more than 24 days would fire at once. */
+        const after = (milliseconds, action) => setTimeout(action, Math.min(milliseconds, 2 ** 31 - 1));
 
         function sleep(milliseconds, signal) {
           return new Promise((resolve, reject) => {
@@ -518,11 +521,10 @@ extension Embedded {
               clearTimeout(timer);
               reject(signal.reason);
             };
-            // A timer that is set for longer ends at once.
-            const timer = setTimeout(() => {
+            const timer = after(milliseconds, () => {
               signal?.removeEventListener("abort", abort);
               resolve();
-            }, Math.min(milliseconds, 2 ** 31 - 1));
+            });
             signal?.addEventListener("abort", abort, { once: true });
           });
         }
@@ -696,7 +698,7 @@ extension Embedded {
             const watch = () => {
               const left = this.#silence - (Date.now() - heard);
               if (left <= 0) link.abort(new Error("silence"));
-              else watchdog = setTimeout(watch, left);
+              else watchdog = after(left, watch);
             };
             watch();
             try {
