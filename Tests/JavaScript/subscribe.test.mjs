@@ -266,3 +266,24 @@ test("A page in the stream's place, where a network wants a log-in first, and a 
   const [noStream, ended] = ["The answer is no stream of events.", "The server ended the stream."];
   assert.deepEqual(failures.map(({ message }) => message), [noStream, noStream, ended]);
 });
+
+test("An event that makes no sense is not asked for again: the subscriber starts anew, and waits longer each time", async (t) => {
+  const snapshot = { session: "x", epoch: "e", revision: 0, totalRowCount: 0, sections: [], state: {} };
+  const first = `event: snapshot\ndata: ${JSON.stringify(snapshot)}\nid: e.0\n\n`;
+  const senseless = ['event: update\ndata: {"from": 0, "to\nid: e.1\n\n', "event: update\ndata: null\n\n", "event: cellEvent\ndata: <html>\n\n"];
+  const streams = [...senseless.map((event) => first + event), 'event: update\ndata: {"from": 0, "to": 1}\n\n', "event: snapshot\ndata: <html>\n\n"];
+  const [positions, waits] = [[], []];
+  const fetch = async (_, { headers }) => {
+    positions.push(headers["Last-Event-ID"]);
+    const stream = streams.shift();
+    return stream ? new Response(stream, { headers: { "Content-Type": "text/event-stream" } }) : new Response("{}", { status: 404 });
+  };
+  const client = new BraidClient({ url: "http://x", fetch, random: () => 1, wait: async (milliseconds) => void waits.push(milliseconds) });
+  const listener = new Listener(t, client.session("x"));
+  await listener.until(() => listener.of("end").length > 0);
+  assert.deepEqual(positions, [undefined, undefined, undefined, undefined, undefined, undefined]);
+  assert.deepEqual(waits, [1000, 1000, 1000, 2000, 4000]);
+  const failures = listener.of("status").filter(([status]) => status === "waiting").map(([, failure]) => failure);
+  assert.deepEqual(failures.map(({ name }) => name), Array(5).fill("UpdateFault"));
+  assert.match(failures[0].message, /^the event "update" makes no sense: /);
+});

@@ -689,7 +689,7 @@ extension Embedded {
             }
           }
 
-          /** One connection, to its end. `onEvent`: it works. */
+          /** One connection, to its end. `onEvent`: it works, an event was taken in. */
           async #follow(onEvent) {
             const link = linked(this.#controller.signal);
             let heard = Date.now();
@@ -720,8 +720,8 @@ extension Embedded {
                 heard = Date.now();
                 for (const event of parser.events(decoder.decode(value, { stream: true }))) {
                   if (this.status === "closed" || this.#hasEnded) return;
-                  onEvent();
                   this.#take(event);
+                  onEvent();
                 }
                 if (parser.retryTime !== undefined) this.#retryTime = parser.retryTime;
               }
@@ -736,7 +736,15 @@ extension Embedded {
             }
           }
 
-          #take({ type, data, id }) {
+          #take(event) {
+            try {
+              this.#takeIn(event);
+            } catch (error) {
+              throw error instanceof UpdateFault ? error : new UpdateFault(`the event "${event.type}" makes no sense: ${error.message}`);
+            }
+          }
+
+          #takeIn({ type, data, id }) {
             const previous = this.snapshot;
             switch (type) {
               case "snapshot":

@@ -685,7 +685,7 @@ export class Subscription {
     }
   }
 
-  /** One connection, to its end. `onEvent`: it works. */
+  /** One connection, to its end. `onEvent`: it works, an event was taken in. */
   async #follow(onEvent) {
     const link = linked(this.#controller.signal);
     let heard = Date.now();
@@ -716,8 +716,8 @@ export class Subscription {
         heard = Date.now();
         for (const event of parser.events(decoder.decode(value, { stream: true }))) {
           if (this.status === "closed" || this.#hasEnded) return;
-          onEvent();
           this.#take(event);
+          onEvent();
         }
         if (parser.retryTime !== undefined) this.#retryTime = parser.retryTime;
       }
@@ -732,7 +732,15 @@ export class Subscription {
     }
   }
 
-  #take({ type, data, id }) {
+  #take(event) {
+    try {
+      this.#takeIn(event);
+    } catch (error) {
+      throw error instanceof UpdateFault ? error : new UpdateFault(`the event "${event.type}" makes no sense: ${error.message}`);
+    }
+  }
+
+  #takeIn({ type, data, id }) {
     const previous = this.snapshot;
     switch (type) {
       case "snapshot":
