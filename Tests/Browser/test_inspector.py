@@ -73,7 +73,7 @@ def drag(page, name, y):
 
 
 def middle(page, name):
-    box = page.locator(".item.row", has_text=name).bounding_box()
+    box = page.locator(".item.row", has=page.get_by_text(name, exact=True)).bounding_box()
     return box["y"] + box["height"] / 2
 
 
@@ -549,6 +549,45 @@ def test_rows_glide_to_their_places_unless_less_motion_is_wished(make_page, show
         server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": name}})
         expect(page.locator(".revision").first).to_have_text(f"r{revision}")
         assert ("transform" in page.evaluate("animations")) == expected
+
+
+# What comes late, twice or never
+
+
+@pytest.fixture
+def hold(page):
+    """Holds requests back: each call of what `hold(method, url)` gives is the next one, which goes on by its `continue_()`."""
+
+    def hold(method, url):
+        routes = []
+        page.route(url, lambda route: routes.append(route) if route.request.method == method else route.fallback())
+
+        def take():
+            while not routes:
+                page.wait_for_timeout(10)
+            return routes.pop(0)
+
+        return take
+
+    return hold
+
+
+def lists(server, *sections, **binding):
+    """Opens "test": a table of sections with rows of these titles, which can be edited and moved."""
+    opened(server, {"sections": [id for id, _ in sections], "bindings": [{
+        "on": "allSections", "cell": "Cell", "models": {id: [{"id": title, "title": title} for title in titles] for id, titles in sections},
+        "editing": "delete", "moving": {"to": "anySection"}, **binding}]})
+
+
+def test_a_row_is_dragged_down_to_where_it_is_dropped(show, server):
+    lists(server, ("all", ["a", "b", "c", "d"]))
+    page = show("test")
+    edit(page)
+    drag(page, "a", middle(page, "c"))
+    page.mouse.up()
+    expect(page.locator(".revision").first).to_have_text("r1")
+    expect(rows(page)).to_have_text(["b", "c", "a", "d"])
+    assert names(server, "test") == ["b", "c", "a", "d"]
 
 
 # The description's editor

@@ -29,6 +29,11 @@ extension BatchUpdate {
         return path.section >= 0 && path.row >= 0 ? .at(path) : .gone
     }
 
+    /// Where the row stood before this update that stands at `path` after it: `following` backwards. Nil if the update brought it. O(n log n).
+    func preceding(_ path: IndexPath) -> IndexPath? {
+        stages.reversed().reduce(path) { path, stage in path.flatMap { stage.preceding($0) } }
+    }
+
     /// Follows a displayed section: nil if it goes, also if one with its id comes again in another place. O(n log n).
     public func followingSection(_ index: Int) -> Int? {
         var index: Int? = index
@@ -71,6 +76,24 @@ extension BatchUpdate.Stage {
         let arriving = (insertRows.map(\.at) + moveRows.map(\.to)).filter { $0.section == section }
         let row = Self.following(path.row, leaving: leaving.map(\.row), arriving: arriving.map(\.row))
         return IndexPath(section: section, row: row)
+    }
+
+    /// Nil if the stage brings the row, or its section, or reloads that.
+    fileprivate func preceding(_ path: IndexPath) -> IndexPath? {
+        guard let section = preceding(section: path.section), !reloadSections.contains(where: { $0.at == section }) else { return nil }
+        if let move = moveRows.first(where: { $0.to == path }) { return move.from }
+        if insertRows.contains(where: { $0.at == path }) { return nil }
+        let arriving = (insertRows.map(\.at) + moveRows.map(\.to)).filter { $0.section == path.section }
+        let leaving = (deleteRows + moveRows.map(\.from)).filter { $0.section == section }
+        return IndexPath(section: section, row: Self.following(path.row, leaving: arriving.map(\.row), arriving: leaving.map(\.row)))
+    }
+
+    /// Nil if the stage brings the section.
+    private func preceding(section: Int) -> Int? {
+        guard !insertSections.contains(where: { $0.at == section }) else { return nil }
+        if let move = moveSections.first(where: { $0.to == section }) { return move.from }
+        return Self.following(
+            section, leaving: insertSections.map(\.at) + moveSections.map(\.to), arriving: deleteSections + moveSections.map(\.from))
     }
 
     /// Nil if the section goes.

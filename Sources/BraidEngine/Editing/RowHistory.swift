@@ -126,8 +126,11 @@ public struct RowHistory: Sendable {
         guard now.sections.indices.contains(index) else { throw Refusal(.rowGone, "The section \(index) is not displayed any more.") }
         let id = now.sections[index].id, count = now.sections[index].rows.count
         guard (0..<RowPieces.endless).contains(row) else { throw .noRow(row, in: id, of: count) }
-        var source: Int?
-        if case .at(let from, let row) = moved, try place(from) == then { source = row }
+        let from: IndexPath? = switch moved {
+        case .at(let section, let row): IndexPath(section: try place(section), row: row)
+        case .id: steps.reversed().reduce(at) { path, step in path.flatMap { step.update.preceding($0) } }
+        }
+        let source = from?.section == then ? from?.row : nil
         // `row` counts once the row has been taken out; the rows around it count before.
         let follower = source.map { row >= $0 ? row + 1 : row } ?? row
         var place = min(follower, count)

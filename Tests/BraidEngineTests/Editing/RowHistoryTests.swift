@@ -138,6 +138,22 @@ import Testing
         #expect(try Self.asking([.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .id("a"), row: 2)).after.ids == [["3", "1"], ["4", "5"]])
     }
 
+    /// Within its section, a row that was named by its id came to stand one row above its target.
+    @Test func aMoveGoesToTheSamePlaceHoweverItsRowIsNamed() throws {
+        let histories: [[Command]] = [
+            [], [.delete(RowReference(path(0, 0)))], [.move(RowReference(path(0, 0)), to: .displayed(0), row: 2)],
+            [.move(RowReference(path(1, 0)), to: .displayed(0), row: 1)], [.setDisplayedSections(["b", "a"])],
+        ]
+        for commands in histories {
+            for (row, target) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+                func ids(_ reference: RowReference) throws -> [[String]]? {
+                    try? Self.asking(commands, then: .move(reference, to: .id("a"), row: target)).after.ids
+                }
+                #expect(try ids(.id(RowID("\(row + 1)"), in: nil)) == ids(RowReference(path(0, row))), "\(row) to \(target) after \(commands)")
+            }
+        }
+    }
+
     @Test func anIdSaysByItselfWhichRowItIs() throws {
         let commands: [Command] = [.move(RowReference(path(0, 0)), to: .displayed(1), row: 2)]
         #expect(try Self.asking(commands, then: .delete(.id(RowID("1"), in: nil))).at == path(1, 2))
