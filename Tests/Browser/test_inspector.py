@@ -579,6 +579,54 @@ def lists(server, *sections, **binding):
         "editing": "delete", "moving": {"to": "anySection"}, **binding}]})
 
 
+def test_a_row_means_itself_while_the_table_shows_a_drop_that_is_not_answered_yet(show, server, hold):
+    lists(server, ("all", ["a", "b", "c", "d"]))
+    page = show("test")
+    edit(page)
+    moves = hold("POST", "**/moves*")
+    drag(page, "d", middle(page, "a") - 10)
+    page.mouse.up()
+    expect(rows(page)).to_have_text(["d", "a", "b", "c"])
+    move = moves()
+    # Nor is the next one dragged from where the list has it.
+    drag(page, "c", middle(page, "c") - 5)
+    page.mouse.up()
+    page.get_by_label("Delete b", exact=True).click()
+    with page.expect_request("**/edits*") as request:
+        page.get_by_label("Confirm: delete b").click()
+    assert request.value.post_data_json == {"delete": {"id": "b"}}
+    move.continue_()
+    expect(rows(page)).to_have_text(["d", "a", "c"])
+
+
+def test_a_row_means_itself_while_another_one_is_carried_by_keyboard(show, server):
+    lists(server, ("all", ["a", "b", "c", "d"]))
+    page = show("test")
+    edit(page)
+    page.get_by_label("Move a", exact=True).focus()
+    for key in ["Space", "ArrowDown", "ArrowDown"]:
+        page.keyboard.press(key)
+    expect(rows(page)).to_have_text(["b", "c", "a", "d"])
+    page.get_by_label("Delete b", exact=True).click()
+    page.get_by_label("Confirm: delete b").click()
+    expect(rows(page)).to_have_text(["a", "c", "d"])
+    assert names(server, "test") == ["a", "c", "d"]
+
+
+def test_what_is_typed_into_a_row_that_goes_is_not_sent_to_the_next_one(show, server):
+    events = {"typed": {"properties": {"text": {"type": "string"}}}}
+    models = [{"id": id, "title": id, "text": ""} for id in "ab"]
+    opened(server, {"cells": {"Cell": {"events": events}}, "bindings": [{"on": "table", "cell": "Cell", "models": models}]})
+    page = show("test")
+    sent = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.locator(".row input").first.press_sequentially("for a")
+    server.request("PUT", "/v1/sessions/test/models", {"table": models[1:]})
+    expect(page.locator(".row input")).to_have_count(1)
+    page.get_by_role("searchbox").click()
+    assert sent == []
+
+
 def test_a_row_is_dragged_down_to_where_it_is_dropped(show, server):
     lists(server, ("all", ["a", "b", "c", "d"]))
     page = show("test")

@@ -35,7 +35,7 @@ extension Embedded {
             content.addEventListener("keydown", (event) => this.#key(event));
             content.addEventListener("pointerdown", (event) => {
               const handle = event.target.closest(".handle");
-              if (handle && !handle.disabled) this.dragging.byPointer(event, at(handle));
+              if (handle && !handle.disabled) this.dragging.byPointer(event, this.#grip(handle));
             });
           }
 
@@ -116,6 +116,20 @@ extension Embedded {
             return null;
           }
 
+          /**
+           * Where the row of an element stands in the shown frame, or null: it is gone. Where the list has it does not count: while a row is
+           * carried, and until the server has agreed to a drop, that is another place.
+           */
+          #at(element) {
+            return this.find(element.closest(".row").dataset.key);
+          }
+
+          /** The place of a row that is about to be picked up: a drop before that is not answered yet goes back first. */
+          #grip(handle) {
+            if (!this.dragging.isCarrying && this.list.frame !== this.frame) this.list.show(this.frame, { animated: false });
+            return this.#at(handle);
+          }
+
           /** The index among all rows of the one that has the focus, or -1. */
           #focusedRow() {
             const key = document.activeElement?.closest?.(".item")?.dataset.key;
@@ -140,7 +154,8 @@ extension Embedded {
           #click(event) {
             const element = event.target.closest(".row");
             if (!element) return;
-            const place = at(element);
+            const place = this.#at(element);
+            if (!place) return;
             if (event.target.closest(".minus")) return this.#confirm(element);
             if (event.target.closest(".delete")) {
               element.focus();
@@ -190,7 +205,9 @@ extension Embedded {
 
           /** A control shows what was chosen before the server agrees; if it does not, it shows again what holds. */
           async #send(element, event, parameters) {
-            const { ref, base } = this.reference(at(element));
+            const place = this.#at(element);
+            if (!place) return;
+            const { ref, base } = this.reference(place);
             if (await this.#actions.perform("events", { at: ref, event: { [event]: parameters } }, { base }) === true) return;
             if (element.contains(document.activeElement)) document.activeElement.blur();
             this.refresh();
@@ -206,14 +223,14 @@ extension Embedded {
             const element = event.target.closest(".row");
             if (!element) return;
             const handle = event.target.closest(".handle");
-            if (handle) this.dragging.byKey(event, at(handle));
+            if (handle) this.dragging.byKey(event, this.#grip(handle));
             if (event.defaultPrevented || event.target.matches("input") || this.dragging.isCarrying) return;
             if (event.key === "Escape" && element.hasAttribute("data-confirming")) {
               this.#confirm(null);
               element.querySelector(".minus").focus();
             }
             const isOnRow = event.target === element;
-            if (isOnRow && (event.key === "Enter" || event.key === " ")) this.#tap(at(element));
+            if (isOnRow && (event.key === "Enter" || event.key === " ")) this.#tap(this.#at(element));
             else if (isOnRow && ["ArrowUp", "ArrowDown", "Home", "End"].includes(event.key)) this.#step(element.dataset.key, event.key);
             else return;
             event.preventDefault();
@@ -233,11 +250,6 @@ extension Embedded {
             this.empty.replaceChildren(h("p", {}, labelText(empty?.title, empty?.text, empty, "No rows")));
           }
         }
-
-        const at = (element) => {
-          const { at, row } = element.closest(".row").dataset;
-          return [Number(at), Number(row)];
-        };
 
         /** Cell name -> event name -> schema. */
         const cellEvents = (description) => Object.fromEntries(Object.entries(description.cells ?? {}).map(([cell, { events }]) => [cell, events ?? {}]));

@@ -27,8 +27,6 @@ export class ItemMaker {
     if (item.kind === "row") {
       element.tabIndex = item.key === this.selected ? 0 : -1;
       element.setAttribute("aria-selected", String(this.isSelected && item.key === this.selected));
-      element.dataset.row = item.r;
-      element.dataset.at = item.s;
     }
     if (made && made.content === item.content && made.version === this.context.version) return;
     // Nobody's typing is interrupted: the row is made anew when the focus leaves it.
