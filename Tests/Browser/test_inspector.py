@@ -627,6 +627,26 @@ def test_what_is_typed_into_a_row_that_goes_is_not_sent_to_the_next_one(show, se
     assert sent == []
 
 
+def test_a_row_that_is_dragged_while_the_table_changes_goes_back_and_the_drag_is_over(show, server):
+    lists(server, ("all", ["a", "b", "c", "d"]))
+    page = show("test")
+    edit(page)
+    drag(page, "a", middle(page, "d"))
+    expect(rows(page)).to_have_text(["b", "c", "d", "a"])
+    server.request("POST", "/v1/sessions/test/edits", {"delete": {"id": "c"}})
+    expect(rows(page)).to_have_text(["a", "b", "d"])
+    y = middle(page, "a")
+    page.mouse.move(400, 300)
+    page.mouse.move(400, 400)
+    assert middle(page, "a") == y
+    page.mouse.up()
+    expect(rows(page)).to_have_text(["a", "b", "d"])
+    drag(page, "a", middle(page, "d") + 10)
+    page.mouse.up()
+    expect(page.locator(".revision").first).to_have_text("r2")
+    assert names(server, "test") == ["b", "d", "a"]
+
+
 def test_a_row_is_dragged_down_to_where_it_is_dropped(show, server):
     lists(server, ("all", ["a", "b", "c", "d"]))
     page = show("test")

@@ -102,7 +102,10 @@ export class Dragging {
     const handle = event.target.closest("button");
     handle.setPointerCapture(event.pointerId);
     let pointerY = event.clientY;
+    const stop = new AbortController();
     const follow = () => {
+      // The table changed, and the row went back.
+      if (this.#carried !== carried) return stop.abort();
       const y = pointerY - content.getBoundingClientRect().top - grip;
       this.#list.held = { key: carried.key, y };
       let best = carried.place;
@@ -125,7 +128,6 @@ export class Dragging {
       requestAnimationFrame(scroll);
     };
     requestAnimationFrame(scroll);
-    const stop = new AbortController();
     const end = (cancelled) => {
       stop.abort();
       if (this.#carried === carried) this.#putDown(cancelled);
