@@ -658,6 +658,20 @@ def test_a_row_is_dragged_down_to_where_it_is_dropped(show, server):
     assert names(server, "test") == ["b", "c", "a", "d"]
 
 
+def test_a_command_that_was_meant_for_a_row_that_is_gone_is_not_sent_for_another(show, server):
+    lists(server, ("all", ["a", "b"]))
+    page = show("test")
+    rows(page).last.click()
+    panel(page, "Row")
+    page.get_by_role("button", name="Send Delete").hover()
+    page.mouse.down()
+    server.request("POST", "/v1/sessions/test/edits", {"delete": {"id": "b"}})
+    expect(rows(page)).to_have_text(["a"])
+    page.mouse.up()
+    expect(page.get_by_role("alert")).to_contain_text("The row is gone")
+    assert names(server, "test") == ["a"]
+
+
 # The description's editor
 
 

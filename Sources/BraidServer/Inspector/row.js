@@ -54,7 +54,7 @@ const movesTo = ({ movesTo }) => movesTo === "anySection" ? "to any section" : `
 
 /** The commands that the row allows. Where it stands is looked up when one is sent: it may have moved. */
 function actions(screen, key, section, row) {
-  const place = () => screen.table.find(key) ?? [0, 0];
+  const place = () => screen.table.find(key);
   const named = () => screen.table.reference(place());
   const onRow = (kind, body) => () => {
     const { ref, base } = named();
@@ -64,35 +64,36 @@ function actions(screen, key, section, row) {
     const [s, r] = place();
     return [kind, body({ section: screen.snapshot.sections[s].id, row: r }, [s, r]), { base: screen.snapshot.revision }];
   };
-  const list = [action(screen, "Tap", [], onRow("taps", (at) => ({ at })))];
-  if (row.editing === "delete") list.push(action(screen, "Delete", [], onRow("edits", (ref) => ({ delete: ref }))));
+  const list = [action(screen, key, "Tap", [], onRow("taps", (at) => ({ at })))];
+  if (row.editing === "delete") list.push(action(screen, key, "Delete", [], onRow("edits", (ref) => ({ delete: ref }))));
   if (row.editing === "insert") {
     const model = jsonField("Model of the new row", row.model ?? {});
-    list.push(action(screen, "Insert here", [model], onPlace("edits", (insert) => ({ insert, model: model.read() }))));
+    list.push(action(screen, key, "Insert here", [model], onPlace("edits", (insert) => ({ insert, model: model.read() }))));
   }
   if (row.movable) {
     const targets = screen.snapshot.sections.map(({ id }) => id).filter((id) => section.movesTo === "anySection" || section.movesTo?.includes(id));
     const [to, index] = [field("to", { enum: targets }, section.id), field("row", { type: "uint32" }, 0)];
     const target = () => ({ section: to.read(), row: index.read() });
-    list.push(action(screen, "Move", [to, index], onPlace("moves", () => ({ from: named().ref, to: target() }))));
+    list.push(action(screen, key, "Move", [to, index], onPlace("moves", () => ({ from: named().ref, to: target() }))));
   }
   for (const [event, schema] of Object.entries(screen.description?.cells?.[row.cell]?.events ?? {})) {
     const content = row.viewModel ?? row.model;
     const fields = Object.entries({ ...schema.properties, ...schema.optionalProperties }).map(([name, type]) => field(name, type, content?.[name]));
     const parameters = () => Object.fromEntries(fields.map((field) => [field.name, field.read()]));
-    list.push(action(screen, event, fields, onRow("events", (at) => ({ at, event: { [event]: parameters() } }))));
+    list.push(action(screen, key, event, fields, onRow("events", (at) => ({ at, event: { [event]: parameters() } }))));
   }
   if (row.model !== undefined && screen.description) {
     const model = jsonField("Model", row.model);
-    list.push(action(screen, "Update model", [model], onPlace("update row", (_, at) => ({ at, model: model.read() }))));
+    list.push(action(screen, key, "Update model", [model], onPlace("update row", (_, at) => ({ at, model: model.read() }))));
   }
   return list;
 }
 
 /** A line with a command's name, its fields, and buttons that send and copy it. `command()` gives `[kind, body, {base}]`. */
-function action(screen, label, fields, command) {
+function action(screen, key, label, fields, command) {
   // What is no JSON is said as what is refused.
   const using = (use) => {
+    if (!screen.table.find(key)) return toast("The row is gone", { kind: "problem" });
     try {
       use(command());
     } catch (error) {
