@@ -672,6 +672,17 @@ def test_a_command_that_was_meant_for_a_row_that_is_gone_is_not_sent_for_another
     assert names(server, "test") == ["a"]
 
 
+def test_a_drop_that_comes_to_nothing_is_not_shown_as_done(show, server, page):
+    lists(server, ("all", ["a", "b"]))
+    page = show("test")
+    unchanged = {"revision": 0, "outcome": "unchanged", "update": {"from": 0, "to": 0, "stages": [], "totalRowCount": 2}}
+    page.route("**/moves*", lambda route: route.fulfill(json=unchanged))
+    edit(page)
+    drag(page, "a", middle(page, "b") + 10)
+    page.mouse.up()
+    expect(rows(page)).to_have_text(["a", "b"])
+
+
 # The description's editor
 
 

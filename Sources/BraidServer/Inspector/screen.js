@@ -36,7 +36,11 @@ export class Screen {
     );
     this.table = new Table(this.scroller, id, {
       announce,
-      perform: (...command) => this.perform(...command),
+      perform: async (...command) => {
+        const done = await this.perform(...command);
+        // What changed nothing brings no update either.
+        return done === true ? this.answer?.outcome === "applied" : done;
+      },
       select: (key) => {
         this.selected = key;
         listeners.selected?.(this);

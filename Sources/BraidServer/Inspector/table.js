@@ -7,7 +7,7 @@ import { List } from "./list.js";
 
 /**
  * A session's table: the list, what pointers and keys do to it, and edit mode.
- * `actions`: `perform(kind, body, options)` sends a command, and is true if it was carried out; `select(row | null)`; `announce(text)`;
+ * `actions`: `perform(kind, body, options)` sends a command, and is true if it changed something; `select(row | null)`; `announce(text)`;
  * `needModel(row)` asks for the model of a row that is to be inserted.
  */
 export class Table {
