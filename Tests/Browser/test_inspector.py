@@ -683,6 +683,20 @@ def test_a_drop_that_comes_to_nothing_is_not_shown_as_done(show, server, page):
     expect(rows(page)).to_have_text(["a", "b"])
 
 
+def test_a_model_is_asked_for_though_the_row_has_gone_meanwhile(show, server, hold):
+    models = [{"id": id, "title": id} for id in "ab"]
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell", "models": models, "editing": "insert"}]})
+    page = show("test")
+    edit(page)
+    edits = hold("POST", "**/edits*")
+    page.get_by_label("Insert at b").click()
+    insert = edits()
+    server.request("PUT", "/v1/sessions/test/models", {"table": models[:1]})
+    expect(rows(page)).to_have_text(["a"])
+    insert.fulfill(status=422, json={"type": "/problems/model-required", "title": "A model is required"})
+    expect(page.get_by_role("dialog").get_by_label("JSON")).to_have_value(re.compile('"title": "b"'))
+
+
 # The description's editor
 
 

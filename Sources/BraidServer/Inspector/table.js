@@ -143,10 +143,6 @@ export class Table {
     return this.list.layout.items.filter((item) => item.kind === "row");
   }
 
-  #row([s, r]) {
-    return this.frame.snapshot.sections[s].rows[r];
-  }
-
   #click(event) {
     const element = event.target.closest(".row");
     if (!element) return;
@@ -184,12 +180,13 @@ export class Table {
 
   async #insert([s, r]) {
     const section = this.frame.snapshot.sections[s];
+    const { model } = section.rows[r];
     const ref = { section: section.id, row: r };
     const base = this.frame.snapshot.revision;
     const outcome = await this.#actions.perform("edits", { insert: ref }, { base, quiet: "model-required" });
     if (outcome !== "model-required") return;
-    const model = await this.#actions.needModel(this.#row([s, r])?.model);
-    if (model !== undefined) this.#actions.perform("edits", { insert: ref, model }, { base });
+    const given = await this.#actions.needModel(model);
+    if (given !== undefined) this.#actions.perform("edits", { insert: ref, model: given }, { base });
   }
 
   async #drop(from, to) {
