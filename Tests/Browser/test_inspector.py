@@ -697,6 +697,35 @@ def test_a_model_is_asked_for_though_the_row_has_gone_meanwhile(show, server, ho
     expect(page.get_by_role("dialog").get_by_label("JSON")).to_have_value(re.compile('"title": "b"'))
 
 
+def test_what_is_typed_about_a_row_stays_when_the_row_changes(show, server):
+    models = [{"id": id, "title": id} for id in "ab"]
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell", "models": models}]})
+    page = show("test")
+    rows(page).first.click()
+    panel(page, "Row")
+    field = page.get_by_role("textbox", name="Model")
+    field.fill('{"id": "a", "title": "half')
+    server.request("PUT", "/v1/sessions/test/models", {"table": [{"id": "a", "title": "changed"}, models[1]]})
+    expect(page.locator("#panel h2")).to_have_text("changed")
+    expect(field).to_have_value('{"id": "a", "title": "half')
+    expect(field).to_be_focused()
+    page.keyboard.type('-way"}')
+    page.get_by_role("button", name="Send Update model").click()
+    expect(rows(page)).to_have_text(["half-way", "b"])
+    rows(page).last.click()
+    expect(field).to_have_value(re.compile('"title": "b"'))
+
+
+def test_what_a_description_allows_is_offered_as_soon_as_it_is_known(show, server, hold):
+    journal = hold("GET", "**/journal")
+    page = show("event")
+    page.locator(".row", has_text="All-day").click()
+    panel(page, "Row")
+    expect(page.locator("#panel h2")).to_have_text("All-day")
+    journal().continue_()
+    expect(page.get_by_role("button", name="Send switchToggled")).to_be_visible()
+
+
 # The description's editor
 
 

@@ -10,6 +10,10 @@ extension Embedded {
         /** The panel of the selected row: what it is, and each command that it allows, to be sent or copied. */
         export class RowPanel {
           element = h("div", { class: "panel-content" });
+          #about = h("div", { class: "panel-content" });
+          #actions = h("div", { class: "actions", on: { input: () => (this.#isTyped = true), submit: () => (this.#isTyped = false) } });
+          /** Something stands in the fields that was not sent. */
+          #isTyped = false;
 
           show(screen) {
             const place = screen.table.find(screen.selected);
@@ -21,12 +25,17 @@ extension Embedded {
             const [s, r] = place;
             const section = screen.snapshot.sections[s];
             const row = section.rows[r];
-            if (row === this.row && screen.table.readOnly === this.readOnly && this.element.childElementCount > 1) {
+            if (this.element.firstChild !== this.#about) this.element.replaceChildren(this.#about, h("h3", {}, "Commands"), this.#actions);
+            const { sections } = screen.snapshot;
+            const offer = JSON.stringify([
+              screen.selected, row.cell, row.editing, row.movable && [section.movesTo, sections.map(({ id }) => id)], screen.table.readOnly,
+            ]);
+            const isOffered = offer === this.offer && screen.description === this.description;
+            if (row === this.row && isOffered) {
               this.place.textContent = placeText(section, place);
               return;
             }
-            this.row = row;
-            this.readOnly = screen.table.readOnly;
+            Object.assign(this, { row, offer, description: screen.description });
             this.place = h("dd", {}, placeText(section, place));
             const facts = [
               ["Place", this.place],
@@ -36,7 +45,7 @@ extension Embedded {
               ["movable", row.movable && movesTo(section)],
               ["height", row.height ?? row.estimatedHeight],
             ];
-            this.element.replaceChildren(
+            this.#about.replaceChildren(
               h("h2", {}, rowName(row, r)),
               h(
                 "dl",
@@ -47,9 +56,14 @@ extension Embedded {
               ),
               ...(row.viewModel !== undefined ? [h("h3", {}, "View model"), jsonBlock(row.viewModel, "View model")] : []),
               ...(row.model !== undefined ? [h("h3", {}, "Model"), jsonBlock(row.model, "Model")] : []),
-              h("h3", {}, "Commands"),
-              h("div", { class: "actions" }, actions(screen, screen.selected, section, row)),
             );
+            // What is being written stays as long as it can be sent, whatever becomes of the row.
+            if (isOffered && this.#isTyped) return;
+            const controls = () => [...this.#actions.querySelectorAll("input, textarea, select, button")];
+            const focused = controls().indexOf(document.activeElement);
+            this.#actions.replaceChildren(...actions(screen, screen.selected, section, row));
+            this.#isTyped = false;
+            controls()[focused]?.focus({ preventScroll: true });
           }
         }
 
