@@ -726,6 +726,17 @@ def test_what_a_description_allows_is_offered_as_soon_as_it_is_known(show, serve
     expect(page.get_by_role("button", name="Send switchToggled")).to_be_visible()
 
 
+def test_a_description_that_could_not_be_read_at_first_is_read_when_the_session_is_followed_again(page, server):
+    tries = []
+    page.route("**/updates", lambda route: tries.append(route) or (route.abort() if len(tries) == 1 else route.fallback()))
+    page.route("**/journal", lambda route: route.fallback() if len(tries) > 1 else route.abort())
+    page.goto(f"{server.url}/#/sessions/event")
+    expect(page.locator(".status")).to_have_text("Live")
+    page.locator(".row", has_text="All-day").click()
+    panel(page, "Row")
+    expect(page.get_by_role("button", name="Send switchToggled")).to_be_visible()
+
+
 # The description's editor
 
 

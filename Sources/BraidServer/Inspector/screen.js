@@ -56,9 +56,12 @@ export class Screen {
       this.#time(),
     );
     this.#setStatus("connecting");
-    this.#readDescription();
     this.#subscription = server.client.session(id).subscribe({
-      onSnapshot: (snapshot) => this.timeline.start(snapshot),
+      onSnapshot: (snapshot) => {
+        this.timeline.start(snapshot);
+        // Also of one that was ended and opened anew meanwhile, or where it could not be read before.
+        this.#readDescription();
+      },
       onUpdate: (update, snapshot) => this.timeline.follow(update, snapshot),
       onCellEvent: (event) => this.timeline.note(event),
       onStatus: (status) => this.#setStatus(status),
@@ -147,8 +150,9 @@ export class Screen {
   }
 
   async #readDescription() {
+    const { epoch } = this.timeline.last.frame.snapshot;
     const opened = await this.#server.opening(this.id).catch(() => null);
-    if (!opened) return;
+    if (!opened || epoch !== this.timeline.last.frame.snapshot.epoch) return;
     this.table.description = opened.description ?? { cells: {} };
     this.table.refresh();
     this.#listeners.changed?.(this);
