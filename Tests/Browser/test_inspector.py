@@ -737,6 +737,15 @@ def test_a_description_that_could_not_be_read_at_first_is_read_when_the_session_
     expect(page.get_by_role("button", name="Send switchToggled")).to_be_visible()
 
 
+@pytest.mark.parametrize("status", [502, 200])
+def test_a_page_in_the_journals_place_is_told_as_a_failure(show, server, status):
+    server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Omar"}})
+    page = show("party")
+    page.route("**/journal", lambda route: route.fulfill(status=status, body="<html>Log in", content_type="text/html"))
+    page.get_by_label("Read earlier revisions from the journal").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
 # The description's editor
 
 

@@ -2,7 +2,7 @@
 
 extension Embedded {
     static let serverJS = ##"""
-        import { BraidClient, Problem } from "/braid.js";
+        import { BraidClient, ConnectionError, Problem } from "/braid.js";
 
         /** The commands of a session, as the resources are named that take them; each makes its request from its body. */
         export const commands = {
@@ -64,7 +64,8 @@ extension Embedded {
             const stop = new AbortController();
             const path = `${this.client.session(id).request.path}/journal`;
             const response = await this.client.fetch({ method: "GET", path, headers: { Accept: "application/x-ndjson" } }, undefined, stop.signal);
-            if (!response.ok) throw new Problem(response.status, await response.json());
+            // A proxy's error may be a page.
+            if (!response.ok) throw new Problem(response.status, await response.json().catch(() => undefined));
             let text = "";
             const decoder = new TextDecoder();
             const reader = response.body.getReader();
@@ -74,7 +75,11 @@ extension Embedded {
               const end = text.indexOf("\n");
               if (!done && end < 0) continue;
               stop.abort();
-              return JSON.parse(end < 0 ? text : text.slice(0, end));
+              try {
+                return JSON.parse(end < 0 ? text : text.slice(0, end));
+              } catch (error) {
+                throw new ConnectionError("The answer is no journal.", error);
+              }
             }
           }
 
