@@ -737,6 +737,44 @@ def test_a_description_that_could_not_be_read_at_first_is_read_when_the_session_
     expect(page.get_by_role("button", name="Send switchToggled")).to_be_visible()
 
 
+def test_the_consoles_body_is_left_as_it_was_emptied(show, server):
+    page = show("party")
+    panel(page, "Session")
+    body = page.get_by_label("Body")
+    expect(body).not_to_have_value("")
+    body.fill("")
+    server.request("PATCH", "/v1/sessions/party/state", {"mood": "good"})
+    expect(page.get_by_role("region", name="State")).to_contain_text("good")
+    expect(body).to_have_value("")
+
+
+def test_a_dry_runs_late_answer_does_not_stand_for_the_command_that_was_sent_after_it(show, server, hold):
+    page = show("party")
+    panel(page, "Session")
+    page.get_by_label("Command", exact=True).select_option("state")
+    page.get_by_label("Body").fill('{"mood": "good"}')
+    dry = hold("PATCH", "**/state?dryRun=true")
+    page.get_by_role("button", name="Dry run").click()
+    route = dry()
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("heading", name="Answer", exact=True)).to_be_visible()
+    panel(page, "Requests")
+    route.continue_()
+    expect(page.locator(".requests li")).to_have_count(2)
+    panel(page, "Session")
+    expect(page.get_by_role("heading", name="Answer", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("command, body", [("taps", "null"), ("update row", "{}"), ("remove row", "null")])
+def test_the_console_says_that_a_body_is_none_for_the_command(show, server, command, body):
+    page = show("party")
+    panel(page, "Session")
+    page.get_by_label("Command", exact=True).select_option(command)
+    page.get_by_label("Body").fill(body)
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator(".console").get_by_role("alert")).not_to_be_empty()
+
+
 @pytest.mark.parametrize("status", [502, 200])
 def test_a_page_in_the_journals_place_is_told_as_a_failure(show, server, status):
     server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Omar"}})

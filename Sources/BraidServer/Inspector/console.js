@@ -25,6 +25,8 @@ const samples = {
 /** Any command, as JSON: tried out without being carried out, sent, or copied. */
 export class Console {
   #screen;
+  /** The last command that was sent: its answer is the one that is shown. */
+  #sent;
   constructor(screen) {
     this.#screen = screen;
     this.kind = h(
@@ -44,7 +46,10 @@ export class Console {
       h(
         "div",
         { class: "choices" },
-        copyButton(() => this.#read() === undefined ? this.body.value : screen.curl(this.kind.value, this.#read())),
+        copyButton(() => {
+          const body = this.#read();
+          return body === undefined ? this.body.value : screen.curl(this.kind.value, body);
+        }),
         button("Dry run", () => this.#send(true), { kind: "small" }),
         button("Send", () => this.#send(false), { kind: "small primary" }),
       ),
@@ -53,30 +58,37 @@ export class Console {
   }
 
   show() {
-    if (this.body.value === "") this.#suggest();
+    if (this.suggested === undefined) this.#suggest();
   }
 
   #suggest() {
-    this.body.value = JSON.stringify(samples[this.kind.value](this.#screen.snapshot), null, 2);
+    this.suggested = samples[this.kind.value](this.#screen.snapshot);
+    this.body.value = JSON.stringify(this.suggested, null, 2);
+    this.#sent = undefined;
     this.result.replaceChildren();
   }
 
+  /** The body, if a command can be made of it. */
   #read() {
+    this.fault.textContent = "";
+    let body;
     try {
-      this.fault.textContent = "";
-      return JSON.parse(this.body.value);
+      body = JSON.parse(this.body.value);
+      this.#screen.curl(this.kind.value, body);
+      return body;
     } catch (error) {
-      this.fault.textContent = error.message;
+      this.fault.textContent = body === undefined ? error.message : `It needs a body like ${JSON.stringify(this.suggested)}.`;
     }
   }
 
   async #send(dryRun) {
     const body = this.#read();
     if (body === undefined) return;
+    const sent = this.#sent = {};
     const done = await this.#screen.perform(this.kind.value, body, { dryRun });
     if (done !== true) return;
     const { answer } = this.#screen;
-    this.result.replaceChildren(h("h3", {}, dryRun ? "It would answer" : "Answer"), jsonBlock(answer, "Answer"));
+    if (sent === this.#sent) this.result.replaceChildren(h("h3", {}, dryRun ? "It would answer" : "Answer"), jsonBlock(answer, "Answer"));
     if (!dryRun) toast(answer?.outcome ?? "Done", { detail: answer?.reason });
   }
 }
