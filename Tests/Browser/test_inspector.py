@@ -784,6 +784,19 @@ def test_a_page_in_the_journals_place_is_told_as_a_failure(show, server, status)
     expect(page.get_by_role("alert")).to_be_visible()
 
 
+@pytest.mark.parametrize("look", [
+    {"date": "in spring", "mode": "date"}, {"date": "2026-01-01 10:00", "mode": "dateTime"}, {"placeholder": "Name", "text": "two\nlines"}], ids=json.dumps)
+def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, server, look):
+    events = {"entered": {"properties": {"date": {"type": "string"}}}}
+    opened(server, {"cells": {"DateCell": {"events": events}}, "bindings": [{"on": "table", "cell": "DateCell", "viewModels": [{"id": "a", **look}]}]})
+    page = show("test")
+    sent = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.locator(".row input").click()
+    page.get_by_role("searchbox").click()
+    assert sent == []
+
+
 # The description's editor
 
 

@@ -157,7 +157,6 @@ extension Embedded {
         const entryPause = 700;
 
         function input(props, event, context) {
-          let sent = props.value;
           let waiting;
           const enter = ({ target }) => {
             clearTimeout(waiting);
@@ -165,7 +164,7 @@ extension Embedded {
             sent = target.value;
             context.send(event.event, { [event.name]: sent });
           };
-          return h("input", {
+          const element = h("input", {
             ...props,
             class: `field ${props.type}`,
             autocomplete: "off",
@@ -183,6 +182,9 @@ extension Embedded {
               },
             },
           });
+          // As the field holds it: a date that is none, or a text of two lines, is not sent changed by who only looks at it.
+          let sent = element.value;
+          return element;
         }
 
         function labels(content, row) {

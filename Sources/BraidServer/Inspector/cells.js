@@ -153,7 +153,6 @@ const looks = {
 const entryPause = 700;
 
 function input(props, event, context) {
-  let sent = props.value;
   let waiting;
   const enter = ({ target }) => {
     clearTimeout(waiting);
@@ -161,7 +160,7 @@ function input(props, event, context) {
     sent = target.value;
     context.send(event.event, { [event.name]: sent });
   };
-  return h("input", {
+  const element = h("input", {
     ...props,
     class: `field ${props.type}`,
     autocomplete: "off",
@@ -179,6 +178,9 @@ function input(props, event, context) {
       },
     },
   });
+  // As the field holds it: a date that is none, or a text of two lines, is not sent changed by who only looks at it.
+  let sent = element.value;
+  return element;
 }
 
 function labels(content, row) {
