@@ -797,6 +797,19 @@ def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, s
     assert sent == []
 
 
+def test_the_focus_is_where_it_was_once_a_dialog_has_closed(show, server):
+    page = show("party")
+    for name, close in [("Token", "Escape"), ("Token", "Enter"), ("Open a session", "Escape")]:
+        page.get_by_role("button", name=name, exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        if close == "Enter":
+            page.get_by_role("button", name="Cancel").focus()
+        page.keyboard.press(close)
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_focused()
+
+
 # The description's editor
 
 

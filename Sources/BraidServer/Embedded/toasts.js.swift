@@ -62,6 +62,8 @@ extension Embedded {
         export function dialog(title, content, choices) {
           return new Promise((resolve) => {
             const close = (value) => {
+              // The focus goes back to where it was.
+              element.close();
               element.remove();
               resolve(value);
             };

@@ -58,6 +58,8 @@ export async function copy(text) {
 export function dialog(title, content, choices) {
   return new Promise((resolve) => {
     const close = (value) => {
+      // The focus goes back to where it was.
+      element.close();
       element.remove();
       resolve(value);
     };
