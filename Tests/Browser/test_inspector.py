@@ -810,6 +810,22 @@ def test_the_focus_is_where_it_was_once_a_dialog_has_closed(show, server):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_focused()
 
 
+def test_the_focus_stays_in_the_sidebar_when_its_lists_are_read_anew(page, server):
+    for number in range(120):
+        server.request("POST", "/v1/sessions", {"rows": [], "id": f"many-{number:03}"})
+    page.goto(server.url)
+    sessions = page.get_by_role("region", name="Sessions")
+    page.get_by_role("button", name="Open a session").focus()
+    server.request("POST", "/v1/sessions", {"rows": [], "id": "another"})
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(sessions.get_by_role("link", name="another")).to_be_visible()
+    expect(page.get_by_role("button", name="Open a session")).to_be_focused()
+    page.get_by_role("button", name="More sessions").focus()
+    page.keyboard.press("Enter")
+    expect(sessions.get_by_role("link")).to_have_count(128)
+    expect(page.locator(":focus")).to_have_count(1)
+
+
 # The description's editor
 
 

@@ -27,6 +27,11 @@ extension Embedded {
               on: { input: () => this.#shownAnew() },
             });
             this.list = h("div", { class: "sidebar-lists" });
+            // They stay the same, so that the focus finds them again.
+            const plus = { icon: "icon-plus", iconOnly: true, kind: "plain" };
+            this.opening = button("Open a session", () => this.#open(), plus);
+            this.describing = button("New description", () => app.go("new-table"), plus);
+            this.more = button("More sessions", () => this.#more(), { kind: "small" });
             element.append(h("div", { class: "search" }, this.search), this.list);
           }
 
@@ -87,11 +92,11 @@ extension Embedded {
             const fits = (...texts) => texts.some((text) => text?.toLowerCase().includes(word));
             const sessions = this.#sessions.filter(({ id, table }) => fits(id, table) && !this.#app.previews.has(id));
             const tables = this.#tables.filter(({ table }) => fits(table));
-            const focused = this.list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+            const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
             this.list.replaceChildren(
               this.#group(
                 "Sessions",
-                button("Open a session", () => this.#open(), { icon: "icon-plus", iconOnly: true, kind: "plain" }),
+                this.opening,
                 sessions.slice(0, shownAtOnce).map(({ id, table, totalRowCount }) =>
                   this.#link(`sessions/${encodeURIComponent(id)}`, "icon-session", id, table ?? "no table", totalRowCount.toLocaleString("en"))
                 ),
@@ -99,15 +104,18 @@ extension Embedded {
                   (this.#app.server.client.token && this.#sessions.length === 0 ? "This token lists no sessions; open one by its id." : "No session."),
               ),
               sessions.length > shownAtOnce ? h("p", { class: "note" }, `${shownAtOnce} of ${sessions.length}: search for the others.`) : "",
-              this.#next !== undefined ? button("More sessions", () => this.#more(), { kind: "small" }) : "",
+              this.#next !== undefined ? this.more : "",
               this.#group(
                 "Table descriptions",
-                button("New description", () => this.#app.go("new-table"), { icon: "icon-plus", iconOnly: true, kind: "plain" }),
+                this.describing,
                 tables.map(({ table, version }) => this.#link(`tables/${encodeURIComponent(table)}`, "icon-table", table, `version ${version}`)),
                 tables.length === 0 && "No description.",
               ),
             );
-            if (focused) this.list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+            if (!focused) return;
+            const link = focused.getAttribute("href");
+            const same = link === null ? focused : this.list.querySelector(`a[href="${CSS.escape(link)}"]`);
+            (same?.isConnected ? same : this.search).focus({ preventScroll: true });
           };
 
           /** The open session tells by itself how many rows it has. */
