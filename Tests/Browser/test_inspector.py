@@ -797,6 +797,18 @@ def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, s
     assert sent == []
 
 
+def test_a_session_that_is_opened_under_the_id_of_the_one_that_ended_is_shown(show, server):
+    page = show("party")
+    server.request("DELETE", "/v1/sessions/party")
+    expect(page.locator(".status")).to_have_text("Ended")
+    page.get_by_role("button", name="Open a session").click()
+    page.get_by_role("dialog").get_by_label("Table").select_option("news")
+    page.get_by_role("dialog").get_by_label("Id").fill("party")
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.locator(".status")).to_have_text("Live")
+    expect(rows(page)).to_have_count(4)
+
+
 def test_the_focus_is_where_it_was_once_a_dialog_has_closed(show, server):
     page = show("party")
     for name, close in [("Token", "Escape"), ("Token", "Enter"), ("Open a session", "Escape")]:

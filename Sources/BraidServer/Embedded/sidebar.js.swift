@@ -169,6 +169,8 @@ extension Embedded {
             try {
               const { session } = await server.perform(chosen.open);
               this.load();
+              // The one that is shown may have ended, and have had the same id.
+              this.#app.path = null;
               this.#app.go(`sessions/${encodeURIComponent(session)}`);
             } catch (error) {
               problemToast(error, server.curl(chosen.open));
