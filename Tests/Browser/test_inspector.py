@@ -797,6 +797,40 @@ def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, s
     assert sent == []
 
 
+def test_who_has_gone_on_to_another_session_stays_there_when_the_one_before_has_ended(show, server, hold):
+    page = show("party")
+    ends = hold("DELETE", "**/v1/sessions/party")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("button", name="End the session").click()
+    page.get_by_role("button", name="End it").click()
+    end = ends()
+    page.get_by_role("link", name="contacts").click()
+    expect(page.get_by_role("heading", name="contacts")).to_be_visible()
+    end.continue_()
+    expect(page.get_by_role("link", name="party")).to_have_count(0)
+    expect(page).to_have_url(re.compile("/sessions/contacts$"))
+
+
+def test_a_session_that_ended_is_ended_though_the_answer_was_lost(show, server, page):
+    page = show("party")
+    tries = []
+
+    def lose(route):
+        tries.append(route.request.method)
+        if len(tries) > 1:
+            return route.continue_()
+        route.fetch()
+        route.abort()
+
+    page.route("**/v1/sessions/party", lose)
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("button", name="End the session").click()
+    page.get_by_role("button", name="End it").click()
+    expect(page.get_by_role("heading", name="Braid Server")).to_be_visible()
+    assert tries == ["DELETE", "DELETE"]
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_a_session_that_is_opened_under_the_id_of_the_one_that_ended_is_shown(show, server):
     page = show("party")
     server.request("DELETE", "/v1/sessions/party")

@@ -40,6 +40,7 @@ extension Embedded {
           }
 
           close() {
+            this.closed = true;
             clearTimeout(this.drawing);
             this.screen.close();
           }
@@ -180,11 +181,12 @@ extension Embedded {
             if (!await confirmed("End the session?", `The session "${id}", its models and its journal are deleted.`, "End it")) return;
             try {
               await this.app.server.perform({ method: "DELETE", path: this.screen.path });
-              this.app.sessionsChanged();
-              this.app.go("");
             } catch (error) {
-              problemToast(error);
+              // What is gone when it is asked to go again went the first time.
+              if (!(error.status === 404 && error.tries > 1)) return problemToast(error);
             }
+            this.app.sessionsChanged();
+            if (!this.closed) this.app.go("");
           }
 
           #ended(problem) {
