@@ -797,6 +797,63 @@ def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, s
     assert sent == []
 
 
+def test_a_check_that_is_answered_late_says_nothing_of_what_was_typed_since(page, server, hold):
+    # The next check comes behind the late answer.
+    page.add_init_script("const set = setTimeout; window.setTimeout = (action, time, ...values) => window.isBusy && time === 250 ? 0 : set(action, time, ...values)")
+    checks = hold("POST", "**/v1/tables/validate")
+    page.goto(f"{server.url}/#/tables/attendees")
+    check = checks()
+    page.evaluate("isBusy = true")
+    page.locator("textarea.source").press_sequentially("x")
+    with page.expect_response("**/v1/tables/validate"):
+        check.continue_()
+    page.evaluate("fetch('/healthz').then((answer) => answer.text())")
+    expect(page.locator(".editor .status")).to_have_text("Checking…")
+    expect(page.get_by_role("button", name="Save")).to_be_disabled()
+
+
+def test_a_preview_that_fails_late_does_not_hide_the_one_after_it(page, server, hold):
+    opens = hold("POST", "**/v1/sessions")
+    page.goto(f"{server.url}/#/tables/attendees")
+    first = opens()
+    source = page.locator("textarea.source")
+    source.fill(source.input_value().replace("We start at 7.", "We start at 8."))
+    opens().continue_()
+    expect(page.locator(".preview .subtitle", has_text="We start at 8.")).to_be_visible()
+    with page.expect_response("**/v1/sessions"):
+        first.fulfill(status=429, headers={"Retry-After": "60"}, json={"detail": "Too many"})
+    page.evaluate("new Promise(requestAnimationFrame)")
+    expect(page.locator(".preview .subtitle", has_text="We start at 8.")).to_be_visible()
+
+
+def test_nothing_is_typed_where_a_description_that_comes_late_would_take_its_place(page, server, hold):
+    description = hold("GET", "**/v1/tables/attendees")
+    page.goto(f"{server.url}/#/tables/attendees")
+    answer = description()
+    source = page.locator("textarea.source")
+    source.focus()
+    page.keyboard.type("x")
+    expect(source).to_have_value("")
+    answer.continue_()
+    expect(source).not_to_have_value("")
+    page.keyboard.type("x")
+    expect(source).to_have_value(re.compile("x"))
+
+
+def test_who_has_left_the_editor_is_not_brought_back_by_a_save_that_is_answered_late(page, make_server, hold):
+    server = make_server()
+    page.goto(f"{server.url}/#/tables/attendees")
+    expect(page.locator(".preview .row .title")).to_have_text(PARTY)
+    saves = hold("PUT", "**/v1/tables/attendees")
+    page.get_by_role("button", name="Save").click()
+    save = saves()
+    page.get_by_role("link", name="contacts").click()
+    expect(page.get_by_role("heading", name="contacts")).to_be_visible()
+    save.continue_()
+    expect(page.get_by_role("status").filter(has_text="Saved")).to_be_visible()
+    expect(page).to_have_url(re.compile("/sessions/contacts$"))
+
+
 def test_who_has_gone_on_to_another_session_stays_there_when_the_one_before_has_ended(show, server, hold):
     page = show("party")
     ends = hold("DELETE", "**/v1/sessions/party")

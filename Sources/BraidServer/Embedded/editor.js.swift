@@ -28,7 +28,10 @@ extension Embedded {
           #app;
           #preview = null;
           #waiting;
+          /** How often the text changed: what is answered about an earlier one is passed over. */
           #asked = 0;
+          /** The text as it was read. */
+          #read = "";
 
           /** `name`: of a description that there is, or null for a new one. */
           constructor(app, name) {
@@ -42,6 +45,8 @@ extension Embedded {
               wrap: "off",
               "aria-label": "Table description",
               "aria-describedby": "faults",
+              // Until there is something to write in.
+              readOnly: true,
               on: { input: () => this.#changed(), keydown: (event) => this.#key(event) },
             });
             this.faults = h("ol", { class: "faults", id: "faults", "aria-live": "polite" });
@@ -74,11 +79,23 @@ extension Embedded {
           async #load(name) {
             try {
               const description = name === null ? newDescription : await this.#app.server.client.tables.get(name);
-              this.area.value = readable(description);
-              this.#changed();
+              this.area.value = this.#read = readable(description);
+              if (!this.closed) this.#changed();
             } catch (error) {
               problemToast(error);
+            } finally {
+              this.area.readOnly = false;
             }
+          }
+
+          get isWritten() {
+            return this.area.value !== this.#read;
+          }
+
+          /** With another token, or after the page was put away. */
+          checkAgain() {
+            this.closed = false;
+            this.#changed();
           }
 
           /** The text, which is valid, as what saves it. */
@@ -88,6 +105,7 @@ extension Embedded {
           }
 
           #changed() {
+            this.#asked++;
             this.#draw([]);
             this.state.textContent = "Checking…";
             this.save.disabled = this.curl.disabled = true;
@@ -96,7 +114,7 @@ extension Embedded {
           }
 
           async #check() {
-            const asked = ++this.#asked;
+            const asked = this.#asked;
             const { server } = this.#app;
             const text = this.area.value;
             let description;
@@ -186,7 +204,7 @@ extension Embedded {
               await this.#app.server.perform(request);
               toast("Saved", { detail: `Sessions that are opened from now on are of this version of "${body.table}".` });
               this.#app.sessionsChanged();
-              this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
+              if (!this.closed) this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
             } catch (error) {
               problemToast(error, this.#app.server.curl(request));
             }
@@ -197,7 +215,7 @@ extension Embedded {
             try {
               await this.#app.server.client.tables.delete(name);
               this.#app.sessionsChanged();
-              this.#app.go("");
+              if (!this.closed) this.#app.go("");
             } catch (error) {
               problemToast(error);
             }
@@ -215,6 +233,8 @@ extension Embedded {
               this.#preview.element.querySelector("h1").textContent = description.table;
               this.place.replaceChildren(this.#preview.element);
             } catch (error) {
+              if (asked !== this.#asked || this.closed) return;
+              this.#endPreview();
               this.place.replaceChildren(h("p", { class: "fault" }, error.detail ?? "No session of it could be opened."));
             }
           }

@@ -24,7 +24,10 @@ export class Editor {
   #app;
   #preview = null;
   #waiting;
+  /** How often the text changed: what is answered about an earlier one is passed over. */
   #asked = 0;
+  /** The text as it was read. */
+  #read = "";
 
   /** `name`: of a description that there is, or null for a new one. */
   constructor(app, name) {
@@ -38,6 +41,8 @@ export class Editor {
       wrap: "off",
       "aria-label": "Table description",
       "aria-describedby": "faults",
+      // Until there is something to write in.
+      readOnly: true,
       on: { input: () => this.#changed(), keydown: (event) => this.#key(event) },
     });
     this.faults = h("ol", { class: "faults", id: "faults", "aria-live": "polite" });
@@ -70,11 +75,23 @@ export class Editor {
   async #load(name) {
     try {
       const description = name === null ? newDescription : await this.#app.server.client.tables.get(name);
-      this.area.value = readable(description);
-      this.#changed();
+      this.area.value = this.#read = readable(description);
+      if (!this.closed) this.#changed();
     } catch (error) {
       problemToast(error);
+    } finally {
+      this.area.readOnly = false;
     }
+  }
+
+  get isWritten() {
+    return this.area.value !== this.#read;
+  }
+
+  /** With another token, or after the page was put away. */
+  checkAgain() {
+    this.closed = false;
+    this.#changed();
   }
 
   /** The text, which is valid, as what saves it. */
@@ -84,6 +101,7 @@ export class Editor {
   }
 
   #changed() {
+    this.#asked++;
     this.#draw([]);
     this.state.textContent = "Checking…";
     this.save.disabled = this.curl.disabled = true;
@@ -92,7 +110,7 @@ export class Editor {
   }
 
   async #check() {
-    const asked = ++this.#asked;
+    const asked = this.#asked;
     const { server } = this.#app;
     const text = this.area.value;
     let description;
@@ -182,7 +200,7 @@ export class Editor {
       await this.#app.server.perform(request);
       toast("Saved", { detail: `Sessions that are opened from now on are of this version of "${body.table}".` });
       this.#app.sessionsChanged();
-      this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
+      if (!this.closed) this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
     } catch (error) {
       problemToast(error, this.#app.server.curl(request));
     }
@@ -193,7 +211,7 @@ export class Editor {
     try {
       await this.#app.server.client.tables.delete(name);
       this.#app.sessionsChanged();
-      this.#app.go("");
+      if (!this.closed) this.#app.go("");
     } catch (error) {
       problemToast(error);
     }
@@ -211,6 +229,8 @@ export class Editor {
       this.#preview.element.querySelector("h1").textContent = description.table;
       this.place.replaceChildren(this.#preview.element);
     } catch (error) {
+      if (asked !== this.#asked || this.closed) return;
+      this.#endPreview();
       this.place.replaceChildren(h("p", { class: "fault" }, error.detail ?? "No session of it could be opened."));
     }
   }
