@@ -900,6 +900,13 @@ def test_a_session_that_is_opened_under_the_id_of_the_one_that_ended_is_shown(sh
     expect(rows(page)).to_have_count(4)
 
 
+def test_an_address_that_is_none_is_a_session_that_there_is_not(page, server):
+    page.goto(f"{server.url}/#/sessions/100%")
+    expect(page.locator(".empty-table p", has_text="There is no session")).to_be_visible()
+    page.get_by_role("link", name="party").click()
+    expect(rows(page)).to_have_text(PARTY)
+
+
 def test_the_focus_is_where_it_was_once_a_dialog_has_closed(show, server):
     page = show("party")
     for name, close in [("Token", "Escape"), ("Token", "Enter"), ("Open a session", "Escape")]:

@@ -75,11 +75,11 @@ class App {
     this.path = path;
     this.view?.close();
     const [kind, name] = path.split("/");
-    if (kind === "sessions" && name) this.view = new SessionView(this, decodeURIComponent(name));
-    else if (kind === "tables" && name) this.view = new Editor(this, decodeURIComponent(name));
+    if (kind === "sessions" && name) this.view = new SessionView(this, decoded(name));
+    else if (kind === "tables" && name) this.view = new Editor(this, decoded(name));
     else if (kind === "new-table") this.view = new Editor(this, null);
     else this.#welcome();
-    document.title = name ? `${decodeURIComponent(name)} – Braid Server` : "Braid Server";
+    document.title = name ? `${decoded(name)} – Braid Server` : "Braid Server";
     document.body.dataset.view = kind || "welcome";
     const labels = this.view instanceof Editor ? ["Sessions", "Editor", "Preview"] : ["Sessions", "Table", "Details"];
     document.querySelectorAll("#panes span").forEach((span, i) => (span.textContent = labels[i]));
@@ -99,6 +99,15 @@ class App {
       ),
     );
     this.panel.replaceChildren();
+  }
+}
+
+/** A part of the address; as it stands, where that is not encoded. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }
 
