@@ -840,6 +840,31 @@ def test_nothing_is_typed_where_a_description_that_comes_late_would_take_its_pla
     expect(source).to_have_value(re.compile("x"))
 
 
+def test_a_description_that_is_being_written_stays_when_the_token_changes_and_when_the_page_was_put_away(page, make_server):
+    server = make_server(token="secret")
+    page.goto(f"{server.url}/#/tables/attendees")
+    for text in ["We start at 8.", "We start at 9."]:
+        page.get_by_role("dialog").get_by_label("Token").fill("secret")
+        page.get_by_role("button", name="Use it").click()
+        expect(page.locator(".editor .status")).to_have_text("Valid")
+        source = page.locator("textarea.source")
+        source.fill(re.sub(r"We start at \d\.", text, source.input_value()))
+        expect(page.locator(".preview .subtitle", has_text=text)).to_be_visible()
+        page.get_by_role("button", name="Token").click()
+    page.keyboard.press("Escape")
+    page.evaluate("for (const type of ['pagehide', 'pageshow']) dispatchEvent(new PageTransitionEvent(type, { persisted: true }))")
+    expect(source).to_have_value(re.compile("We start at 9."))
+    source.fill(source.input_value().replace("at 9.", "at 10."))
+    expect(page.locator(".preview .subtitle", has_text="We start at 10.")).to_be_visible()
+
+
+def test_a_page_that_was_put_away_follows_its_session_again(show, server):
+    page = show("party")
+    page.evaluate("for (const type of ['pagehide', 'pageshow']) dispatchEvent(new PageTransitionEvent(type, { persisted: true }))")
+    server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Omar"}})
+    expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"])
+
+
 def test_who_has_left_the_editor_is_not_brought_back_by_a_save_that_is_answered_late(page, make_server, hold):
     server = make_server()
     page.goto(f"{server.url}/#/tables/attendees")

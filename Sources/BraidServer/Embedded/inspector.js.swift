@@ -25,6 +25,7 @@ extension Embedded {
             this.sidebar = new Sidebar(this, document.querySelector("#sidebar"));
             addEventListener("hashchange", () => this.#route());
             addEventListener("pagehide", () => this.view?.close());
+            addEventListener("pageshow", (event) => event.persisted && this.#routeAnew());
             addEventListener("focus", () => this.sessionsChanged());
             for (const tab of document.querySelectorAll("#panes button")) tab.addEventListener("click", () => this.pane(tab.dataset.pane));
             document.querySelector("#token-button").addEventListener("click", () => this.signIn());
@@ -63,6 +64,12 @@ extension Embedded {
             else sessionStorage.removeItem(tokenKey);
             this.#connect();
             this.sidebar.load();
+            this.#routeAnew();
+          }
+
+          /** With another token, or after the page was put away. A description that is being written is not read anew. */
+          #routeAnew() {
+            if (this.view instanceof Editor && this.view.isWritten) return this.view.checkAgain();
             this.path = null;
             this.#route();
           }
