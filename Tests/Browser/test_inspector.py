@@ -961,6 +961,26 @@ def test_the_focus_stays_in_the_sidebar_when_its_lists_are_read_anew(page, serve
     expect(page.locator(":focus")).to_have_count(1)
 
 
+def test_a_revision_that_is_pressed_is_the_one_that_is_shown_though_earlier_ones_come_meanwhile(show, server, hold):
+    for name in ["Omar", "Sara"]:
+        server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": name}})
+    page = show("party")
+    server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Jonathan"}})
+    expect(page.locator(".moment .revision")).to_have_text(["r3", "r2"])
+    journal = hold("GET", "**/journal?after=0*")
+    page.get_by_label("Read earlier revisions from the journal").click()
+    read = journal()
+    page.locator(".moment").last.hover()
+    page.mouse.down()
+    read.continue_()
+    expect(page.get_by_label("Revision", exact=True)).to_have_attribute("max", "3")
+    page.mouse.up()
+    expect(page.locator(".moment-label")).to_have_text("r2 of 3")
+
+
+ODD = ["", "/", "..", "%", "%2F", "x" * 3000, "🎉🇩🇪", "\u202eabc\u05d0", "<b>&amp;</b>", "a\nb", "__proto__", "toString", "\"]'"]
+
+
 # The description's editor
 
 

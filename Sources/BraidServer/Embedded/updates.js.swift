@@ -41,7 +41,8 @@ extension Embedded {
                 class: "moment",
                 "data-revision": moment.revision,
                 "aria-expanded": String(isShown),
-                on: { click: () => timeline.show(index) },
+                // Where it stands by then: earlier ones come from the journal, and go when there are too many.
+                on: { click: () => timeline.show(timeline.moments.findIndex(({ revision }) => revision === moment.revision)) },
               },
               h("span", { class: "revision" }, `r${moment.revision}`),
               h("span", { class: "chips" }, moment.stages ? moment.stages.length ? chips(moment.stages) : "state only" : "snapshot"),
