@@ -978,6 +978,18 @@ def test_a_revision_that_is_pressed_is_the_one_that_is_shown_though_earlier_ones
     expect(page.locator(".moment-label")).to_have_text("r2 of 3")
 
 
+def test_history_that_is_being_read_is_not_read_twice(show, server, hold):
+    server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Omar"}})
+    page = show("party")
+    journal = hold("GET", "**/journal?after=0*")
+    reads = []
+    page.on("request", lambda request: reads.append(request.url) if request.url.endswith("/journal") else None)
+    page.get_by_label("Read earlier revisions from the journal").dblclick()
+    journal().continue_()
+    expect(page.get_by_label("Revision", exact=True)).to_have_attribute("max", "1")
+    assert len(reads) == 1
+
+
 ODD = ["", "/", "..", "%", "%2F", "x" * 3000, "🎉🇩🇪", "\u202eabc\u05d0", "<b>&amp;</b>", "a\nb", "__proto__", "toString", "\"]'"]
 
 

@@ -16,6 +16,7 @@ export class Screen {
   #subscription;
   #drawing;
   #shown = 0;
+  #isReading = false;
   /** Keys of rows that were loaded anew since the table was shown. */
   #reloaded = new Set();
 
@@ -130,6 +131,16 @@ export class Screen {
 
   /** Reads from the journal what was before this page came, back to the opening if it reaches so far. */
   async readHistory() {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      await this.#readHistory();
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  async #readHistory() {
     const { client } = this.#server;
     const { opening, description } = await this.#server.opening(this.id);
     const { records } = await client.session(this.id).journal({ after: 0, limit: 1000 });
