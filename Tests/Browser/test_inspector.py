@@ -990,6 +990,21 @@ def test_history_that_is_being_read_is_not_read_twice(show, server, hold):
     assert len(reads) == 1
 
 
+def test_what_is_typed_on_while_an_entry_is_refused_is_not_sent_half_typed(show, server, hold):
+    page = show("event")
+    events = hold("POST", "**/events*")
+    field = page.get_by_label("Event name")
+    field.fill("Picnic")
+    page.keyboard.press("Enter")
+    entry = events()
+    page.keyboard.type(" in the")
+    entry.fulfill(status=409, json={"title": "Rejected", "detail": "Not now"})
+    expect(page.get_by_role("alert")).to_contain_text("Not now")
+    page.keyboard.type(" park")
+    page.keyboard.press("Enter")
+    assert events().request.post_data_json["event"]["textEntered"]["text"] == "Picnic in the park"
+
+
 ODD = ["", "/", "..", "%", "%2F", "x" * 3000, "🎉🇩🇪", "\u202eabc\u05d0", "<b>&amp;</b>", "a\nb", "__proto__", "toString", "\"]'"]
 
 

@@ -201,8 +201,10 @@ export class Table {
     const place = this.#at(element);
     if (!place) return;
     const { ref, base } = this.reference(place);
+    const entered = document.activeElement?.value;
     if (await this.#actions.perform("events", { at: ref, event: { [event]: parameters } }, { base }) === true) return;
-    if (element.contains(document.activeElement)) document.activeElement.blur();
+    // Unless somebody types on: then when the focus leaves it.
+    if (element.contains(document.activeElement) && document.activeElement.value === entered) document.activeElement.blur();
     this.refresh();
   }
 
