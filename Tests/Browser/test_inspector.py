@@ -1005,7 +1005,57 @@ def test_what_is_typed_on_while_an_entry_is_refused_is_not_sent_half_typed(show,
     assert events().request.post_data_json["event"]["textEntered"]["text"] == "Picnic in the park"
 
 
+def test_keys_of_rows_and_sections_are_theirs_alone_whatever_their_ids(page, server):
+    page.goto(server.url)
+    ids = ["", "a", "a\nb", "a b", "%", "/", "__proto__"]
+    snapshot = {"revision": 0, "sections": [{"id": id, "header": None, "footer": None, "rows": [{"id": id} for id in ["", "b", "b\nb", "\nb"]]} for id in ids]}
+    keys = page.evaluate(
+        """async (snapshot) => {
+            const { frame } = await import("/inspector/frames.js");
+            const keys = (frame) => frame.keys.sections.flatMap(({ id, rows }) => [id, ...rows.map(({ id }) => id)]);
+            const first = frame(snapshot);
+            return [keys(first), keys(frame(snapshot, first))];
+        }""",
+        snapshot,
+    )
+    assert keys[0] == keys[1] and len(set(keys[0])) == len(ids) * 5
+
+
 ODD = ["", "/", "..", "%", "%2F", "x" * 3000, "🎉🇩🇪", "\u202eabc\u05d0", "<b>&amp;</b>", "a\nb", "__proto__", "toString", "\"]'"]
+
+
+def test_odd_ids_of_sections_and_rows_are_shown_as_they_are(show, server):
+    opened(server, {"sections": ODD, "sectionDisplay": {"behavior": "manuallyManaged", "displayed": ODD[:-1]}, "bindings": [{
+        "on": "allSections", "cell": "Cell", "editing": "delete", "moving": {"to": "anySection"},
+        "models": {id: [{"id": f"{id} {row}", "title": id} for row in ("a", "b")] + [{"id": 7, "title": None}] for id in ODD}, "headers": {id: id for id in ODD}}]})
+    page = show("test")
+    expect(page.locator(".item.row")).to_have_count(3 * (len(ODD) - 1))
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_label("Show hidden sections").check()
+    page.keyboard.press("Escape")
+    expect(page.locator(".item.hidden span").first).to_have_text(f"{ODD[-1]} · hidden")
+    page.locator(".item.hidden").get_by_role("button", name="Display").click()
+    expect(page.locator(".item.row")).to_have_count(3 * len(ODD))
+    edit(page)
+    for number in (0, 4, 31):
+        page.locator(".item.row").nth(number).click()
+        for name in ["Row", "Session", "Requests", "Updates"]:
+            panel(page, name)
+        panel(page, "Row")
+        page.get_by_role("button", name="Send Delete").click()
+        expect(page.locator(".item.row")).to_have_count(3 * len(ODD) - (0, 4, 31).index(number) - 1)
+    panel(page, "Updates")
+    expect(page.locator("svg.stage")).to_have_count(1)
+    assert page.locator(".item b, #panel b").count() == 0
+    server.request("PUT", "/v1/sessions/test/displayed-sections", [])
+    expect(page.locator(".empty-table")).to_be_visible()
+    expect(page.locator(".item.hidden")).to_have_count(len(ODD))
+    for name in ["Row", "Session", "Requests", "Updates"]:
+        panel(page, name)
+    panel(page, "Session")
+    expect(page.get_by_role("heading", name="Send a command")).to_be_visible()
+    for option in page.get_by_label("Command", exact=True).locator("option").all():
+        page.get_by_label("Command", exact=True).select_option(option.get_attribute("value"))
 
 
 # The description's editor

@@ -12,14 +12,15 @@ const newSection = (section) => ({ id: newKey(), header: null, footer: null, row
 /** The frame of a snapshot that no update leads to. Rows that `before` has too, by their ids, keep their keys. */
 export function frame(snapshot, before) {
   const known = new Map();
+  const name = (...path) => JSON.stringify(path.map(({ id }) => id));
   before?.snapshot.sections.forEach((section, s) => {
-    known.set(section.id, before.keys.sections[s].id);
-    section.rows.forEach((row, r) => row.id !== undefined && known.set(`${section.id}\n${row.id}`, before.keys.sections[s].rows[r]));
+    known.set(name(section), before.keys.sections[s].id);
+    section.rows.forEach((row, r) => row.id !== undefined && known.set(name(section, row), before.keys.sections[s].rows[r]));
   });
   const sections = snapshot.sections.map((section) => ({
     ...newSection(section),
-    id: known.get(section.id) ?? newKey(),
-    rows: section.rows.map((row) => known.get(`${section.id}\n${row.id}`) ?? newRow()),
+    id: known.get(name(section)) ?? newKey(),
+    rows: section.rows.map((row) => known.get(name(section, row)) ?? newRow()),
   }));
   return { snapshot, keys: { ...snapshot, sections } };
 }
