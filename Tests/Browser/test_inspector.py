@@ -563,9 +563,11 @@ def hold(page):
         page.route(url, lambda route: routes.append(route) if route.request.method == method else route.fallback())
 
         def take():
-            while not routes:
+            for _ in range(2_000):
+                if routes:
+                    return routes.pop(0)
                 page.wait_for_timeout(10)
-            return routes.pop(0)
+            raise AssertionError(f"{method} {url} was not asked for")
 
         return take
 
@@ -1056,6 +1058,24 @@ def test_odd_ids_of_sections_and_rows_are_shown_as_they_are(show, server):
     expect(page.get_by_role("heading", name="Send a command")).to_be_visible()
     for option in page.get_by_label("Command", exact=True).locator("option").all():
         page.get_by_label("Command", exact=True).select_option(option.get_attribute("value"))
+
+
+def test_a_page_of_sessions_that_came_while_the_lists_are_read_anew_stays(page, server, hold):
+    for number in range(120):
+        server.request("POST", "/v1/sessions", {"rows": [], "id": f"many-{number:03}"})
+    page.goto(server.url)
+    sessions = page.get_by_role("region", name="Sessions").get_by_role("link")
+    expect(sessions).to_have_count(100)
+    pages = hold("GET", "**/v1/sessions?*")
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    anew = pages()
+    page.get_by_role("button", name="More sessions").click()
+    pages().continue_()
+    expect(sessions).to_have_count(127)
+    anew.continue_()
+    pages().continue_()
+    page.evaluate("fetch('/healthz').then((answer) => answer.text())")
+    expect(sessions).to_have_count(127)
 
 
 # The description's editor

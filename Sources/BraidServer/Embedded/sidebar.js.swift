@@ -38,13 +38,12 @@ extension Embedded {
           /** Reads the lists anew, as many pages of sessions as there were. */
           async load() {
             const { client } = this.#app.server;
-            const count = this.#sessions.length;
             const loading = this.#loading = {};
             try {
               const tables = await client.tables.list();
               let page = await client.sessions.list({ limit: atOnce });
               const { sessions } = page;
-              while (page.next !== undefined && sessions.length < count) {
+              while (page.next !== undefined && sessions.length < this.#sessions.length) {
                 page = await client.sessions.list({ limit: atOnce, after: page.next });
                 sessions.push(...page.sessions);
               }
