@@ -1078,6 +1078,22 @@ def test_a_page_of_sessions_that_came_while_the_lists_are_read_anew_stays(page, 
     expect(sessions).to_have_count(127)
 
 
+def test_enter_that_ends_a_composition_is_no_line_break_and_sends_nothing(show, server, page):
+    sent = []
+    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/events") else None)
+    enter = "element => element.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true }))"
+    page = show("event")
+    page.get_by_label("Event name").fill("half")
+    page.get_by_label("Event name").evaluate(enter)
+    assert sent == []
+    page.goto(f"{server.url}/#/tables/attendees")
+    source = page.locator("textarea.source")
+    expect(source).not_to_have_value("")
+    before = source.input_value()
+    assert source.evaluate(enter), "it is the composition's"
+    assert source.input_value() == before
+
+
 # The description's editor
 
 

@@ -178,7 +178,7 @@ extension Embedded {
               },
               keydown: (event) => {
                 if (event.key === "Escape") event.target.value = sent;
-                if (event.key === "Enter") enter(event);
+                if (event.key === "Enter" && !event.isComposing) enter(event);
               },
             },
           });

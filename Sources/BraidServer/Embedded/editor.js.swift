@@ -187,7 +187,7 @@ extension Embedded {
               event.preventDefault();
               if (!this.save.disabled) this.#save();
             }
-            if (event.key === "Enter") {
+            if (event.key === "Enter" && !event.isComposing) {
               event.preventDefault();
               const { value, selectionStart } = this.area;
               const indent = /^[ \t]*/.exec(value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1))[0];

@@ -174,7 +174,7 @@ function input(props, event, context) {
       },
       keydown: (event) => {
         if (event.key === "Escape") event.target.value = sent;
-        if (event.key === "Enter") enter(event);
+        if (event.key === "Enter" && !event.isComposing) enter(event);
       },
     },
   });
