@@ -64,7 +64,7 @@ import Testing
             await #expect { try await store.createSession(.make("\(number)")) } throws: { if case StoreError.busy = $0 { true } else { false } }
             waited.append(ContinuousClock.now - start)
         }
-        #expect(waited[0] > .seconds(4) && waited[1...].allSatisfy { $0 < .seconds(2) }, "\(waited)")
+        #expect(waited[1...].reduce(.zero, +) < waited[0], "\(waited)")
         try shell("ROLLBACK")
         _ = try await store.createSession(.make("after"))
         await store.close()
