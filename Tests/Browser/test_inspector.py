@@ -649,6 +649,26 @@ def test_a_row_that_is_dragged_while_the_table_changes_goes_back_and_the_drag_is
     assert names(server, "test") == ["b", "d", "a"]
 
 
+def test_keys_and_pointers_on_a_row_that_fades_away_do_nothing(make_page, show, server):
+    lists(server, ("all", ["a", "b", "c"]))
+    page = show("test", make_page(reduced_motion="no-preference"))
+    edit(page)
+    row = page.locator(".item.row", has=page.get_by_text("b", exact=True))
+    row.evaluate("""(row) => {
+      const press = () => {
+        if (!row.matches(".leaving")) return;
+        row.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+        row.querySelector(".handle").dispatchEvent(new KeyboardEvent("keydown", { key: " ", bubbles: true }));
+        row.querySelector(".handle").dispatchEvent(new PointerEvent("pointerdown", { button: 0, bubbles: true }));
+        row.querySelector(".delete").click();
+      };
+      new MutationObserver(press).observe(row, { attributes: true });
+    }""")
+    server.request("POST", "/v1/sessions/test/edits", {"delete": {"id": "b"}})
+    expect(row).to_have_count(0)
+    assert names(server, "test") == ["a", "c"]
+
+
 def test_a_row_is_dragged_down_to_where_it_is_dropped(show, server):
     lists(server, ("all", ["a", "b", "c", "d"]))
     page = show("test")

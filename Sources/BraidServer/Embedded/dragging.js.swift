@@ -94,9 +94,9 @@ extension Embedded {
             this.#drop(from, to);
           }
 
-          /** From `pointerdown` on a row's handle until the pointer is let go. */
+          /** From `pointerdown` on a row's handle until the pointer is let go. `from`: the row's place; null: it is gone. */
           byPointer(event, from) {
-            if (this.isCarrying || event.button !== 0) return;
+            if (!from || this.isCarrying || event.button !== 0) return;
             event.preventDefault();
             this.#pickUp(from);
             const carried = this.#carried;
@@ -150,7 +150,7 @@ extension Embedded {
           byKey(event, from) {
             const { key } = event;
             if (!this.isCarrying) {
-              if (key !== " " && key !== "Enter") return;
+              if (!from || (key !== " " && key !== "Enter")) return;
               this.#pickUp(from);
               this.#announce("Picked up. Arrow keys move it, Space drops it, Escape cancels.");
             } else if (key === "ArrowUp" || key === "ArrowDown") {

@@ -167,7 +167,7 @@ export class Table {
   }
 
   #tap(place) {
-    if (this.readOnly || this.editing) return;
+    if (!place || this.readOnly || this.editing) return;
     const { ref, base } = this.reference(place);
     this.#actions.perform("taps", { at: ref }, { base });
   }
