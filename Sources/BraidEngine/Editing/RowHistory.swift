@@ -117,6 +117,13 @@ public struct RowHistory: Sendable {
         return place
     }
 
+    /// Where the row that stands there now stood then, `trace` backwards; nil: it has come since.
+    private func origin(of path: IndexPath, _ id: RowID) -> IndexPath? {
+        var place: IndexPath? = path
+        for step in steps.reversed() { place = place.flatMap { step.update.preceding($0) } ?? step.hidden.place(of: id) }
+        return place
+    }
+
     /// The place that the row is to be moved to: before the row that it was to stand before, or, if that one is gone, behind
     /// the one that it was to stand behind; what was to stand at the section's end stands at its end now.
     ///
@@ -128,7 +135,7 @@ public struct RowHistory: Sendable {
         guard (0..<RowPieces.endless).contains(row) else { throw .noRow(row, in: id, of: count) }
         let from: IndexPath? = switch moved {
         case .at(let section, let row): IndexPath(section: try place(section), row: row)
-        case .id: steps.reversed().reduce(at) { path, step in path.flatMap { step.update.preceding($0) } }
+        case .id(let id, _): origin(of: at, id)
         }
         let source = from?.section == then ? from?.row : nil
         // `row` counts once the row has been taken out; the rows around it count before.
@@ -192,6 +199,15 @@ struct Hidden: Sendable {
         if let id = rows[path] { return id }
         guard let section = sections.first(where: { $0.index == path.section }), section.rows.indices.contains(path.row) else { return nil }
         return section.rows[path.row]
+    }
+}
+
+extension Hidden {
+    /// Where the row stood; nil where that is not known, or where several with its id were hidden. O(rows).
+    fileprivate func place(of id: RowID) -> IndexPath? {
+        var places = rows.filter { $0.value == id }.map(\.key)
+        for section in sections { if let row = section.rows.firstIndex(of: id) { places.append(IndexPath(section: section.index, row: row)) } }
+        return places.count == 1 ? places[0] : nil
     }
 }
 

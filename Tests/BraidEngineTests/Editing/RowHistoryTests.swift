@@ -45,7 +45,10 @@ import Testing
                 let at = try? history.present(.tap(byIndex)).at
                 #expect((try? history.present(.tap(byName)).at) == at)
                 let place = keyed(row, rowIndex, section, then, present, binder)
-                if at != nil { try checkTargets(history, byIndex, sectionIndex, then) }
+                let isAmbiguous = revisions[base...].contains { revision in
+                    revision.snapshot.sections.count { $0.rows.contains { $0.id == row.id } } > 1
+                }
+                if let at { try checkTargets(history, byIndex, isAmbiguous ? nil : row.id, at: at, sectionIndex, then) }
                 if let at {
                     found += 1
                     let landed = present.snapshot.sections[at.section].rows[at.row]
@@ -53,9 +56,6 @@ import Testing
                 } else {
                     gone += 1
                     // Of two rows with its id that came back at the same time, neither is taken for it.
-                    let isAmbiguous = revisions[base...].contains { revision in
-                        revision.snapshot.sections.count { $0.rows.contains { $0.id == row.id } } > 1
-                    }
                     if isAmbiguous { continue }
                     #expect(place == nil, "\(row.json.text), \(byIndex) of revision \(base), is still there: \(then.snapshot.ids) \(revisions[(base + 1)...].map { "\($0.update.text) \($0.hidden?.text ?? "-")" })")
                 }
@@ -65,10 +65,17 @@ import Testing
 
     /// Whatever could be meant as a row's target then can be followed, and what is no index is no row: a move to the last
     /// integer ended the server.
-    static func checkTargets(_ history: RowHistory, _ row: RowReference, _ section: Int, _ then: Revision) throws {
+    static func checkTargets(_ history: RowHistory, _ row: RowReference, _ id: RowID?, at: IndexPath, _ section: Int, _ then: Revision) throws {
+        func describe(_ command: Command) -> String { if case .move(_, let to, let row) = command { "\(to) \(row)" } else { "" } }
         for (target, place) in then.snapshot.sections.enumerated() {
             let last = place.rows.count - (target == section ? 1 : 0)
-            for index in 0...last { #expect(code(history, .move(row, to: .displayed(target), row: index)) != .rowNotFound, "\(index) of \(last)") }
+            for index in 0...last {
+                #expect(code(history, .move(row, to: .displayed(target), row: index)) != .rowNotFound, "\(index) of \(last)")
+                // However the row is named; the id of several rows may mean another one.
+                if let id, let byID = try? history.present(.move(.id(id, in: nil), to: .displayed(target), row: index)), byID.at == at {
+                    #expect(try describe(byID.command) == describe(history.present(.move(row, to: .displayed(target), row: index)).command), "\(row) to \(target), \(index)")
+                }
+            }
             for index in [-1, 1 << 31, Int.max - 1, Int.max] {
                 let code = code(history, .move(row, to: .displayed(target), row: index))
                 #expect(code == .rowNotFound || code == .rowGone, "\(index): \(String(describing: code))")
@@ -143,6 +150,7 @@ import Testing
         let histories: [[Command]] = [
             [], [.delete(RowReference(path(0, 0)))], [.move(RowReference(path(0, 0)), to: .displayed(0), row: 2)],
             [.move(RowReference(path(1, 0)), to: .displayed(0), row: 1)], [.setDisplayedSections(["b", "a"])],
+            [.setDisplayedSections(["b"]), .setDisplayedSections(["b", "a"])],
         ]
         for commands in histories {
             for (row, target) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
