@@ -1116,6 +1116,17 @@ def test_enter_that_ends_a_composition_is_no_line_break_and_sends_nothing(show, 
     assert source.input_value() == before
 
 
+def test_what_could_not_be_read_is_not_said_to_be_missing(page, server):
+    page.route("**/v1/sessions?*", lambda route: route.abort())
+    page.goto(server.url)
+    expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
+    lists = page.get_by_role("region", name="Sessions")
+    expect(lists).not_to_contain_text("No session")
+    page.unroute("**/v1/sessions?*")
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(lists.get_by_role("link")).to_have_count(7)
+
+
 # The description's editor
 
 
@@ -1153,6 +1164,54 @@ def test_a_new_description_is_written_and_saved(page, make_server):
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("region", name="Table descriptions").get_by_role("link", name="untitled")).to_be_visible()
     assert server.request("GET", "/v1/tables/untitled")[0] == 200
+
+
+def test_what_is_written_in_the_editor_is_not_left_without_asking(page, server):
+    page.goto(f"{server.url}/#/tables/attendees")
+    source = page.locator("textarea.source")
+    expect(page.locator(".editor .status")).to_have_text("Valid")
+    source.press_sequentially(" ")
+    written = source.input_value()
+    page.get_by_role("link", name="contacts").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page).to_have_url(re.compile("#/tables/attendees$"))
+    expect(source).to_have_value(written)
+    with page.expect_event("dialog") as asked:
+        page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
+    page.get_by_role("link", name="contacts").click()
+    page.get_by_role("button", name="Leave it").click()
+    expect(page.get_by_role("heading", name="contacts")).to_be_visible()
+    expect(page).to_have_url(re.compile("#/sessions/contacts$"))
+
+
+def test_what_is_deleted_in_the_editor_is_what_was_saved_last(page, make_server):
+    server = make_server()
+    page.goto(f"{server.url}/#/new-table")
+    source, deletion = page.locator("textarea.source"), page.get_by_role("button", name="Delete", exact=True)
+    expect(page.locator(".editor .status")).to_have_text("Valid")
+    expect(deletion).to_be_hidden()
+    descriptions = page.get_by_role("region", name="Table descriptions")
+    for name in ["one", "two"]:
+        source.fill(re.sub('"table": "[a-z]*"', f'"table": "{name}"', source.input_value()))
+        expect(page.locator(".editor .status")).to_have_text("Valid")
+        page.get_by_role("button", name="Save").click()
+        expect(descriptions.get_by_role("link", name=name)).to_be_visible()
+    deletion.click()
+    expect(page.get_by_role("dialog")).to_contain_text('"two"')
+    page.get_by_role("button", name="Delete it").click()
+    expect(descriptions.get_by_role("link", name="two")).to_be_hidden()
+    assert [server.request("GET", f"/v1/tables/{name}")[0] for name in ["one", "two"]] == [200, 404]
+
+
+def test_the_editor_checks_again_until_the_server_answers(page, server):
+    page.route("**/v1/tables/validate", lambda route: route.abort())
+    page.goto(f"{server.url}/#/tables/attendees")
+    expect(page.locator(".editor .status")).to_have_text("The server does not answer")
+    page.unroute("**/v1/tables/validate")
+    expect(page.locator(".editor .status")).to_have_text("Valid")
+    expect(page.locator(".preview .row .title")).to_have_text(PARTY)
 
 
 # Who is let in; what is copied; how it is reached

@@ -18,6 +18,8 @@ const newDescription = {
   }],
 };
 const pause = 250;
+/** Before a server that did not answer is asked again. */
+const patience = 2000;
 
 /** The editor of a table description: what the server says of it stands where it is wrong, and a session of it beside it. */
 export class Editor {
@@ -26,12 +28,14 @@ export class Editor {
   #waiting;
   /** How often the text changed: what is answered about an earlier one is passed over. */
   #asked = 0;
-  /** The text as it was read. */
+  /** The text as it was read or saved last, and the name that it has there; null: none. */
   #read = "";
+  #name;
 
   /** `name`: of a description that there is, or null for a new one. */
   constructor(app, name) {
     this.#app = app;
+    this.#name = name;
     this.mirror = h("pre", { class: "mirror", "aria-hidden": "true" });
     this.gutter = h("div", { class: "gutter", "aria-hidden": "true" });
     this.area = h("textarea", {
@@ -50,31 +54,38 @@ export class Editor {
     this.save = button("Save", () => this.#save(), { kind: "primary small" });
     this.curl = copyButton(() => app.server.curl(this.#request()));
     this.place = h("div", { class: "preview" });
-    const more = name === null ? [] : [button("Delete", () => this.#delete(name), { kind: "small destructive" })];
+    this.deletion = button("Delete", () => this.#delete(), { kind: "small destructive" });
+    this.deletion.hidden = name === null;
     app.main.replaceChildren(
       h(
         "section",
         { class: "editor", "aria-label": "Table description" },
-        h("header", { class: "bar" }, this.state, h("div", { class: "bar-buttons" }, more, this.curl, this.save)),
+        h("header", { class: "bar" }, this.state, h("div", { class: "bar-buttons" }, this.deletion, this.curl, this.save)),
         h("div", { class: "source-place" }, this.gutter, h("div", { class: "source-stack" }, this.mirror, this.area)),
         this.faults,
       ),
     );
     app.panel.replaceChildren(h("h2", { class: "panel-title" }, "Preview"), this.place);
-    this.#load(name);
+    this.#load();
   }
 
   close() {
     clearTimeout(this.#waiting);
     this.closed = true;
+    window.onbeforeunload = null;
     this.#endPreview();
+  }
+
+  /** What is written is not worth keeping. */
+  giveUp() {
+    this.#read = this.area.value;
   }
 
   asked() {}
 
-  async #load(name) {
+  async #load() {
     try {
-      const description = name === null ? newDescription : await this.#app.server.client.tables.get(name);
+      const description = this.#name === null ? newDescription : await this.#app.server.client.tables.get(this.#name);
       this.area.value = this.#read = readable(description);
       if (!this.closed) this.#changed();
     } catch (error) {
@@ -84,6 +95,7 @@ export class Editor {
     }
   }
 
+  /** Whether there is something that is saved nowhere. */
   get isWritten() {
     return this.area.value !== this.#read;
   }
@@ -103,6 +115,8 @@ export class Editor {
   #changed() {
     this.#asked++;
     this.#draw([]);
+    // Only as long as there is something to lose: browsers keep no page that may ask.
+    window.onbeforeunload = this.isWritten ? (event) => event.preventDefault() : null;
     this.state.textContent = "Checking…";
     this.save.disabled = this.curl.disabled = true;
     clearTimeout(this.#waiting);
@@ -122,13 +136,17 @@ export class Editor {
     try {
       await server.client.tables.validate(description);
     } catch (error) {
-      if (asked !== this.#asked) return;
-      if (!error.status) return void (this.state.textContent = "The server does not answer");
+      if (asked !== this.#asked || this.closed) return;
+      if (!error.status) {
+        this.state.textContent = "The server does not answer";
+        this.#waiting = setTimeout(() => this.#check(), patience);
+        return;
+      }
       const places = locations(text);
       const faults = error.errors.length > 0 ? error.errors : [{ pointer: "", detail: error.message }];
       return this.#tell(faults.map((fault) => ({ ...fault, ...located(places, fault.pointer) })));
     }
-    if (asked !== this.#asked) return;
+    if (asked !== this.#asked || this.closed) return;
     this.#tell([]);
     await this.#showPreview(description, asked);
   }
@@ -196,22 +214,30 @@ export class Editor {
   async #save() {
     const request = this.#request();
     const { body } = request;
+    const text = this.area.value;
     try {
       await this.#app.server.perform(request);
+      [this.#read, this.#name] = [text, body.table];
       toast("Saved", { detail: `Sessions that are opened from now on are of this version of "${body.table}".` });
       this.#app.sessionsChanged();
-      if (!this.closed) this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
+      if (this.closed) return;
+      this.deletion.hidden = false;
+      if (!this.isWritten) window.onbeforeunload = null;
+      this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
     } catch (error) {
       problemToast(error, this.#app.server.curl(request));
     }
   }
 
-  async #delete(name) {
+  async #delete() {
+    const name = this.#name;
     if (!await confirmed("Delete the description?", `No session can be opened of "${name}" any more.`, "Delete it")) return;
     try {
       await this.#app.server.client.tables.delete(name);
       this.#app.sessionsChanged();
-      if (!this.closed) this.#app.go("");
+      if (this.closed) return;
+      this.giveUp();
+      this.#app.go("");
     } catch (error) {
       problemToast(error);
     }

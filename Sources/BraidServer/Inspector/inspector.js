@@ -4,7 +4,7 @@ import { Editor } from "./inspector/editor.js";
 import { Server } from "./inspector/server.js";
 import { SessionView } from "./inspector/session.js";
 import { Sidebar } from "./inspector/sidebar.js";
-import { dialog } from "./inspector/toasts.js";
+import { confirmed, dialog } from "./inspector/toasts.js";
 
 const tokenKey = "braid-token";
 
@@ -33,9 +33,13 @@ class App {
     this.sidebar.load();
   }
 
-  go(path, { quietly = false } = {}) {
+  /** `quietly`: what is shown is that already; `anew`: what is shown there may be another by now. */
+  go(path, { quietly = false, anew = false } = {}) {
     if (quietly) this.path = path;
-    if (location.hash === `#/${path}`) return this.#route();
+    if (location.hash === `#/${path}`) {
+      if (anew) this.path = null;
+      return this.#route();
+    }
     location.hash = `#/${path}`;
   }
 
@@ -79,6 +83,7 @@ class App {
   #route() {
     const path = location.hash.slice(2);
     if (path === this.path) return;
+    if (this.view?.isWritten) return void this.#leave(path);
     this.path = path;
     this.view?.close();
     const [kind, name] = path.split("/");
@@ -92,6 +97,18 @@ class App {
     document.querySelectorAll("#panes span").forEach((span, i) => (span.textContent = labels[i]));
     this.pane(path ? "main" : "list");
     this.sidebar.show();
+  }
+
+  /** Goes on to there, if what is written may be lost. */
+  async #leave(path) {
+    history.replaceState(null, "", `#/${this.path}`);
+    if (this.leaving) return;
+    this.leaving = true;
+    const leaves = await confirmed("Leave the description?", "What was changed is not saved, and will be lost.", "Leave it");
+    this.leaving = false;
+    if (!leaves) return;
+    this.view?.giveUp?.();
+    this.go(path);
   }
 
   #welcome() {

@@ -11,6 +11,8 @@ export class Sidebar {
   #next;
   #loading;
   #reading = false;
+  /** Whether the lists have been read: until then, nothing is known to be missing. */
+  #known = false;
   #sessions = [];
   #tables = [];
 
@@ -50,8 +52,12 @@ export class Sidebar {
       if (error.status === 401) return this.#app.signIn();
       // A token for one session may not list them.
       if (error.status === 403) [this.#tables, this.#sessions, this.#next] = [[], [], undefined];
-      else problemToast(error);
+      else {
+        problemToast(error);
+        return this.#shownAnew();
+      }
     }
+    this.#known = true;
     this.#shownAnew();
   }
 
@@ -95,7 +101,7 @@ export class Sidebar {
         sessions.slice(0, shownAtOnce).map(({ id, table, totalRowCount }) =>
           this.#link(`sessions/${encodeURIComponent(id)}`, "icon-session", id, table ?? "no table", totalRowCount.toLocaleString("en"))
         ),
-        sessions.length === 0 &&
+        this.#known && sessions.length === 0 &&
           (this.#app.server.client.token && this.#sessions.length === 0 ? "This token lists no sessions; open one by its id." : "No session."),
       ),
       sessions.length > shownAtOnce ? h("p", { class: "note" }, `${shownAtOnce} of ${sessions.length}: search for the others.`) : "",
@@ -104,7 +110,7 @@ export class Sidebar {
         "Table descriptions",
         this.describing,
         tables.map(({ table, version }) => this.#link(`tables/${encodeURIComponent(table)}`, "icon-table", table, `version ${version}`)),
-        tables.length === 0 && "No description.",
+        this.#known && tables.length === 0 && "No description.",
       ),
     );
     if (!focused) return;
@@ -165,8 +171,7 @@ export class Sidebar {
       const { session } = await server.perform(chosen.open);
       this.load();
       // The one that is shown may have ended, and have had the same id.
-      this.#app.path = null;
-      this.#app.go(`sessions/${encodeURIComponent(session)}`);
+      this.#app.go(`sessions/${encodeURIComponent(session)}`, { anew: true });
     } catch (error) {
       problemToast(error, server.curl(chosen.open));
     }
