@@ -541,6 +541,21 @@ def test_the_slider_goes_back_to_what_was_before_the_page_came(show, server, scr
     assert len(server.request("GET", "/v1/sessions")[1]["sessions"]) == 7, "what the history was made with is gone"
 
 
+def test_a_history_of_many_pages_is_read_to_its_end(show, server):
+    for number in range(12):
+        status, answer = server.request("PUT", "/v1/sessions/party/headers", {"attending": f"{number} " + 100_000 * "x"})
+        assert status == 200, answer
+    server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Omar"}})
+    page = show("party")
+    page.get_by_label("Read earlier revisions from the journal").click()
+    slider = page.get_by_label("Revision", exact=True)
+    expect(slider).to_have_attribute("max", "13")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(rows(page)).to_have_text(PARTY)
+    expect(page.locator(".moment-label")).to_have_text("r12 of 13")
+
+
 def test_rows_glide_to_their_places_unless_less_motion_is_wished(make_page, show, server):
     counting = "() => { window.animations = []; const run = Element.prototype.animate; Element.prototype.animate = function (...values) { animations.push(Object.keys(values[0]).join()); return run.apply(this, values); } }"
     for revision, (motion, name, expected) in enumerate([("no-preference", "Omar", True), ("reduce", "Sara", False)], 1):

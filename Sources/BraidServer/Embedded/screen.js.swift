@@ -147,12 +147,19 @@ extension Embedded {
           async #readHistory() {
             const { client } = this.#server;
             const { opening, description } = await this.#server.opening(this.id);
-            const { records } = await client.session(this.id).journal({ after: 0, limit: 1000 });
+            const journal = (after) => client.session(this.id).journal({ after, limit: 1000 });
+            let { records, next } = await journal(0);
             if (records.length && records[0].revision !== 1) return toast("The journal does not reach back to the opening");
             // What it was opened as is not kept as a snapshot: a session that is opened in the same way, and ended, has it.
             const { id: _, table, ...rest } = opening;
             const first = await client.sessions.open({ ...rest, ...(table !== undefined && { table: description }), id: this.#server.previewID() });
             await first.delete();
+            // A page ends where it is long. What this page keeps may begin later by now.
+            while (next !== undefined && records.at(-1).revision < this.timeline.moments[0].revision) {
+              const page = await journal(next);
+              records.push(...page.records);
+              next = page.next;
+            }
             const { session, epoch } = this.snapshot;
             this.timeline.precede({ ...first.opened, session, epoch }, records);
           }
