@@ -7,7 +7,7 @@ extension CommandInProgress {
         let removed = stored.rows[index]
         if !binding.cells.isProvided { try editor.remove(at: index, in: stored.id) }
         try call(binding.onDelete, HandlerCall(section: stored.id, row: index, model: removed.model, reason: .editing))
-        try readProvided()
+        try readProvided(isEdit: true)
         try checkCount(of: stored.id, is: stored.rows.count - 1, after: "onDelete")
     }
 
@@ -18,7 +18,7 @@ extension CommandInProgress {
         if binding.cells.isProvided {
             // The program makes the model: there is none to give it.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
-            try readProvided()
+            try readProvided(isEdit: true)
             return try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
         }
         let template = try binding.insertTemplate?(stored.id, evaluation)
@@ -78,7 +78,7 @@ extension CommandInProgress {
         try call(to.onInsert, HandlerCall(
             section: destination.id, row: targetIndex, model: moved.model,
             reason: .movedFrom(section: source.id, row: index), key: moved.key, id: moved.id))
-        try readProvided()
+        try readProvided(isEdit: true)
         if isWithin {
             try checkCount(of: source.id, is: sourceCount, after: "onDelete and onInsert")
         } else {

@@ -78,13 +78,19 @@ struct CommandInProgress {
         return ignored
     }
 
-    /// Reads anew the models that a program keeps: its handlers may have changed them.
-    mutating func readProvided() throws {
+    /// Reads anew the models that a program keeps: its handlers may have changed them. `isEdit`: one row came, went or moved.
+    mutating func readProvided(isEdit: Bool = false) throws {
         hasReadProvided = true
         var departures = Departures()
         for provider in binder.providers.value { try provider.read(editor.table, &departures) }
         for provider in binder.providers.value { try provider.place(into: &editor, &departures) }
         for provider in binder.providers.value { provider.settle(departures) }
+        if isEdit { return }
+        // As in `setModels`: a section that is filled anew and has grown smaller can grow again.
+        for id in editor.step.sections where binder.binding(of: id)?.cells.isProvided == true {
+            guard let section = editor.table[id], let prefetched = section.facts.prefetched, section.rows.count < prefetched else { continue }
+            try editor.setPrefetched(nil, of: id)
+        }
     }
 
     /// Brings the snapshot up to date with the table.

@@ -63,7 +63,7 @@ extension BindingChain {
     }
 
     /// The handler runs when a row is displayed that is at most so many rows from its section's end: once for each
-    /// growth of the section.
+    /// growth of the section; one that is filled anew with fewer rows may grow again.
     @discardableResult
     public func prefetch(cellsFromEnd: Int, _ run: @escaping (Section, Int) throws -> Void) -> Self {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }

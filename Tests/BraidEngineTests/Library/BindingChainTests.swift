@@ -192,6 +192,32 @@ import Testing
         #expect(runs == 2)
     }
 
+    /// It ran no more until the section had outgrown what it had been before.
+    @Test func aSectionThatWasFilledAnewWithFewerRowsMayGrowAgain() throws {
+        let binder = TableBinder()
+        var models = people("a", "b", "c", "d"), runs = 0
+        binder.onTable().bind(cellType: PlainCell.self, models: { models }).allowEditing()
+            .prefetch(cellsFromEnd: 1) { _, _ in runs += 1 }
+            .onDelete { _, row, _, _ in models.remove(at: row) }
+            .onTapped { _, _ in models = people("z") }
+        try binder.finish()
+        try binder.willDisplay([3])
+        #expect(runs == 1)
+        // Who deletes a row has not filled it anew.
+        try binder.commit(.delete, at: 0)
+        try binder.willDisplay([2])
+        #expect(runs == 1)
+        models = people("x", "y")
+        try binder.refresh()
+        try binder.willDisplay([1])
+        #expect(runs == 2)
+        try binder.willDisplay([1])
+        #expect(runs == 2)
+        try binder.tap(at: 0)
+        try binder.willDisplay([0])
+        #expect(runs == 3)
+    }
+
     /// A tap's update once had only what its handler did to the models.
     @Test func aCommandShowsWhatItsHandlersChangedBesideTheModels() throws {
         var isExpanded = false
