@@ -133,7 +133,8 @@ extension DataSourceController {
         }
         let isApplied = outcome.kind == .applied
         (table, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
-        if isApplied, unpublished == nil { lastUpdate = outcome.update }
+        // What is told of is brought by an update, if only by one that changes nothing.
+        if isApplied || outcome.notification != nil, unpublished == nil { lastUpdate = outcome.update }
         forget(isApplied ? old : new)
         keep(data, isIgnored: outcome.isIgnored)
         notifyDelegate(outcome.notification)

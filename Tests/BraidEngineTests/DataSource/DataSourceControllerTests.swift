@@ -49,6 +49,23 @@ import Testing
         }
     }
 
+    /// The update before stood there still: a view that applies it when it is told did so twice.
+    @Test func aNotificationOfWhatIsShownAlreadyBringsAnUpdateWithoutStages() {
+        final class View: DataSourceControllerDelegate {
+            var updates: [BatchUpdate?] = []
+            func dataSourceWasMutated(_ source: DataSourceController) { updates.append(source.lastUpdate) }
+            func dataSourceWasMutated(_ source: DataSourceController, section: Int) { updates.append(source.lastUpdate) }
+        }
+        let view = View()
+        let source = DataSourceController(rows: [1], delegate: view)
+        source.add(row: 2, at: IndexPath(section: 0, row: 1))
+        source.update(sectionData: SectionDataModel(), at: 0)
+        source.removeAllSections()
+        source.removeAllSections()
+        #expect(view.updates.map { $0?.stages.count } == [1, 0, 1, 0])
+        #expect(view.updates[1].map { [$0.from, $0.to] } == [1, 1])
+    }
+
     @Test func modelsAreOfAnyType() throws {
         final class Model {}
         let model = Model()
