@@ -65,25 +65,30 @@ extension BindingChain {
     }
 
     private func view<View: ViewModelBindable>(_: View.Type, _ viewModel: @escaping (Section) throws -> View.ViewModel?) -> Computed<SectionInput> {
-        let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory<Section>()
+        let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
         bindings.views[View.reuseIdentifier] = { View(viewModel: try values.model($0)) }
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
             // An equal view model keeps its number, so that a section's facts change only if what they say does.
-            var number = memory.numbers[section]
-            if let known = number, let old = values[known] as? View.ViewModel, areEqual?(old, model) == true {} else {
-                if let number { values.retire(number) }
+            // The last that stands for something yet: those of a command that failed do not.
+            let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
+            let number: JSONText
+            if let known = numbers.last, let old = values[known] as? View.ViewModel, areEqual?(old, model) == true {
+                number = known
+            } else {
+                for number in numbers { values.retire(number) }
                 number = values.add(model)
-                memory.numbers[section] = number
+                memory.numbers[section.sectionID] = numbers + [number]
             }
-            return JSONText(.object(JSONObject([("view", .string(View.reuseIdentifier)), ("viewModel", (number ?? .null).value())])))
+            return JSONText(.object(JSONObject([("view", .string(View.reuseIdentifier)), ("viewModel", number.value())])))
         }
     }
 }
 
-/// The numbers of the view models that a chain's headers, or footers, were last given.
-private final class ViewMemory<Section: TableSection> {
-    var numbers: [Section: JSONText] = [:]
+/// The numbers of the view models that a chain's headers, or footers, were given: the last one that is shown, and those of
+/// commands since.
+private final class ViewMemory {
+    var numbers: [SectionID: [JSONText]] = [:]
 }
 
 // Dimensions.

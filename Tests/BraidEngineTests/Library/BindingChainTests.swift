@@ -101,6 +101,39 @@ import Testing
         #expect(try (binder.headerView(ofSection: 1) as? Banner)?.viewModel?.text == "invited bye")
     }
 
+    /// A refresh that failed, and a dynamic section that came with other contents, each left a view model behind, and the
+    /// header changed though its view model had not.
+    @Test func theViewModelsOfHeadersAreForgottenWhenTheyAreOutOfUse() throws {
+        struct Day: TableSection {
+            var name: String, count: Int
+            var sectionID: SectionID { SectionID(name) }
+        }
+        struct Failure: Error {}
+        let binder = SectionedTableBinder(sectionedBy: Day.self)
+        var count = 0, text = "hello", fails = false
+        binder.onAllSections()
+            .bind(cellType: PlainCell.self, models: { [Day(name: "today", count: count): people("a")] })
+            .bind(headerType: Banner.self, viewModel: { _ in Banner.ViewModel(text: text) })
+            .cellHeight { _, _ in
+                if fails { throw Failure() }
+                return 44
+            }
+        try binder.finish()
+        for _ in 0..<10 {
+            count += 1
+            #expect(try binder.refresh().isEmpty)
+        }
+        (text, fails) = ("bye", true)
+        for _ in 0..<10 { #expect(throws: Failure.self) { try binder.refresh() } }
+        #expect(try (binder.headerView(ofSection: 0) as? Banner)?.viewModel?.text == "hello")
+        (text, fails) = ("hello", false)
+        #expect(try binder.refresh().isEmpty)
+        text = "bye"
+        try binder.refresh()
+        let values = Mirror(reflecting: binder.bindings.values).descendant("values") as? [Int: Any]
+        #expect(values?.count == 2, "a model and a view model")
+    }
+
     @Test func dimensionsOfAnySectionAreAFallback() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSection(.attending)
