@@ -160,6 +160,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     @discardableResult
     public func emit<Event: Sendable>(_ event: Event, at path: IndexPath) throws -> BatchUpdate {
         func isEvent<Emitter: ViewEventEmitting>(of _: Emitter.Type) -> Bool { Emitter.ViewEvent.self == Event.self }
+        try requireIdle()
         let cell = type(of: try cell(at: path))
         guard let emitter = cell as? any ViewEventEmitting.Type, isEvent(of: emitter) else {
             throw Refusal(.eventUndeclared, "A cell of the type \(cell) does not emit events of the type \(Event.self).")
@@ -213,13 +214,17 @@ public final class SectionedTableBinder<Section: TableSection> {
         return bound
     }
 
+    private func requireIdle() throws(Refusal) {
+        guard !isUnderWay else { throw Refusal(.handlerContract, "A handler cannot give its binder another command.") }
+    }
+
     private func apply(_ command: Command) throws -> BatchUpdate {
         try perform { binder, table, shown in try binder.applying(command, to: table, shown: shown, unpublished: nil, now: "", refreshes: true) }
     }
 
     private func perform(_ command: (Binder, TableModel, Snapshot) throws -> Outcome) throws -> BatchUpdate {
         let (binder, table, snapshot) = try requireBound()
-        guard !isUnderWay else { throw Refusal(.handlerContract, "A handler cannot give its binder another command.") }
+        try requireIdle()
         let outcome = try attempt { try command(binder, table, snapshot) }
         if case .applied = outcome.kind {
             bound = (binder, outcome.table, outcome.snapshot)

@@ -131,6 +131,25 @@ import Testing
         #expect(try binder.tap(at: 0).stages.flatMap(\.deleteRows) == [path(0, 0)])
     }
 
+    /// An event of a handler was refused, and settled half of what the command had done.
+    @Test func anEventFromWithinACommandLeavesWhatIsShown() throws {
+        struct No: Error {}
+        let binder = TableBinder()
+        var name = "A", fails = false
+        binder.onTable()
+            .bind(cellType: TextCell.self, models: { [Person(id: "a", name: name)] })
+            .onDequeue { _, _, cell, person in cell.text = person.name }
+            .cellHeight { _, _ in
+                if !fails { return 44 }
+                #expect(throws: Refusal.self) { try binder.emit(TextCell.ViewEvent.textEntered("x"), at: 0) }
+                throw No()
+            }
+        try binder.finish()
+        (name, fails) = ("B", true)
+        #expect(throws: No.self) { try binder.refresh() }
+        #expect(try (binder.cell(at: 0) as? TextCell)?.text == "A")
+    }
+
     @Test func duplicateIdsAreNamed() throws {
         let binder = TableBinder()
         var models = people("a", "b")
