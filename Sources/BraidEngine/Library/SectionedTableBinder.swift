@@ -81,7 +81,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
     /// The displayed sections, in order. Under `manuallyManaged` they can be set; what is set takes effect with the next
-    /// `refresh()`. Under the other behaviours setting them does nothing.
+    /// `refresh()` (one within a handler does nothing). Under the other behaviours setting them does nothing.
     public var displayedSections: [Section] {
         get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
@@ -131,7 +131,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         let wanted = wantedSections
         for section in wanted ?? [] { try bindings.sections.add(section) }
         let update = try perform { binder, table, shown in try binder.refreshing(table, shown: shown, displayed: wanted?.map(\.sectionID)) }
-        wantedSections = nil
+        // A closure may have set others meanwhile.
+        if wantedSections == wanted { wantedSections = nil }
         return update
     }
 

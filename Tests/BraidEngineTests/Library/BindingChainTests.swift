@@ -337,6 +337,23 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["bin", "attending"] && binder.displayedSections == [.bin, .attending])
     }
 
+    /// It was forgotten, as if the refresh under way had shown it.
+    @Test func whatAClosureSetsToBeDisplayedIsDisplayedWithTheNextRefresh() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        var wanted: [Place]?
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { () -> [Place: [Person]] in
+            if let places = wanted { binder.displayedSections = places }
+            wanted = nil
+            return [:]
+        })
+        try binder.finish()
+        wanted = [.bin]
+        try binder.refresh()
+        #expect(binder.snapshot.sectionIDs == ["attending", "invited", "bin"] && binder.displayedSections == [.bin])
+        try binder.refresh()
+        #expect(binder.snapshot.sectionIDs == ["bin"])
+    }
+
     @Test func emptySectionsAreHiddenAndOrderedAsTheirTypeOrClosureSays() throws {
         enum Ranked: Int, TableSection, Comparable, CaseIterable { case high = 3, low = 1, middle = 2 }
         for (behavior, expected) in [
