@@ -252,8 +252,8 @@ struct Binding: Sendable {
         estimatedFooterHeight = estimatedFooterHeight ?? weaker.estimatedFooterHeight
         editing = editing ?? weaker.editing
         insertTemplate = insertTemplate ?? weaker.insertTemplate
-        moving = moving ?? weaker.moving
-        movable = movable ?? weaker.movable
+        // One link says both: nil is "every row is movable".
+        if moving == nil { (moving, movable) = (weaker.moving, weaker.movable) }
         onDelete = onDelete ?? weaker.onDelete
         onInsert = onInsert ?? weaker.onInsert
         onTap = onTap ?? weaker.onTap

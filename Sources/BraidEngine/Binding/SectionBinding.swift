@@ -61,8 +61,9 @@ final class SectionBinding: Sendable {
         estimatedFooterHeight = first(\.estimatedFooterHeight)
         editing = first(\.editing)
         insertTemplate = first(\.insertTemplate)
-        moving = first(\.moving)
-        movable = first(\.movable)
+        let mover = byPrecedence.first { $0.moving != nil }
+        moving = mover?.moving
+        movable = mover?.movable
         onDelete = first(\.onDelete)
         onInsert = first(\.onInsert)
         ownOnTap = ownByPrecedence.lazy.compactMap(\.onTap).first

@@ -150,6 +150,16 @@ import Testing
         #expect(try (binder.cell(at: 0) as? TextCell)?.text == "A")
     }
 
+    /// Where rows might be moved to was the later chain's, and which of them the earlier one's.
+    @Test func aLaterChainSaysWhichRowsMayBeMovedToo() throws {
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a", "b"), .invited: people("c")] })
+            .allowMoving(.toSectionsIn([.bin]), rowIsMovable: { _, _ in false })
+        binder.onSection(.attending).allowMoving(.toAnySection)
+        try binder.finish()
+        #expect(binder.snapshot.sections.map { $0.rows.map { $0.json["movable"]?.boolValue ?? false } } == [[true, true], [false], []])
+    }
+
     @Test func duplicateIdsAreNamed() throws {
         let binder = TableBinder()
         var models = people("a", "b")
