@@ -151,14 +151,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     }
 
     private func requireOwn(_ section: SectionID) throws(Refusal) {
-        let binding = bindings.bindings[chain]
-        let isOwn: Bool
-        switch binding.scope {
-        case .table, .sections: isOwn = binding.scope.named(in: bindings.declared).contains(section)
-        case .allOtherSections: isOwn = bindings.owner(of: section) == nil
-        case .anySection: isOwn = false
-        }
-        guard isOwn else { throw Refusal(.sectionNotFound, "Models were given for the section \"\(section)\", which is not in the scope of their binding chain.") }
+        guard bindings.isOwn(section, of: chain) else { throw Refusal(.sectionNotFound, "Models were given for the section \"\(section)\", which is not in the scope of their binding chain.") }
     }
 
     private func change(from old: [Model], to new: [Model], in section: SectionID, _ stored: StoredSection?) -> Change? {
@@ -294,5 +287,48 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {
         guard let areEqual = traits.areEqual, let known = bindings.values[number] as? Model else { return false }
         return areEqual(known, model)
+    }
+}
+
+/// Brings the dynamic sections of a chain that says how many cells they have: no models bring them.
+final class CountedSections<Section: TableSection>: ModelProvider {
+    private let bindings: TableBindings<Section>
+    private let chain: Int
+    private let numberOfCells: () throws -> [Section: Int]
+    private var sections: [SectionID] = []
+
+    init(bindings: TableBindings<Section>, chain: Int, _ numberOfCells: @escaping () throws -> [Section: Int]) {
+        self.bindings = bindings
+        self.chain = chain
+        self.numberOfCells = numberOfCells
+    }
+
+    func read(_ table: TableModel, _ departures: inout Departures) throws {
+        sections = []
+        for (section, count) in try numberOfCells() where count > 0 && bindings.isOwn(section.sectionID, of: chain) {
+            try bindings.sections.add(section)
+            sections.append(section.sectionID)
+        }
+        sections.sort()
+    }
+
+    func place(into editor: inout TableEditor, _ departures: inout Departures) throws {
+        for section in sections { editor.ensureSection(section) }
+    }
+
+    func settle(_ departures: Departures) {}
+    func commit() {}
+    func rollBack() {}
+}
+
+extension TableBindings {
+    /// Whether a section is in the scope of the cells that a chain binds.
+    fileprivate func isOwn(_ section: SectionID, of chain: Int) -> Bool {
+        let scope = bindings[chain].scope
+        switch scope {
+        case .table, .sections: return scope.named(in: declared).contains(section)
+        case .allOtherSections: return owner(of: section) == nil
+        case .anySection: return false
+        }
     }
 }

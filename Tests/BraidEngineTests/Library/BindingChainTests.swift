@@ -396,4 +396,20 @@ import Testing
         try binder.refresh()
         #expect(binder.snapshot.sectionIDs == ["Arcade Fire"])
     }
+
+    /// They were not displayed at all.
+    @Test func dynamicSectionsComeWithTheNumberOfTheirCells() throws {
+        struct Shelf: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
+        let binder = SectionedTableBinder(sectionedBy: Shelf.self)
+        var counts = [Shelf(name: "b"): 2]
+        binder.onAllOtherSections().bind(cellProvider: { shelf, row in PlainCell(title: "\(shelf.name)\(row)") }, numberOfCells: { counts })
+        binder.onSection(Shelf(name: "named")).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { 1 })
+        try binder.finish()
+        #expect(binder.snapshot.sections.map { "\($0.id) \($0.rows.count)" } == ["b 2", "named 1"])
+        counts[Shelf(name: "a")] = 3
+        let before = binder.snapshot, update = try binder.refresh()
+        #expect(try update.applied(to: before).json == binder.snapshot.json)
+        #expect(binder.snapshot.sections.map { "\($0.id) \($0.rows.count)" } == ["b 2", "named 1", "a 3"])
+        #expect(try (binder.cell(at: path(2, 1)) as? PlainCell)?.title == "a1")
+    }
 }
