@@ -191,7 +191,7 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Reads the sequences that were bound, and refreshes whenever one of them has given something. Returns once all
     /// have ended; throws what one of them, or a refresh, throws. Of several elements that arrive while the binder
-    /// is busy the last one counts.
+    /// is busy the last one counts. Once it has thrown, the other sequences are cancelled: an `AsyncStream` has ended then.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
         let sources = bindings.sources
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -199,7 +199,8 @@ public final class SectionedTableBinder<Section: TableSection> {
             defer { arrived.finish() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for source in sources { group.addTask { try await source { arrived.yield() } } }
-                try await group.waitForAll()
+                // Not `waitForAll`, which keeps the error of one until the others have ended, too.
+                for try await _ in group {}
             }
         }
         defer { reading.cancel() }

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 @testable import BraidEngine
 
@@ -53,6 +54,29 @@ import Testing
         try binder.finish()
         await #expect(throws: Broken.self) { try await binder.observe() }
         #expect(binder.snapshot.ids == [["a"]])
+    }
+
+    /// The failure was not told before all the others had ended.
+    @Test func aSequenceThatFailsEndsTheObservingThoughOthersGoOn() async throws {
+        struct Broken: Error {}
+        /// Gives nothing, until it is cancelled: or after so long that nobody cancels it any more.
+        struct Silent: AsyncSequence, AsyncIteratorProtocol {
+            let wasCancelled: @Sendable () -> Void
+            func makeAsyncIterator() -> Silent { self }
+            func next() async -> [Place: [Person]]? {
+                try? await Task.sleep(for: .seconds(20))
+                if Task.isCancelled { wasCancelled() }
+                return nil
+            }
+        }
+        let cancelled = Mutex(false)
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.onAllSections()
+            .bind(cellType: PlainCell.self, models: Silent { cancelled.withLock { $0 = true } })
+            .bind(headerTitle: AsyncThrowingStream<String?, any Error> { $0.finish(throwing: Broken()) })
+        try binder.finish()
+        await #expect(throws: Broken.self) { try await binder.observe() }
+        #expect(cancelled.withLock { $0 })
     }
 
     @MainActor final class Screen {
