@@ -15,7 +15,8 @@ public enum TableOperation: Sendable {
 }
 
 extension BatchUpdate {
-    /// The same change as operations one after another, as many as the stages have. O(n log n).
+    /// The same change as operations one after another, as many as the stages have. Of an update that `applied(to:)` would
+    /// refuse they mean nothing. O(n log n).
     public func sequential() -> [TableOperation] {
         stages.flatMap { $0.sequential() }
     }
@@ -91,8 +92,8 @@ private struct OriginsOfSections {
 
     /// O(log sections).
     subscript(after: Int) -> Int {
-        let rank = after - arriving.countBelow(after)
-        return rank + leaving.countOfThoseBefore(stayer: rank)
+        let rank = after &- arriving.countBelow(after)
+        return rank &+ leaving.countOfThoseBefore(stayer: rank)
     }
 }
 
@@ -134,14 +135,14 @@ private struct MovingPlaces {
         let rank = leaving.countBelow(index)
         let slot = slotsOfLeaving[rank]
         change(slot, by: -1)
-        return index - rank + present(before: slot)
+        return index &- rank &+ present(before: slot)
     }
 
     /// Puts in what shall stand at `index` after all arrived; returns where it is put now.
     mutating func arrive(_ index: Int) -> Int {
         let rank = arriving.countBelow(index)
         let slot = slotsOfArriving[rank]
-        let place = index - rank + present(before: slot)
+        let place = index &- rank &+ present(before: slot)
         change(slot, by: 1)
         return place
     }

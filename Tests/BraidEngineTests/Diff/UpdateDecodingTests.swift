@@ -37,6 +37,18 @@ import Testing
         #expect(try BatchUpdate(json: json).json == json)
     }
 
+    /// What is read need not fit any table, and its steps ended the program.
+    @Test func anUpdateOfImpossiblePlacesHasStepsLikeAnyOther() throws {
+        let text = #"""
+            {"from":0,"to":1,"totalRowCount":0,"stages":[{"moveSections":[{"from":0,"to":9223372036854775807},{"from":1,"to":9223372036854775807}],
+            "deleteRows":[[0,0],[0,9223372036854775807]],"moveRows":[{"from":[0,1],"to":[0,9223372036854775807]},{"from":[0,2],"to":[0,9223372036854775807]}],
+            "insertRows":[{"at":[9223372036854775807,0],"row":{"cell":"C"}}]}]}
+            """#
+        let update = try BatchUpdate(json: JSONText(parsing: text))
+        #expect(update.sequential().count == 7)
+        #expect(throws: UpdateFault.self) { try update.applied(to: Snapshot()) }
+    }
+
     @Test func everyFaultIsNamed() throws {
         #expect(try faults("[]") == ["/updates/0"])
         #expect(try faults("{}") == ["/updates/0", "/updates/0", "/updates/0", "/updates/0"])
