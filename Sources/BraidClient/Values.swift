@@ -77,7 +77,7 @@ extension Snapshot {
         public func allows(_ section: String) -> Bool {
             switch self {
             case .anySection: true
-            case .sections(let ids): ids.contains(section)
+            case .sections(let ids): ids.contains { $0.isSame(as: section) }
             }
         }
 
