@@ -1,6 +1,7 @@
 /// A JSON value: what models, view models and states are made of.
 ///
-/// Numbers are `Int` where they fit, else `Double`: digits that neither holds are rounded. An object's members have no order.
+/// Numbers are `Int` where they fit, else `Double`: digits that neither holds are rounded, and what is beyond both is infinite
+/// (and cannot be sent). An object's members have no order.
 public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -68,7 +69,15 @@ extension JSON: Codable {
         } else if container.decodeNil() {
             self = .null
         } else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no JSON value.")
+            do {
+                self = .number(try container.decode(Double.self))
+            } catch DecodingError.typeMismatch {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no JSON value.")
+            } catch {
+                // A number, but beyond what fits: its sign stands in the error's text, and nowhere else.
+                let text = if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else { "\(error)" }
+                self = .number(text.first { $0 == "-" || $0.isNumber } == "-" ? -.infinity : .infinity)
+            }
         }
     }
 
