@@ -46,7 +46,7 @@ extension BindingChain where Model == Never {
         cells.source = .counted(count)
         let maker = Confined((bindings.sections, cellProvider))
         cells.instance = { try maker.value.1(maker.value.0.section($0.section), $0.row) }
-        if bindings.declared == nil { bindings.providers.append(CountedSections(bindings: bindings, chain: index, numberOfCells)) }
+        bindings.providers.append(CountedSections(bindings: bindings, chain: index, numberOfCells))
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 

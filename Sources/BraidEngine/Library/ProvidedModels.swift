@@ -290,12 +290,13 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     }
 }
 
-/// Brings the dynamic sections of a chain that says how many cells they have: no models bring them.
+/// What models do for other chains, for one that says how many cells its sections have: dynamic ones come with them, and
+/// those that have fewer than before may grow again.
 final class CountedSections<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
     private let numberOfCells: () throws -> [Section: Int]
-    private var sections: [SectionID] = []
+    private var counts: [SectionID: Int] = [:]
 
     init(bindings: TableBindings<Section>, chain: Int, _ numberOfCells: @escaping () throws -> [Section: Int]) {
         self.bindings = bindings
@@ -304,16 +305,19 @@ final class CountedSections<Section: TableSection>: ModelProvider {
     }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {
-        sections = []
+        counts = [:]
         for (section, count) in try numberOfCells() where count > 0 && bindings.isOwn(section.sectionID, of: chain) {
-            try bindings.sections.add(section)
-            sections.append(section.sectionID)
+            if bindings.declared == nil { try bindings.sections.add(section) }
+            counts[section.sectionID] = count
         }
-        sections.sort()
     }
 
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws {
-        for section in sections { editor.ensureSection(section) }
+        if bindings.declared == nil { for section in counts.keys.sorted() { editor.ensureSection(section) } }
+        for section in editor.table.sections where bindings.isOwn(section.id, of: chain) {
+            guard let prefetched = section.facts.prefetched, counts[section.id] ?? 0 < prefetched else { continue }
+            try editor.setPrefetched(nil, of: section.id)
+        }
     }
 
     func settle(_ departures: Departures) {}

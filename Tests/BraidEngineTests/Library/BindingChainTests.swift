@@ -251,6 +251,20 @@ import Testing
         #expect(runs == 3)
     }
 
+    /// The same as above, where no models say how many rows there are.
+    @Test func aSectionThatHasFewerCellsMayGrowAgain() throws {
+        let binder = TableBinder()
+        var count = 4, runs = 0
+        binder.onTable().bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(cellsFromEnd: 1) { _, _ in runs += 1 }
+        try binder.finish()
+        try binder.willDisplay([3])
+        count = 2
+        try binder.refresh()
+        try binder.willDisplay([1])
+        try binder.willDisplay([1])
+        #expect(runs == 2)
+    }
+
     /// A tap's update once had only what its handler did to the models.
     @Test func aCommandShowsWhatItsHandlersChangedBesideTheModels() throws {
         var isExpanded = false
