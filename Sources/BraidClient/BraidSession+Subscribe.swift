@@ -138,7 +138,7 @@ private struct Follower {
             let after = try update.applied(to: base)
             snapshot = after
             position = event.id
-            tell(.update(update, before: before, after: after))
+            tell(.update(update, before: base, after: after))
         case "cellEvent":
             if let id = event.id { position = id }
             tell(.cellEvent(try decoded(CellEvent.self)))

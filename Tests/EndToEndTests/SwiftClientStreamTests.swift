@@ -27,7 +27,8 @@ import Testing
                 case .snapshot(let snapshot): (shown, snapshots) = (snapshot, snapshots + 1)
                 case .update(let update, let before, let after):
                     // Each leads on from where the one before led, and none comes twice.
-                    #expect(before.revision <= update.from && before.revision >= (updates.last?.to ?? 0) && after.revision == update.to)
+                    #expect(before.revision >= (updates.last?.to ?? 0) && after.revision == update.to)
+                    #expect(try update.applied(to: before) == after)
                     updates.append(update)
                     shown = after
                 case .cellEvent(let event): cellEvents.append(event)
@@ -154,6 +155,18 @@ import Testing
         try await listener.listen { $0.snapshots > 0 }
         #expect(listener.interruptions.contains { $0 is UpdateFault })
         #expect(try await listener.shown == party.snapshot())
+    }
+
+    @Test("An update after revisions that showed nothing applies to the snapshot that is told with it")
+    func silentRevisions() async throws {
+        let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)
+        let (list, opened) = try await client.openSession(["rows": [["id": "a"]]])
+        var listener = Listener(list, from: opened)
+        try await listener.live()
+        try await list.perform(.addRow(["id": "b"], at: RowPath(section: 0, row: 1), notify: false))
+        try await list.perform(.addRow(["id": "c"], at: RowPath(section: 0, row: 2)))
+        try await listener.revision(2)
+        #expect(listener.updates.map { [$0.from, $0.to] } == [[1, 2]])
     }
 
     @Test("A token's subscription ends with it, and says why; controllers hear of cell events")
