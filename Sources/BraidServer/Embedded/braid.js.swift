@@ -756,9 +756,10 @@ extension Embedded {
                 // What was told before the connection was lost, and is told again.
                 if (update.to <= previous.revision) return;
                 // Revisions between that showed nothing have no update.
-                this.snapshot = applying(update, { ...previous, revision: Math.max(previous.revision, update.from) });
+                const before = { ...previous, revision: Math.max(previous.revision, update.from) };
+                this.snapshot = applying(update, before);
                 this.#position = id;
-                return this.#tell("onUpdate", update, this.snapshot, previous);
+                return this.#tell("onUpdate", update, this.snapshot, before);
               }
               case "cellEvent":
                 if (id !== undefined) this.#position = id;
