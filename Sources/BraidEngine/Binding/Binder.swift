@@ -11,7 +11,7 @@ public struct Binder: Sendable {
     let cells: CellDeclarations
     /// Models that a program keeps.
     let providers: Confined<[any ModelProvider]>
-    /// What any row or title reads.
+    /// What any row, title or move policy reads, and the sections' order.
     let reads: Reads
     /// Whether what some section shows can follow from other sections' facts.
     let asksMovePolicy: Bool
@@ -38,11 +38,11 @@ public struct Binder: Sendable {
         self.named = named
         other = SectionBinding(section: SectionID(""), named: [], unnamed: unnamed)
         let all = [other].compactMap { $0 } + named.values
-        reads = all.reduce(into: Reads()) { $0.formUnion($1.rowReads.union($1.titleReads)) }
+        reads = all.reduce(into: display.order.reads) { $0.formUnion($1.rowReads.union($1.titleReads).union($1.moveReads)) }
         asksMovePolicy = all.contains(where: \.asksMovePolicy)
     }
 
-    /// Whether any row or title reads the time of the command.
+    /// Whether anything that is displayed reads the time of the command.
     var readsNow: Bool { reads.contains(.now) }
 
     /// What is bound to a section; nil when nothing binds its cells.

@@ -91,15 +91,21 @@ public struct MovePolicy: Sendable {
     /// A list must name the row's own section too if rows may move inside it.
     public static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
     /// The displayed sections that the closure passes; it is asked once for each section and snapshot.
-    static func passing(_ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool) -> MovePolicy {
-        MovePolicy(targets: .passing(PassingPolicy(passes)))
+    static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool) -> MovePolicy {
+        MovePolicy(targets: .passing(PassingPolicy(reads: reads, passes)))
     }
 }
 
 /// A policy by expression: one object for all the sections that it is bound to, so that its targets are found once.
 final class PassingPolicy: Sendable {
+    /// What it follows from, beside the sections' own facts.
+    let reads: Reads
     let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
-    init(_ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool) { self.passes = passes }
+
+    init(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool) {
+        self.reads = reads
+        self.passes = passes
+    }
 }
 
 /// Why rows come or go.

@@ -89,11 +89,14 @@ final class SectionBinding: Sendable {
     /// Whether the section's rows may be moved at all.
     var allowsMoving: Bool { moving != nil && cells.source.isStored }
 
-    /// Whether what the section shows can follow from other sections' facts: where rows may move to is asked of a policy.
-    var asksMovePolicy: Bool {
-        if allowsMoving, case .passing? = moving?.targets { return true }
-        return false
+    /// Asked for where rows may move to: what the section shows can follow from other sections' facts then.
+    private var movePolicy: PassingPolicy? {
+        if allowsMoving, case .passing(let policy)? = moving?.targets { policy } else { nil }
     }
+
+    var asksMovePolicy: Bool { movePolicy != nil }
+
+    var moveReads: Reads { movePolicy?.reads ?? [] }
 
     /// The handler of a cell's event, that of the more specific binding.
     func handler(of event: String, from cell: String) -> Handler? {

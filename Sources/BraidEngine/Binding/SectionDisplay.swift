@@ -20,7 +20,10 @@ public struct SectionDisplay: Sendable {
         /// As the function sorts the sections that are to be displayed.
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])
         /// Ascending by the expression's value; sections with equal values stay as declared.
-        case by(@Sendable (SectionInput, Evaluation) throws -> JSONValue)
+        case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
+
+        /// What it follows from, beside the sections' own facts.
+        var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
     public var behavior: Behavior = .manuallyManaged
@@ -58,7 +61,7 @@ public struct SectionDisplay: Sendable {
                 throw Refusal(.templateFailed, "The sections cannot be ordered: the function must give back the sections that it was given, each once.")
             }
             return sorted.compactMap { table.position(of: $0) }
-        case .by(let key):
+        case .by(_, let key):
             let keyed = try positions.map { (position: $0, key: try SortKey(key(try input($0), evaluation))) }
             if let first = keyed.first, keyed.contains(where: { !$0.key.isComparable(with: first.key) }) {
                 throw Refusal(.templateFailed, "The sections cannot be ordered: the expression of `order` must be a number for every section, or a string for every section.")

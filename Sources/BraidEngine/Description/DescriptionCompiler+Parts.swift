@@ -75,7 +75,7 @@ extension DescriptionCompiler {
             if passing["passing"] == nil { reader.fault(to, "`to` needs an expression `passing`") }
             if let expression = reader.expression(passing["passing"], at: to.appending("passing"), what: "`passing`") {
                 let reads = Reads(names: expression.freeNames)
-                policy = .passing { input, evaluation in
+                policy = .passing(reads: reads) { input, evaluation in
                     try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy
                 }
             }

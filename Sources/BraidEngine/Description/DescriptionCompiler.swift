@@ -175,7 +175,8 @@ extension DescriptionCompiler {
             guard let order = reader.object(object["order"] ?? .null, at: pointer, members: ["by"], what: "`order`") else { break }
             if order["by"] == nil { reader.fault(pointer, "`order` needs an expression `by`") }
             if let expression = reader.expression(order["by"], at: pointer.appending("by"), what: "`by`") {
-                display.order = .by { input, evaluation in try expression.evaluated(evaluation.context(for: input, reading: .everything)) }
+                let reads = Reads(names: expression.freeNames)
+                display.order = .by(reads: reads) { input, evaluation in try expression.evaluated(evaluation.context(for: input, reading: reads)) }
             }
         default: reader.fault(pointer, "`order` must be \"declared\", \"ascending\" or {\"by\": expression}")
         }

@@ -153,7 +153,7 @@ extension BindingChain {
         case .sections(let sections): return .sections(sections.map(\.sectionID))
         case .passing(let passes):
             let program = Confined((sections: bindings.sections, passes: passes))
-            return .passing { input, _ in try program.value.passes(program.value.sections.section(input.id)) }
+            return .passing(reads: []) { input, _ in try program.value.passes(program.value.sections.section(input.id)) }
         }
     }
 }

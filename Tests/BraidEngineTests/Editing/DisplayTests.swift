@@ -1,0 +1,37 @@
+import Testing
+
+@testable import BraidEngine
+
+/// What is displayed follows from the state and the time, and from nothing that is forgotten with a restart.
+@Suite struct DisplayTests {
+    private static func session(_ display: String = #"{"behavior":"manuallyManaged"}"#, moving: String = #""anySection""#) throws -> Played {
+        try Played("""
+            {"table":"t","sections":["a","b"],"sectionDisplay":\(display),"cells":{"C":{"events":{"e":{}}}},"state":{"rank":{"a":1,"b":2},"open":true},
+             "bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},"moving":{"to":\(moving)}}]}
+            """)
+    }
+
+    /// The sections stood as they had until a command touched one of them, or the server was started again.
+    @Test func theSectionsAreOrderedAnewWithTheState() throws {
+        var session = try Self.session(#"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section.id]"}}"#)
+        let before = session.snapshot
+        let outcome = try session.perform(.patchState(JSONText(parsing: #"{"rank":{"a":3}}"#)))
+        #expect(session.ids == ["b", "a"])
+        #expect(try outcome.update.applied(to: before).text == session.snapshot.text)
+        #expect(try session.snapshot.text == session.binder.snapshot(of: session.table, revision: 1, now: RandomCommandTests.now).text)
+    }
+
+    /// A cell event without a handler is a revision, and nothing else: what reads its time is made anew all the same.
+    @Test(arguments: [
+        (#"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section.id] * (1 - number(now[3:4]) - number(now[3:4]))"}}"#, #""anySection""#),
+        (#"{"behavior":"manuallyManaged"}"#, #"{"passing":"now < '2001' || section.id == 'a'"}"#),
+    ])
+    func orderAndMovesFollowTheTimeOfEachRevision(display: String, moving: String) throws {
+        let session = try Self.session(display, moving: moving), later = "2001-01-01T00:00:00.000Z"
+        let outcome = try session.binder.applying(
+            .event(.at(.displayed(0), row: 0), name: "e", parameters: .null), to: session.table, shown: session.snapshot, unpublished: nil, now: later)
+        #expect(try outcome.snapshot.text == session.binder.snapshot(of: session.table, revision: 1, now: later).text)
+        #expect(!outcome.update.isEmpty)
+        #expect(try outcome.update.applied(to: session.snapshot).text == outcome.snapshot.text)
+    }
+}
