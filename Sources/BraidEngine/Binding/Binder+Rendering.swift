@@ -70,6 +70,7 @@ private struct SnapshotMaking {
     mutating func snapshot(revision: Int) throws -> Snapshot {
         if let previous, var snapshot = try patched(previous) {
             snapshot.revision = revision
+            snapshot.now = evaluation.now
             return snapshot
         }
         let positions = try binder.display.displayedPositions(in: table, evaluation) { try input($0) }
@@ -90,6 +91,7 @@ private struct SnapshotMaking {
             sections.append(try section(position, binding, &targets))
         }
         var snapshot = Snapshot(revision: revision, sections: sections, state: table.state)
+        snapshot.now = evaluation.now
         if snapshot.totalRowCount == 0 { snapshot.empty = binder.empty }
         if !rows.isEmpty {
             let onStage = Set(positions)

@@ -59,7 +59,8 @@ extension CommandInProgress {
         case .derived, .counted: return nil
         case .shown(let shown):
             if let id = section.rows[row].id { return stored.index(of: id) }
-            // Without identity, by counting those that are shown.
+            // Without identity, by counting those that are shown: by the time when they were, which may have passed for some.
+            let evaluation = Evaluation(table: editor.table, now: self.shown.now, meter: meter)
             var left = row
             for (index, candidate) in stored.rows.enumerated() {
                 let input = RowInput(section: section.id, row: index, count: stored.rows.count, model: candidate.model)

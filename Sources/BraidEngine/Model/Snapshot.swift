@@ -41,6 +41,8 @@ public struct Snapshot: Sendable {
     public var state: JSONText
     /// What stands in the place of the rows while there are none; nil while there are, or when none is described.
     public var empty: JSONText?
+    /// The time that its rows and titles have read, where they read one.
+    var now = ""
     /// Rows of sections that are not displayed, but whose rows had to be made to know that.
     var offstage: [SectionID: ChunkedList<Row>] = [:]
 

@@ -34,4 +34,17 @@ import Testing
         #expect(!outcome.update.isEmpty)
         #expect(try outcome.update.applied(to: session.snapshot).text == outcome.snapshot.text)
     }
+
+    /// What was shown a while ago is what a client sees: its third row was another one's by the time of the command.
+    @Test func aRowWithoutAnIDIsTheOneThatWasShownThere() throws {
+        let description = #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":["2000","2001","2002","2003"],"shown":"now < model","editing":"delete"}]}"#
+        var session = try Played(description)
+        #expect(session.snapshot.brief == "-[2001 2002 2003]")
+        let later = "2001-06-01T00:00:00.000Z"
+        let outcome = try session.binder.applying(
+            .delete(.at(.displayed(0), row: 1)), to: session.table, shown: session.snapshot, unpublished: nil, now: later)
+        session.table = outcome.table
+        #expect(session.contents.map { $0.rows.map(\.stringValue) } == [["2000", "2001", "2003"]])
+        #expect(outcome.snapshot.brief == "-[2003]")
+    }
 }
