@@ -60,15 +60,14 @@ extension CommandInProgress {
         case .shown(let shown):
             if let id = section.rows[row].id { return stored.index(of: id) }
             // Without identity, by counting those that are shown: by the time when they were, which may have passed for some.
-            let evaluation = Evaluation(table: editor.table, now: self.shown.now, meter: meter)
-            var left = row
-            for (index, candidate) in stored.rows.enumerated() {
-                let input = RowInput(section: section.id, row: index, count: stored.rows.count, model: candidate.model)
-                guard try shown.value(for: input, evaluation)?.boolValue == true else { continue }
-                if left == 0 { return index }
-                left -= 1
+            let places = try search.storedPlaces(of: section.id) {
+                let evaluation = Evaluation(table: editor.table, now: self.shown.now, meter: meter)
+                return try stored.rows.enumerated().compactMap { index, candidate in
+                    let input = RowInput(section: section.id, row: index, count: stored.rows.count, model: candidate.model)
+                    return try shown.value(for: input, evaluation)?.boolValue == true ? index : nil
+                }
             }
-            return nil
+            return row < places.count ? places[row] : nil
         }
     }
 }
@@ -78,6 +77,15 @@ extension CommandInProgress {
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: IndexPath, others: [IndexPath])]?
+    private var stored: [SectionID: [Int]] = [:]
+
+    /// Where the rows that a section shows are stored, found once for all who ask.
+    func storedPlaces(of section: SectionID, _ find: () throws -> [Int]) rethrows -> [Int] {
+        if let known = stored[section] { return known }
+        let found = try find()
+        stored[section] = found
+        return found
+    }
 
     /// In the section, or, where it is nil, in all of them: in order.
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) -> [IndexPath] {
@@ -119,5 +127,5 @@ final class RowSearch {
     }
 
     /// Other rows are displayed.
-    func reset() { (looks, index) = (0, nil) }
+    func reset() { (looks, index, stored) = (0, nil, [:]) }
 }

@@ -47,4 +47,15 @@ import Testing
         #expect(session.contents.map { $0.rows.map(\.stringValue) } == [["2000", "2001", "2003"]])
         #expect(outcome.snapshot.brief == "-[2003]")
     }
+
+    /// Each row was looked for from the section's beginning: 4,000 of them cost more steps than a command may take.
+    @Test func manyRowsWithoutIDsAreFoundAtOnce() throws {
+        let description = #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":[],"shown":"model > 0"}]}"#
+        var session = try Played(description)
+        let count = 4_000
+        try session.perform(.setModels([("table", (0..<count).map { .number($0) })], partial: false))
+        let rows = (0..<count - 1).map { (at: IndexPath(section: 0, row: $0), model: JSONText.number(2 * count + $0)) }
+        try session.perform(.dataSource(.updateRows(rows), notify: true))
+        #expect(session.contents.first?.rows == [.number(0)] + rows.map(\.model))
+    }
 }
