@@ -67,6 +67,23 @@ import Testing
         #expect(try second.client().request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"0"}}"#).status == 200)
     }
 
+    @Test("Templates that took more in many commands than they may in one are no obstacle to reading the session again")
+    func renderedBitByBit() throws {
+        let directory = try TemporaryDirectory()
+        let sum = Array(repeating: "1", count: 900).joined(separator: "+")
+        let table = Self.table(#""models":[],"viewModel":{"$map":{"$eval":"range(0,100)"},"each(i)":{"$eval":"\#(sum)"}}"#)
+        let first = try ServerProcess(database: directory.path("db"))
+        try first.client().request("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#)
+        for count in [25, 50, 75] {
+            #expect(try first.client().request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(count))}"#).status == 200)
+        }
+        let before = try first.client().get("/v1/sessions/s/snapshot").text
+        first.stop()
+        let second = try ServerProcess(database: directory.path("db"))
+        #expect(try second.client().get("/v1/sessions/s/snapshot").text == before)
+        expect(try second.client().request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(75, from: 100))}"#), 422, "template-failed", "it is bounded as before")
+    }
+
     @Test("What one command may render is bounded in bytes and in steps, whatever the table's size")
     func rendering() throws {
         let copies = Self.table(#""models":[],"viewModel":{"all":{"$eval":"state.big"},"id":{"$eval":"model.id"}}"#)

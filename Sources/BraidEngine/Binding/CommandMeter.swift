@@ -15,7 +15,7 @@ final class CommandMeter: Sendable {
     /// Large tables may take more. `isTimed`: what is only read may take as long as it does.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
-        left = Mutex(Left(steps: limits.templateSteps + 200 * rows, output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
+        left = Mutex(Left(steps: limits.templateSteps.saturatingAdd(200 * rows), output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
     }
 
     /// Throws `commandTimeout` once the command has taken too long. To be asked before whatever a request can ask for many

@@ -53,7 +53,7 @@ struct JournalFile {
         let session: String
         let epoch: String
         let table: String?
-        let binder: Binder
+        var binder: Binder
         let opening: TableModel
         var model: TableModel
         var snapshot: Snapshot
@@ -77,6 +77,8 @@ struct JournalFile {
                 model = try binder.openingTable(request.sections, cells: request.cells)
             }
             opening = model
+            // What was done was within the limits of its server.
+            binder.limits.templateSteps = .max
             snapshot = try binder.snapshot(of: model, revision: 0, now: created)
         }
 

@@ -114,8 +114,9 @@ final class Sessions: Sendable {
     private func load(_ id: String) async throws -> Session? {
         if let session = inMemory(id) { return session }
         guard let stored = try await store.session(id) else { return nil }
-        // Without limits: they may have been lowered since, and what is stored was within those of its time.
-        let binder = try stored.binder(descriptions)
+        // Without limits: they may have been lowered since, and what is stored was within those of its time, command by command.
+        var binder = try stored.binder(descriptions)
+        binder.limits.templateSteps = .max
         let revision = stored.facts.revision, now = timestamp(stored.facts.updated)
         var model = try stored.table()
         var snapshot: Snapshot, unpublished: Unpublished?
