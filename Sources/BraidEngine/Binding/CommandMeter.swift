@@ -4,6 +4,7 @@ import Synchronization
 /// that is cheap once, and rendered for a hundred thousand rows. And its time, whatever it is spent on.
 final class CommandMeter: Sendable {
     private struct Left {
+        var rows: Int
         var steps: Int
         var output: Int
     }
@@ -15,7 +16,15 @@ final class CommandMeter: Sendable {
     /// Large tables may take more. `isTimed`: what is only read may take as long as it does.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
-        left = Mutex(Left(steps: limits.templateSteps.saturatingAdd(200 * rows), output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
+        left = Mutex(Left(rows: rows, steps: limits.templateSteps.saturatingAdd(200 * rows), output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
+    }
+
+    /// The command has brought the table to so many rows.
+    func allow(rows: Int) {
+        left.withLock { left in
+            let more = max(0, rows - left.rows)
+            left = Left(rows: left.rows + more, steps: left.steps.saturatingAdd(200 * more), output: left.output.saturatingAdd(1_000 * more))
+        }
     }
 
     /// Throws `commandTimeout` once the command has taken too long. To be asked before whatever a request can ask for many

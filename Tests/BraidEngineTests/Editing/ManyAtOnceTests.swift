@@ -58,6 +58,20 @@ import Testing
         #expect(refusal?.detail.contains("300 faults") == true, "\(refusal?.detail ?? "")")
     }
 
+    /// What came with a session's opening was refused when it came again later, to a table that was empty by then.
+    @Test func theRowsThatACommandBringsMayCostWhatTheyMightBefore() throws {
+        let models = (0..<200).map { #"{"id":\#($0)}"# }.joined(separator: ","), title = Array(repeating: "row", count: 50).joined(separator: "+")
+        let description = try TableDescription(JSONText(parsing: #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"$eval":"\#(title)"}}]}"#))
+        var binder = description.binder
+        binder.limits.templateSteps = 1_000
+        binder.limits.renderedBytes = 1_000
+        var session = try Played(binder: binder, table: description.openingTable())
+        let opening = session.table, before = session.snapshot.brief
+        try session.perform(.setModels([("table", [])], partial: false))
+        try session.perform(.reset(to: opening))
+        #expect(session.snapshot.brief == before)
+    }
+
     /// Each use reads all digits.
     @Test func aLongNumberIsPaidForWheneverItIsUsed() throws {
         let digits = "1." + String(repeating: "3", count: 20_000)
