@@ -16,12 +16,12 @@ extension CommandInProgress {
     struct DataSourceCall {
         var effect: DataSourceEffect
         var notify: Bool
-        /// Those that were displayed before.
-        var sections: [SectionID]
+        /// What was displayed before.
+        var shown: Snapshot
     }
 
     mutating func carryOut(_ command: DataSourceCommand, notify: Bool) throws -> DataSourceCall {
-        DataSourceCall(effect: try carryOut(command), notify: notify, sections: shown.sections.map(\.id))
+        DataSourceCall(effect: try carryOut(command), notify: notify, shown: shown)
     }
 
     /// After the snapshot was brought up to date. Returns why the call was ignored, if it was.
@@ -35,17 +35,19 @@ extension CommandInProgress {
             // To be told is to be shown what was kept back, even if this call has changed nothing.
             if unpublished != nil { isRevision = true }
             // Where the display is automatic, other sections may have come or gone with the change.
-            notification = shown.sections.map(\.id) == call.sections ? told(call.effect) : .dataSource
+            notification = shown.sections.map(\.id) == call.shown.sections.map(\.id) ? told(call.effect, since: call.shown) : .dataSource
         }
         return nil
     }
 
-    private func told(_ effect: DataSourceEffect) -> DataSourceNotification? {
+    private func told(_ effect: DataSourceEffect, since before: Snapshot) -> DataSourceNotification? {
         switch effect {
         case .ignored, .nothingToTell: nil
         case .table: .dataSource
         case .section(let section): .section(section)
-        case .rows(let paths): .rows(paths)
+        case .rows(let paths):
+            // With its new model a row may be hidden: where it stood is another one, or none.
+            paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count } ? .rows(paths) : .dataSource
         case .rowsOfSection(let section): .rows(shown.sections[section].rows.indices.map { IndexPath(section: section, row: $0) })
         }
     }

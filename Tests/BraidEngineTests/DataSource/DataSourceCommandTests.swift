@@ -88,6 +88,17 @@ import Testing
         #expect(throws: Refusal.self) { try session.perform(.dataSource(.updateRow("{\"id\":2}", at: .init(section: 0, row: 1)), notify: true)) }
     }
 
+    /// Who was told that the last of three rows has changed asked for the third of two.
+    @Test func aRowThatIsHiddenByItsNewModelIsNotToldOfAsAChangedOne() throws {
+        var session = try Played(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":1,"on":true},{"id":2,"on":true},{"id":3,"on":true}],"shown":"model.on"}]}"#)
+        func update(_ row: Int, _ model: JSONText) throws -> DataSourceNotification? {
+            try session.perform(.dataSource(.updateRow(model, at: .init(section: 0, row: row)), notify: true)).notification
+        }
+        #expect(try update(2, "{\"id\":3,\"on\":false}") == .dataSource)
+        #expect(session.snapshot.brief == "-[1 2]")
+        #expect(try update(1, "{\"id\":4,\"on\":true}") == .rows([.init(section: 0, row: 1)]))
+    }
+
     @Test func aSectionIsDiffableWhileAllItsModelsHaveIDs() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}"])])
         #expect(session.snapshot.sections[0].isDiffable)
