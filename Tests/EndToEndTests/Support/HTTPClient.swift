@@ -6,7 +6,10 @@ final class HTTPClient {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
 
-    struct Closed: Error {}
+    /// `code`: as `errno` says; 0: the server has closed the connection.
+    struct Closed: Error {
+        var code: Int32 = 0
+    }
 
     struct Response {
         var status: Int
@@ -30,10 +33,8 @@ final class HTTPClient {
         let connected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
         }
-        guard connected == 0 else {
-            close(descriptor)
-            throw Closed()
-        }
+        // `deinit` closes it: to close it here, too, closed whatever another test had opened meanwhile.
+        guard connected == 0 else { throw Closed(code: errno) }
         var time = timeval(tv_sec: timeout, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
         var on: Int32 = 1
@@ -48,7 +49,7 @@ final class HTTPClient {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { throw Closed() }
+            guard count > 0 else { throw Closed(code: errno) }
             sent += count
         }
     }
@@ -64,7 +65,7 @@ final class HTTPClient {
     private func fill() throws {
         var piece = [UInt8](repeating: 0, count: 65_536)
         let count = piece.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
-        guard count > 0 else { throw Closed() }
+        guard count > 0 else { throw Closed(code: count < 0 ? errno : 0) }
         buffer += piece[..<count]
     }
 
