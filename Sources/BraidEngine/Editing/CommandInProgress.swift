@@ -99,7 +99,8 @@ struct CommandInProgress {
         // What reads the time is made anew with every revision, as it will be when the session is read again.
         guard step.changedAnything || binder.readsNow else { return }
         search.reset()
-        meter.allow(rows: editor.table.rowCount)
+        // To count all rows takes a look at each section: only where some came, which have new keys then.
+        if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [SectionID] = []
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,
