@@ -86,10 +86,8 @@ struct CommandInProgress {
         for provider in binder.providers.value { try provider.place(into: &editor, &departures) }
         for provider in binder.providers.value { provider.settle(departures) }
         if isEdit { return }
-        // As in `setModels`: a section that is filled anew and has grown smaller can grow again.
         for id in editor.step.sections where binder.binding(of: id)?.cells.isProvided == true {
-            guard let section = editor.table[id], let prefetched = section.facts.prefetched, section.rows.count < prefetched else { continue }
-            try editor.setPrefetched(nil, of: id)
+            try editor.noteFilled(id, rows: editor.table[id]?.rows.count ?? 0)
         }
     }
 

@@ -18,8 +18,7 @@ extension TableEditor {
         while suffix < shorter - prefix, isSame(rows[stored.count - 1 - suffix], models[models.count - 1 - suffix]) { suffix += 1 }
         let new = prefix..<models.count - suffix
         try replace([(prefix..<stored.count - suffix, new)], with: models[new], in: section)
-        // A section that is filled anew and has grown smaller can grow again.
-        if let prefetched = table.sections[position].facts.prefetched, models.count < prefetched { try setPrefetched(nil, of: section) }
+        try noteFilled(section, rows: models.count)
     }
 
     /// Puts models, those of all stretches, in the place of the rows there; the stretches are ascending and apart. A row whose id

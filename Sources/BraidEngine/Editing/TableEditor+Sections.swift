@@ -64,6 +64,11 @@ extension TableEditor {
         changedFacts.insert(id)
     }
 
+    /// A section that is filled anew, with so many rows, and has grown smaller by it can grow again.
+    mutating func noteFilled(_ id: SectionID, rows: Int) throws(Refusal) {
+        if let prefetched = table[id]?.facts.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
+    }
+
     /// Nil: none are set.
     mutating func setDisplayedSections(_ ids: [SectionID]?) {
         guard table.displayedSections != ids else { return }

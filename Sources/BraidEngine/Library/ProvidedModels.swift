@@ -315,8 +315,7 @@ final class CountedSections<Section: TableSection>: ModelProvider {
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws {
         if bindings.declared == nil { for section in counts.keys.sorted() { editor.ensureSection(section) } }
         for section in editor.table.sections where bindings.isOwn(section.id, of: chain) {
-            guard let prefetched = section.facts.prefetched, counts[section.id] ?? 0 < prefetched else { continue }
-            try editor.setPrefetched(nil, of: section.id)
+            try editor.noteFilled(section.id, rows: counts[section.id] ?? 0)
         }
     }
 

@@ -119,12 +119,16 @@ extension Embedded {
           #changed() {
             this.#asked++;
             this.#draw([]);
-            // Only as long as there is something to lose: browsers keep no page that may ask.
-            window.onbeforeunload = this.isWritten ? (event) => event.preventDefault() : null;
+            this.#guard();
             this.state.textContent = "Checking…";
             this.save.disabled = this.curl.disabled = true;
             clearTimeout(this.#waiting);
             this.#waiting = setTimeout(() => this.#check(), pause);
+          }
+
+          /** Asks before the page goes; only as long as there is something to lose: browsers keep no page that may ask. */
+          #guard() {
+            window.onbeforeunload = this.isWritten ? (event) => event.preventDefault() : null;
           }
 
           async #check() {
@@ -226,7 +230,7 @@ extension Embedded {
               this.#app.sessionsChanged();
               if (this.closed) return;
               this.deletion.hidden = false;
-              if (!this.isWritten) window.onbeforeunload = null;
+              this.#guard();
               this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
             } catch (error) {
               problemToast(error, this.#app.server.curl(request));

@@ -73,7 +73,7 @@ extension Embedded {
 
           /** With another token, or after the page was put away. A description that is being written is not read anew. */
           #routeAnew() {
-            if (this.view instanceof Editor && this.view.isWritten) return this.view.checkAgain();
+            if (this.view?.isWritten) return this.view.checkAgain();
             this.path = null;
             this.#route();
           }

@@ -50,12 +50,12 @@ export class Sidebar {
     } catch (error) {
       if (loading !== this.#loading) return;
       if (error.status === 401) return this.#app.signIn();
-      // A token for one session may not list them.
-      if (error.status === 403) [this.#tables, this.#sessions, this.#next] = [[], [], undefined];
-      else {
+      if (error.status !== 403) {
         problemToast(error);
         return this.#shownAnew();
       }
+      // A token for one session may not list them.
+      [this.#tables, this.#sessions, this.#next] = [[], [], undefined];
     }
     this.#known = true;
     this.#shownAnew();
