@@ -266,13 +266,14 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         var arrivals: [TableEditor.Model] = []
         for stretch in change.stretches {
-            for (offset, model) in change.models[stretch.new].enumerated() {
+            for place in stretch.new {
+                let model = change.models[place]
                 if let identity = traits.identity {
                     let id = RowID(identity(model))
                     arrivals.append((id, departures.take(id) { isSame($0, model) } ?? bindings.values.add(model)))
                     continue
                 }
-                let index = stretch.old.lowerBound + offset
+                let index = stretch.old.lowerBound + place - stretch.new.lowerBound
                 if index < stretch.old.upperBound, isSame(stored.rows[index].model, model) {
                     arrivals.append((nil, departures.keep(stored.rows[index].model)))
                 } else {
