@@ -1,7 +1,7 @@
 extension Binder {
     /// The snapshot of a table, made from nothing. O(rows). Throws what a template does, and what is over the limits.
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
-        var remade: [SectionID] = []
+        var remade: [Remade] = []
         return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
@@ -17,9 +17,11 @@ extension Binder {
         var displayChanged: Bool
     }
 
+    typealias Remade = (section: SectionID, rowCount: Int)
+
     /// `remade` gets the sections whose rows were all made anew, because they read something that changed.
     func snapshot(
-        of table: TableModel, revision: Int, after previous: Previous?, remade: inout [SectionID], _ evaluation: Evaluation
+        of table: TableModel, revision: Int, after previous: Previous?, remade: inout [Remade], _ evaluation: Evaluation
     ) throws -> Snapshot {
         try limits.check(table, after: previous?.table)
         var making = SnapshotMaking(binder: self, table: table, previous: previous, evaluation: evaluation)
@@ -36,7 +38,7 @@ private struct SnapshotMaking {
     let table: TableModel
     let previous: Binder.Previous?
     let evaluation: Evaluation
-    private(set) var remade: [SectionID] = []
+    private(set) var remade: [Binder.Remade] = []
     /// What changed for every section.
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
@@ -196,8 +198,8 @@ private struct SnapshotMaking {
         default:
             if let old, isUpToDate, !isTouched || !binding.cells.source.isStored { return old }
         }
-        remade.append(stored.id)
         let made = try maker.rows(of: stored)
+        remade.append((stored.id, made.count))
         if !binding.cells.source.isStored { room -= made.count }
         return made
     }

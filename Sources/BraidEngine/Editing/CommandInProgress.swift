@@ -99,14 +99,18 @@ struct CommandInProgress {
         search.reset()
         // To count all rows takes a look at each section: only where some came, which have new keys then.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
-        var remade: [SectionID] = []
+        var remade: [Binder.Remade] = []
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,
             after: .init(
                 table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections,
                 stateChanged: step.stateChanged, cellsChanged: step.cellsChanged, displayChanged: step.displayChanged),
             remade: &remade, evaluation)
-        for section in remade { editor.noteWhole(section) }
+        for (id, rowCount) in remade {
+            editor.noteWhole(id)
+            // Models that follow from the state were replaced by this.
+            if binder.binding(of: id)?.cells.source.isStored == false { try editor.noteFilled(id, rows: rowCount) }
+        }
         shownTable = editor.table
     }
 

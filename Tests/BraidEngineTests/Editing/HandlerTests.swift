@@ -42,6 +42,24 @@ import Testing
         #expect(table.model.state.text == #"{"row":2}"#)
     }
 
+    /// A feed that the state holds, and that was begun anew, never asked for more: only one of stored models did.
+    @Test(arguments: [#""modelsFrom":{"$eval":"state.items"}"#, #""numberOfCells":"len(state.items)""#])
+    func prefetchRunsAgainWhereModelsThatFollowFromTheStateBecameFewer(models: String) throws {
+        var table = try Table("""
+            {"table":"t","state":{"items":[{"id":"1"},{"id":"2"}],"asked":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","viewModel":{},\(models),
+             "prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
+            """)
+        func asked(_ items: String? = nil) throws -> String? {
+            if let items { _ = try table.perform(.patchState(JSONText(parsing: #"{"items":\#(items)}"#))) }
+            _ = try table.perform(.displayedRows([RowReference(path(0, 0))]))
+            return table.model.state["asked"]?.text
+        }
+        #expect(try asked() == "1")
+        #expect(try asked(#"[{"id":"3"},{"id":"4"}]"#) == "1", "as many as before")
+        #expect(try asked(#"[{"id":"5"}]"#) == "2")
+        #expect(try asked(#"[{"id":"5"},{"id":"6"}]"#) == "3")
+    }
+
     /// A template that gave null made the state null, which no later command, and no client, could read.
     @Test(arguments: [#"{"setState":{"$eval":"null"}}"#, #"{"setState":{"$eval":"[1]"}}"#, #"{"update":{"merge":{"$eval":"5"}}}"#])
     func aMergePatchOfHandlersIsAnObject(step: String) throws {
