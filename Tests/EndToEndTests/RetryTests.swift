@@ -72,6 +72,20 @@ import Testing
         #expect(again.text == unchanged.text && again.header("idempotent-replayed") == "true")
     }
 
+    /// A revision that was still to come was kept as such, and a body put right was refused as another request.
+    @Test func whatWasNotUnderstoodIsNotKept() throws {
+        let client = try ServerProcess().keptClient()
+        try Self.open(client)
+        #expect(try delete(client, key: "early", query: "?base=1").status == 400)
+        #expect(try delete(client, key: "other").status == 200)
+        let now = try delete(client, key: "early", query: "?base=1")
+        #expect(now.status == 200 && now.header("idempotent-replayed") == nil, "\(now.text)")
+        for (cell, status) in [("none", 400), ("C", 200)] {
+            let path = "/v1/sessions/x/cells-for-model-types/T"
+            #expect(try client.request("PUT", path, #"{"cell":"\#(cell)"}"#, headers: ["Idempotency-Key": "cell"]).status == status)
+        }
+    }
+
     @Test func aSessionIsOpenedOnce() throws {
         let client = try ServerProcess().keptClient()
         let body = #"{"table":\#(APITests.list)}"#
