@@ -78,6 +78,23 @@ import Testing
         #expect(try client.request("PUT", "/v1/sessions/x/rows/0/0?base=0", #"{"model":{"id":"1"}}"#).status == 409)
     }
 
+    /// The answer told of the section 9223372036854775807, also as the place where the row had landed.
+    @Test func whatWasOutOfBoundsAtTheBaseIsSoByTheClientsOwnNumbers() throws {
+        let client = try ServerProcess().keptClient()
+        try Self.open(client)
+        try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
+        for path in ["sections/7/data", "sections/7/rows", "rows/7/0", "rows/0/40"] {
+            let body = ["sections/7/data": "{}", "sections/7/rows": #"{"rows":[]}"#][path] ?? #"{"model":{"id":"n"}}"#
+            let ignored = try client.request("PUT", "/v1/sessions/x/\(path)?base=0", body)
+            #expect(ignored.object["outcome"] as? String == "ignored" && ignored.object["at"] == nil, "\(path): \(ignored.text)")
+            #expect(!ignored.text.contains("9223372036854775807"), "\(path): \(ignored.text)")
+        }
+        for (reference, told) in [(#"{"section":7,"row":0}"#, "no section 7"), (#"{"section":0,"row":40}"#, "no row 40"), (#"{"section":"a","row":6}"#, "no row 6")] {
+            let refused = try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":\#(reference)}"#)
+            #expect(refused.status == 404 && (refused.object["detail"] as? String)?.contains(told) == true, "\(reference): \(refused.text)")
+        }
+    }
+
     /// Two clients edit, each on the revision that it saw last, in any order: every edit hits the row that its client
     /// saw, or is refused because that row is gone.
     @Test(arguments: 0..<4) func everyEditHitsTheRowThatItsClientSaw(seed: Int) throws {

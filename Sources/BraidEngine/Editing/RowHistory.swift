@@ -39,19 +39,19 @@ public struct RowHistory: Sendable {
     public func present(_ command: Command) throws(Refusal) -> (command: Command, at: IndexPath?) {
         switch command {
         case .delete(let row):
-            let at = try present(row)
+            let at = try displayed(row)
             return (.delete(RowReference(at)), at)
         case .insert(let row, let model):
-            let at = try present(row)
+            let at = try displayed(row, orEnd: true)
             return (.insert(RowReference(at), model: model), at)
         case .tap(let row):
-            let at = try present(row)
+            let at = try displayed(row)
             return (.tap(RowReference(at)), at)
         case .event(let row, let name, let parameters):
-            let at = try present(row)
+            let at = try displayed(row)
             return (.event(RowReference(at), name: name, parameters: parameters), at)
         case .move(let row, let section, let index):
-            let at = try present(row)
+            let at = try displayed(row)
             let target = try target(section, index, of: row, at: at)
             return (.move(RowReference(at), to: .displayed(target.section), row: target.row), at)
         case .dataSource(let call, let notify):
@@ -59,6 +59,20 @@ public struct RowHistory: Sendable {
             return (.dataSource(call, notify: notify), at)
         default: return (command, nil)
         }
+    }
+
+    /// Where the row is displayed now that a command is about. What is out of bounds was so then, by the number that the client gave.
+    private func displayed(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> IndexPath {
+        let at = try present(reference)
+        guard case .at(let section, let row) = reference else { return at }
+        guard now.sections.indices.contains(at.section) else {
+            throw Refusal(.rowNotFound, "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(try place(section)).")
+        }
+        let count = now.sections[at.section].rows.count
+        guard (0..<count + (orEnd ? 1 : 0)).contains(at.row) else {
+            throw Refusal(.rowNotFound, "The section \"\(now.sections[at.section].id)\" had no row \(row) at the base.")
+        }
+        return at
     }
 
     /// Where the row is displayed now.
@@ -322,10 +336,10 @@ extension RowHistory {
             return (.addRow(model, at: at), IndexPath(section: at.section, row: min(at.row, now.sections[at.section].rows.count)))
         case .updateRow(let model, let path):
             let at = try present(path)
-            return (.updateRow(model, at: at), at)
+            return (.updateRow(model, at: at), displayed(at))
         case .removeRow(let path):
             let at = try present(path)
-            return (.removeRow(at: at), at)
+            return (.removeRow(at: at), displayed(at))
         case .updateRows(let rows):
             var present: [(at: IndexPath, model: JSONText)] = []
             for (path, model) in rows { present.append((try self.present(path), model)) }
@@ -341,11 +355,19 @@ extension RowHistory {
     }
 
     private func present(_ path: IndexPath) throws(Refusal) -> IndexPath {
-        guard sectionsThen.indices.contains(path.section) else { return IndexPath(section: .max, row: path.row) }
+        guard sectionsThen.indices.contains(path.section) else { return IndexPath(section: outOfBounds(path.section), row: path.row) }
         return try present(.at(.displayed(path.section), row: path.row))
     }
 
     private func presentSection(_ index: Int) throws(Refusal) -> Int {
-        sectionsThen.indices.contains(index) ? try present(.displayed(index)) : .max
+        sectionsThen.indices.contains(index) ? try present(.displayed(index)) : outOfBounds(index)
+    }
+
+    /// The index of a section that was not there then: its own, unless another section stands there by now.
+    private func outOfBounds(_ section: Int) -> Int { max(section, now.sections.count) }
+
+    /// The row that stands there; nil where none does: the call is ignored.
+    private func displayed(_ path: IndexPath) -> IndexPath? {
+        now.sections.indices.contains(path.section) && now.sections[path.section].rows.indices.contains(path.row) ? path : nil
     }
 }
