@@ -34,6 +34,13 @@ import Testing
         #expect(errors.contains("/bindings/1/modles"))
     }
 
+    @Test func thePointersOfADescriptionInARequestLeadThroughTheRequest() throws {
+        let client = try ServerProcess().keptClient()
+        let response = try client.request("POST", "/v1/sessions", #"{"table":{"table":"x","bindings":[{"on":"table","cell":"C","models":[]}]}}"#)
+        let errors = response.object["errors"] as? [[String: String]]
+        #expect(response.status == 422 && errors?.map { $0["pointer"] } == ["/table/bindings/0/cell"], "\(response.text)")
+    }
+
     @Test func sessionsAreOpenedListedPageByPageAndEnded() throws {
         let client = try ServerProcess().keptClient()
         try client.request("PUT", "/v1/tables/list", Self.list)

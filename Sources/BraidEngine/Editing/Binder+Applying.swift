@@ -101,7 +101,7 @@ extension Refusal {
     }
 
     /// The same refusal, its faults inside a larger document.
-    func placed(at place: JSONPointer) -> Refusal {
+    public func placed(at place: JSONPointer) -> Refusal {
         var refusal = self
         refusal.faults = faults.map { fault in
             Fault(pointer: fault.pointer.tokens.reduce(place) { $0.appending($1) }, detail: fault.detail)

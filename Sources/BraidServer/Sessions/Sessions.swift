@@ -222,8 +222,12 @@ final class Sessions: Sendable {
         switch opening.table {
         case nil: return (nil, .dataSource)
         case .inline(let text)?:
-            let description = try descriptions.compiled(text)
-            return ((description, nil), description.binder)
+            do {
+                let description = try descriptions.compiled(text)
+                return ((description, nil), description.binder)
+            } catch let refusal as Refusal {
+                throw refusal.placed(at: JSONPointer.root.appending("table"))
+            }
         case .named(let name)?:
             guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\"; register it with PUT /v1/tables/\(name).") }
             let description = try descriptions.compiled(table.description)
