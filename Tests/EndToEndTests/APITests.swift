@@ -41,6 +41,32 @@ import Testing
         #expect(response.status == 422 && errors?.map { $0["pointer"] } == ["/table/bindings/0/cell"], "\(response.text)")
     }
 
+    /// A client looked in its own request for what stands nowhere there.
+    @Test("A model that the description made is refused by the name of what made it, without a pointer into the request")
+    func aModelThatTheDescriptionMadeIsNotTheRequests() throws {
+        let client = try ServerProcess().keptClient()
+        let table = #"""
+            {"table":"t","sections":["a","d","e"],"modelTypes":{"P":{"id":"/id","schema":{"properties":{"id":{"type":"string"},"n":{"type":"int8"}}}}},"cells":{"C":{},"V":{"viewModel":{"type":"string"}}},
+             "bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1","n":1}],"onTap":[{"update":{"merge":{"id":1.5}}}]},
+              {"on":{"section":"d"},"cell":"C","modelType":"P","modelsFrom":{"$eval":"models.a"}},{"on":{"section":"e"},"cell":"V","models":[],"viewModel":{"$eval":"model.v"}}]}
+            """#
+        try #require(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(table)}"#).status == 201)
+        for (method, path, body, maker) in [
+            ("PUT", "models", #"{"a":[{"id":"1","n":"one"}]}"#, #"`modelsFrom` of the section "d""#), ("POST", "taps", #"{"at":{"section":"a","row":0}}"#, #"handler of the section "a""#),
+            ("PUT", "models", #"{"e":[{"id":"1","v":1}]}"#, #"the section "e""#),
+        ] {
+            let refused = try client.request(method, "/v1/sessions/x/\(path)", body)
+            #expect(refused.status == 422 && refused.object["errors"] == nil, "\(refused.text)")
+            #expect((refused.object["detail"] as? String)?.contains(maker) == true, "\(refused.text)")
+            // Of a transaction it is said which command it was.
+            let transaction = try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"\#(path)":\#(body)}]}"#)
+            let errors = transaction.object["errors"] as? [[String: String]]
+            #expect(errors?.map { $0["pointer"] } == ["/commands/0"], "\(transaction.text)")
+        }
+        // A row of another section is no reason to deny that it is there.
+        #expect(try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"1","section":"e"}}"#).object["detail"] as? String == #"No displayed row of the section "e" has the id "1"."#)
+    }
+
     @Test func sessionsAreOpenedListedPageByPageAndEnded() throws {
         let client = try ServerProcess().keptClient()
         try client.request("PUT", "/v1/tables/list", Self.list)

@@ -42,7 +42,12 @@ struct RowMaker {
             guard models.count <= room else { throw Refusal.tooManyRows(limits) }
             var seen: Set<RowID> = []
             for (index, model) in models.enumerated() {
-                let id = try binding.modelType.identify(model)
+                let id: RowID?
+                do throws(Refusal) {
+                    id = try binding.modelType.identify(model)
+                } catch {
+                    throw error.ofWhatWasMade(by: "`modelsFrom` of the section \"\(section)\"")
+                }
                 if let id, !seen.insert(id).inserted {
                     throw Refusal(.duplicateRowID, "`modelsFrom` gave two models with the id \"\(id)\" for the section \"\(section)\".")
                 }
@@ -117,7 +122,7 @@ struct RowMaker {
         if case .counted = binding.cells.source { shownModel = nil }
         if !binding.cells.showsModel { (viewModel, shownModel) = (model, nil) }
         if let schema = cell.declaration.viewModel, let mismatch = schema.mismatches(of: viewModel?.value() ?? .null, limit: 1).first {
-            throw Refusal(.templateFailed, "The view model of row \(index) of the section \"\(section)\" is not what its cell \"\(cell.name)\" declares: \(mismatch.instancePath): \(mismatch.detail)", faults: [mismatch.fault])
+            throw Refusal(.templateFailed, "The view model of row \(index) of the section \"\(section)\" is not what its cell \"\(cell.name)\" declares: \(mismatch.instancePath): \(mismatch.detail)")
         }
         return Row(parts: RowParts(
             id: id, cell: cell.name, model: shownModel, viewModel: viewModel,

@@ -184,6 +184,7 @@ extension StepRunner {
         switch refusal.code {
         case .ambiguousRow, .badRequest, .modelTypeMismatch, .rowNotFound, .sectionNotFound:
             Refusal(.handlerContract, "A handler of the section \"\(call.section)\" failed. \(refusal.detail)")
+        case .modelInvalid: refusal.ofWhatWasMade(by: "A handler of the section \"\(call.section)\"")
         default: refusal
         }
     }

@@ -90,7 +90,7 @@ extension Refusal {
     fileprivate func placed(in command: Command, at index: Int) -> Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
-        case (.modelInvalid, .setModels): return placed(at: place.appending("models"))
+        case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending("models"))
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
             // Others point into what a template made, or into a body that may stand with its name or without.

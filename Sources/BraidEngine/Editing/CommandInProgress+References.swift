@@ -24,7 +24,10 @@ extension CommandInProgress {
                 }
                 found = Place(section: section, row: path.row)
             }
-            guard let found else { throw Refusal(.rowNotFound, "No displayed row has the id \"\(id)\".") }
+            guard let found else {
+                let place = try section.map { section throws(Refusal) in "row of the section \"\(try displayed(section).id)\"" }
+                throw Refusal(.rowNotFound, "No displayed \(place ?? "row") has the id \"\(id)\".")
+            }
             return found
         }
     }
