@@ -107,6 +107,21 @@ import Testing
         #expect(try observe(client, #"{"b":[]}"#).object["revision"] as? Int == 3)
     }
 
+    /// Its lines were written into the session that had been opened under the id of the one that they were for.
+    @Test func theEndOfItsSessionEndsItAlsoWhereAnotherHasItsID() throws {
+        let (client, _) = try StreamTests.start()
+        let sender = try client.server.client()
+        try begin(sender)
+        try sender.send(chunk("{\"a\":[]}\n"))
+        #expect(try waitForRevision(client, 1))
+        #expect(try client.request("DELETE", "/v1/sessions/s").status == 204)
+        #expect(try client.request("POST", "/v1/sessions", #"{"table":\#(StreamTests.table),"id":"s"}"#).status == 201)
+        try sender.send(chunk("{\"a\":[{\"id\":\"5\"}]}\n"))
+        let response = try sender.receive()
+        #expect(response.status == 404 && response.object["line"] as? Int == 2, "\(response.text)")
+        #expect(try revision(client) == 0)
+    }
+
     @Test func aStopEndsItWithTheNumberOfTheLine() throws {
         let (client, _) = try StreamTests.start()
         let sender = try client.server.client()

@@ -19,7 +19,11 @@ func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(resource: "models", body: models, partial: partial)
                     let text = command.journalText(resource: "models", body: models, partial: partial)
-                    let answer = try await sessions.perform(command, text: text, on: id, ifMatch: ifMatch).answer
+                    let answer = try await sessions.perform({ present in
+                        // Another one may have been opened under the id meanwhile.
+                        guard present.number == session.number else { throw ProblemError(noSession: id) }
+                        return (command, text)
+                    }, on: id, ifMatch: ifMatch).answer
                     ifMatch = nil
                     revision = answer.revision
                     if answer.kind == .applied { applied += 1 } else { unchanged += 1 }
