@@ -82,6 +82,8 @@ final class App: HTTPHandler {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
         response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
+        // As of other answers; one to a head that was not understood may be to a GET.
+        if head.map({ $0.method == "GET" || $0.method == "HEAD" }) ?? true { response.headers.append(("Cache-Control", "no-cache")) }
         var route: Route?
         if let head, case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
         // One whose body is read while it comes has its handler at work, which is told of the failure and answers it.

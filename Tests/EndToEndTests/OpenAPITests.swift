@@ -51,6 +51,13 @@ import Testing
                 #expect(known.status == 304 && known.header("cache-control") == "no-cache")
             }
         }
+        // What is refused before it is a whole request, too: caches may keep a 414 for as long as they please.
+        for (target, field, status) in [("/\(String(repeating: "a", count: 9_000))", "", 414), ("/readyz", "X: \(String(repeating: "a", count: 40_000))\r\n", 431), ("/readyz", "Expect: none\r\n", 417)] {
+            let client = try client.server.client()
+            try client.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n")
+            let response = try client.receive()
+            #expect(response.status == status && response.header("cache-control") == "no-cache", "\(response.status)")
+        }
     }
 
     @Test("Answers whose form `Accept` decides say so, refusals included")
