@@ -38,6 +38,41 @@ import Testing
         #expect(try CommandRun(["render", template, "--context", directory.path("missing")]).errors.contains("cannot be read"))
     }
 
+    /// Runs a line of the shell; `$braid` is the binary.
+    private func shell(_ line: String) throws -> (status: Int32, output: String) {
+        let process = Process(), output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", line]
+        process.environment = ProcessInfo.processInfo.environment.merging(["braid": ServerProcess.binary.path]) { $1 }
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text)
+    }
+
+    @Test func whatComesThroughAPipeIsReadAsAFileIs() throws {
+        let template = try file("template.json", #"{"n": {"$eval": "n"}}"#), table = try file("x.table.json", #"{"table": "x", "bound": 1}"#)
+        let journal = try file("x.ndjson", #"{"session":"x","epoch":"e","created":"2026-01-01T00:00:00.000Z","opening":{"rows":[]}}"#)
+        #expect(try shell(#"echo '{"n": 1.50}' | "$braid" render \#(template) --context /dev/stdin"#) == (0, #"{"n":1.50}"# + "\n"))
+        #expect(try shell(#"cat \#(journal) | "$braid" replay /dev/stdin"#) == shell(#""$braid" replay \#(journal)"#))
+        // With the places of its faults, which are told after it was read.
+        let faulty = try shell(#"cat \#(table) | "$braid" check /dev/stdin"#)
+        #expect(faulty.status == 1 && faulty.output.hasPrefix("/dev/stdin:1:25: /bound: "), "\(faulty)")
+        #expect(try shell(#"echo ' ' | "$braid" serve --token-file /dev/stdin"#).output.contains("/dev/stdin is empty"))
+        #expect(try CommandRun(["check", directory.url.path]).errors == "" && CommandRun(["check", directory.url.path]).output.contains("cannot be read"))
+    }
+
+    @Test func aResultThatCannotBeWrittenIsAFailureThatIsSaid() throws {
+        let template = try file("template.json", "1"), snapshot = try file("snapshot.json", #"{"sections":[],"revision":0,"state":{}}"#)
+        let journal = try file("x.ndjson", #"{"session":"x","epoch":"e","created":"2026-01-01T00:00:00.000Z","opening":{"rows":[]}}"#)
+        for command in ["render \(template)", "diff \(snapshot) \(snapshot)", "replay \(journal)"] {
+            let run = try shell("\"$braid\" \(command) 2>&1 >/dev/full")
+            #expect(run == (1, "Error: The result could not be written: No space left on device.\n"), "\(run)")
+        }
+    }
+
     @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupIsTakenWhileCommandsAreCarriedOut() throws {
         let database = directory.path("braid.sqlite"), copy = directory.path("copy.sqlite")
         let server = try ServerProcess(database: database)
@@ -100,10 +135,13 @@ import Testing
         #expect(well.status == 0 && well.output == "http://127.0.0.1:\(server.port)/readyz: 200\n")
         #expect(try CommandRun(["health", "http://localhost:\(server.port)/healthz"]).status == 0)
         #expect(try CommandRun(["health", "http://127.0.0.1:\(server.port)/v1/nothing"]).status == 1)
+        #expect(try CommandRun(["health", "http://localhost:\(server.port)/healthz?pretty=false"]).output == "http://localhost:\(server.port)/healthz?pretty=false: 200\n")
+        // A port that there is not is another one in 16 bits.
+        #expect(try CommandRun(["health", "--port", "\(server.port + 65_536)"]).status == 64)
         server.stop()
         let gone = try CommandRun(["health", "--port", "\(server.port)"])
         #expect(gone.status == 1 && gone.errors.contains("Connection refused"))
-        for url in ["https://127.0.0.1", "127.0.0.1:8080", "http://"] { #expect(try CommandRun(["health", url]).status == 64) }
+        for url in ["https://127.0.0.1", "127.0.0.1:8080", "http://", "http://127.0.0.1:\(server.port + 65_536)"] { #expect(try CommandRun(["health", url]).status == 64) }
     }
 
     @Test func healthOverAUnixSocket() throws {

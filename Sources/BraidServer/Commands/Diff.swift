@@ -29,6 +29,6 @@ struct Diff: ParsableCommand {
         }
         guard snapshots.count == 2 else { throw FaultyFile(faults) }
         let update = try BatchUpdate(from: snapshots[0], to: snapshots[1])
-        FileHandle.standardOutput.write(Data((form == .sequential ? update.sequentialJSON : update.json).bytes + [UInt8(ascii: "\n")]))
+        try StandardOutput.print((form == .sequential ? update.sequentialJSON : update.json).bytes)
     }
 }

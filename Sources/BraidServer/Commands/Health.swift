@@ -32,12 +32,14 @@ struct Health: ParsableCommand {
     private func target() throws -> (server: HTTPAddress, host: String, path: String) {
         guard let url else {
             if let socket { return (.unix(path: socket), "localhost", "/readyz") }
+            guard (1...65_535).contains(port) else { throw ValidationError("--port must be from 1 to 65535") }
             return (.tcp(host: "127.0.0.1", port: port), "127.0.0.1:\(port)", "/readyz")
         }
         guard let parts = URLComponents(string: url), parts.scheme == "http", let host = parts.host, !host.isEmpty, parts.user == nil
         else { throw ValidationError("The URL must be http://HOST:PORT, not '\(url)'.") }
-        let path = parts.percentEncodedPath.isEmpty || parts.percentEncodedPath == "/" ? "/readyz" : parts.percentEncodedPath
+        let path = parts.percentEncodedPath.isEmpty || parts.percentEncodedPath == "/" ? "/readyz" : parts.percentEncodedPath + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
         let port = parts.port ?? 80
+        guard (1...65_535).contains(port) else { throw ValidationError("The URL's port must be from 1 to 65535, not \(port).") }
         let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         return (.tcp(host: bare, port: port), "\(host):\(port)", path)
     }

@@ -35,6 +35,6 @@ struct Render: ParsableCommand {
         guard let result else { return }
         var writer = JSONWriter()
         writer.value(result)
-        FileHandle.standardOutput.write(Data(writer.bytes + [UInt8(ascii: "\n")]))
+        try StandardOutput.print(writer.bytes)
     }
 }

@@ -14,7 +14,7 @@ struct Replay: ParsableCommand {
     var journal: String
 
     func run() throws {
-        guard let bytes = FileManager.default.contents(atPath: journal) else { throw Failure("\(journal) cannot be read.") }
+        guard let bytes = InputFile.bytes(of: journal) else { throw Failure("\(journal) cannot be read.") }
         let progress = Progress("replaying \(journal)")
         defer { progress.end() }
         var read = 0
@@ -23,10 +23,12 @@ struct Replay: ParsableCommand {
             read += line.count + 1
             return [UInt8](line)
         }
+        let snapshot: [UInt8]
         do {
-            FileHandle.standardOutput.write(Data(try JournalFile.replay(lines) + [UInt8(ascii: "\n")]))
+            snapshot = try JournalFile.replay(lines)
         } catch {
             throw Failure("\(journal): \(error)")
         }
+        try StandardOutput.print(snapshot)
     }
 }

@@ -23,7 +23,7 @@ struct AccessOptions: ParsableArguments {
         let variable = ProcessInfo.processInfo.environment["BRAID_TOKEN"]
         if let file = tokenFile {
             guard variable == nil else { throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Give one of them.") }
-            guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { throw Failure("The token file \(file) cannot be read.") }
+            guard let text = InputFile.bytes(of: file).flatMap({ String(validating: $0, as: UTF8.self) }) else { throw Failure("The token file \(file) cannot be read.") }
             return try token(text, "The token file \(file)")
         }
         return try variable.map { try token($0, "The environment variable BRAID_TOKEN") }

@@ -9,27 +9,29 @@ struct JSONFile {
 
     /// Makes something of the file's JSON. What `make` refuses is told with its place in the file.
     func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(FaultyFile) -> Value {
-        guard let data = FileManager.default.contents(atPath: path) else { throw FaultyFile(["\(path): cannot be read"]) }
+        guard let bytes = InputFile.bytes(of: path) else { throw FaultyFile(["\(path): cannot be read"]) }
         do {
-            return try make(try JSONText(parsing: [UInt8](data), depthLimit: depthLimit))
+            return try make(try JSONText(parsing: bytes, depthLimit: depthLimit))
         } catch {
-            throw FaultyFile(faults(of: error))
+            throw FaultyFile(faults(of: error, in: bytes))
         }
     }
 
     /// An error that something made of the file's JSON led to, with its places in the file.
-    func faults(of error: any Error) -> [String] {
+    func faults(of error: any Error) -> [String] { faults(of: error, in: InputFile.bytes(of: path)) }
+
+    private func faults(of error: any Error, in bytes: [UInt8]?) -> [String] {
         switch error {
         case let error as JSONError: return ["\(path):\(error.line):\(error.column): \(error.message)"]
-        case let refusal as Refusal: return place(refusal.faults, of: refusal.detail)
-        case let problem as ProblemError: return place(problem.faults, of: problem.detail)
+        case let refusal as Refusal: return place(refusal.faults, of: refusal.detail, in: bytes)
+        case let problem as ProblemError: return place(problem.faults, of: problem.detail, in: bytes)
         default: return ["\(path): \(error)"]
         }
     }
 
-    private func place(_ faults: [Refusal.Fault], of detail: String) -> [String] {
-        guard !faults.isEmpty, let data = FileManager.default.contents(atPath: path) else { return ["\(path): \(detail)"] }
-        let locations = JSONLocations(of: [UInt8](data))
+    private func place(_ faults: [Refusal.Fault], of detail: String, in bytes: [UInt8]?) -> [String] {
+        guard !faults.isEmpty, let bytes else { return ["\(path): \(detail)"] }
+        let locations = JSONLocations(of: bytes)
         return faults.map { fault in
             let place = locations.position(nearest: fault.pointer)
             let pointer = fault.pointer.tokens.isEmpty ? "" : "\(fault.pointer): "

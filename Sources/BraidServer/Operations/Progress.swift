@@ -27,5 +27,5 @@ final class Progress: Sendable {
         if state.withLock({ $0.shown }) { write("\r\u{1B}[K") }
     }
 
-    private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+    private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 }
