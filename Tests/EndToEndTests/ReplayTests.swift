@@ -33,6 +33,20 @@ import Testing
         #expect(try client.get("/v1/sessions/y/journal", headers: ["Accept": "application/x-ndjson"]).status == 404)
     }
 
+    /// Else it would be replayed, to a table that is none of the last.
+    @Test func aJournalWhoseSessionEndsWhileItIsReadIsSeenToBeIncomplete() throws {
+        let server = try ServerProcess(), client = try server.client()
+        try client.request("POST", "/v1/sessions", #"{"id":"x","rows":[{"id":"a"}]}"#)
+        // More than fits between the two.
+        let text = String(repeating: "x", count: 1_000_000)
+        for number in 0..<20 { try client.request("PUT", "/v1/sessions/x/rows/0/0", #"{"model":{"id":"a","n":\#(number),"text":"\#(text)"}}"#, headers: ["Prefer": "return=minimal"]) }
+        let reader = try HTTPClient(port: server.port, receiveBuffer: 4096)
+        try reader.send("GET /v1/sessions/x/journal HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
+        #expect(!reader.isClosed)  // it has begun
+        #expect(try client.request("DELETE", "/v1/sessions/x").status == 204)
+        #expect(throws: HTTPClient.Closed.self) { try reader.receive() }
+    }
+
     @Test func aJournalThatWasCutShortIsRefused() throws {
         let client = try ServerProcess(["--journal-limit", "2"]).keptClient()
         try ConcurrencyTests.open(client, rows: 1)

@@ -64,7 +64,12 @@ extension Sessions {
                     // As many as fill the stream's queue, or one that is larger.
                     let records = try await store.journal(
                         of: stored.facts.number, after: revision, limit: stored.facts.revision - revision, bytes: body.limit / 2)
-                    guard let last = records.last else { return body.finish() }
+                    guard let first = records.first, let last = records.last else {
+                        // Where it has ended meanwhile, there are none.
+                        return revision < stored.facts.revision ? body.fail() : body.finish()
+                    }
+                    // Those between are trimmed since.
+                    guard revision == 0 || first.revision == revision + 1 else { return body.fail() }
                     revision = last.revision
                     var writer = JSONWriter()
                     for record in records {
