@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidStore
+import Foundation
 import Testing
 
 @Suite struct BackupTests {
@@ -20,5 +21,24 @@ import Testing
             #expect(session?.sections[0].rows.count == copy)
             await store.close()
         }
+    }
+
+    @Test func whileOneBackupWritesAFileAnotherLeavesItAlone() async throws {
+        let path = TestDirectory.make() + "/braid.sqlite", partial = path + ".1-partial"
+        let store = try SQLiteStore(path: path)
+        // As one has it that is at work.
+        let other = open(partial, O_RDWR | O_CREAT, 0o644)
+        #expect(flock(other, LOCK_EX | LOCK_NB) == 0 && write(other, "half", 4) == 4)
+        #expect(throws: StoreError.exists(path: partial)) { try SQLiteStore.backup(of: path, to: path + ".1") }
+        #expect(FileManager.default.contents(atPath: partial) == Data("half".utf8))
+        #expect(!FileManager.default.fileExists(atPath: path + ".1"))
+        // One that was killed is at work no more.
+        close(other)
+        try SQLiteStore.backup(of: path, to: path + ".1")
+        #expect(!FileManager.default.fileExists(atPath: partial))
+        await store.close()
+        let copy = try SQLiteStore(path: path + ".1")
+        #expect(try await copy.sessions(after: nil, limit: 1).isEmpty)
+        await copy.close()
     }
 }

@@ -13,7 +13,9 @@ extension SQLiteStore {
             guard access(path, F_OK) == 0 else { throw StoreError.missing(path: path) }
             guard access(target, F_OK) != 0 else { throw StoreError.exists(path: target) }
             let partial = target + "-partial"
-            if unlink(partial) != 0, errno != ENOENT { throw StoreError.io("\(partial): \(String(cString: strerror(errno)))") }
+            let lock = try locked(partial)
+            // Last of all: it lets go of SQLite's locks on the file, too.
+            defer { Foundation.close(lock) }
             do {
                 try copy(path, to: partial, progress)
                 try rename(partial, to: target)
@@ -24,6 +26,22 @@ extension SQLiteStore {
         } catch {
             throw StoreError(error, path: path)
         }
+    }
+
+    /// Opens the file, empty, for this backup alone: another one to the same name would take this one's file for its own. What an
+    /// earlier one has left is nobody's.
+    private static func locked(_ partial: String) throws -> CInt {
+        let file = open(partial, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw StoreError.io("\(partial): \(String(cString: strerror(errno)))") }
+        var own = stat(), named = stat()
+        // One that has another name by now is a backup that is done.
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, fstat(file, &own) == 0, stat(partial, &named) == 0, own.st_ino == named.st_ino, own.st_nlink == 1,
+            ftruncate(file, 0) == 0
+        else {
+            Foundation.close(file)
+            throw StoreError.exists(path: partial)
+        }
+        return file
     }
 
     private static func copy(_ path: String, to partial: String, _ progress: @escaping @Sendable (Int, Int) -> Void) throws {
