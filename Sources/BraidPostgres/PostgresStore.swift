@@ -46,7 +46,7 @@ public final class PostgresStore: SessionStore {
 
 extension PostgresStore {
     public func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool) {
-        let version = try await writer.write(Tables.put(name, description, at: at)) { $0.dropFirst().first?.first?.int(0) ?? 1 }
+        let version = try await waitingForLocks(Tables.put(name, description, at: at)) { $0.dropFirst().first?.first?.int(0) ?? 1 }
         return (version, version == 1)
     }
 
@@ -55,7 +55,22 @@ extension PostgresStore {
     public func tables() async throws -> [StoredTableFacts] { try await readers.read { try $0.tables() } }
 
     public func deleteTable(_ name: String) async throws -> TableDeletion {
-        try await writer.write(Tables.delete(name), value: Tables.deletion)
+        try await waitingForLocks(Tables.delete(name), value: Tables.deletion)
+    }
+
+    /// Writes what begins by waiting for others, who may keep it waiting: for a moment only, lest all who write with it and behind it
+    /// wait as well; and again, until the time for locks is over.
+    private func waitingForLocks<Value: Sendable>(_ statements: [Statement], value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
+        let longest = options.timeout / 4, deadline = ContinuousClock.now + longest
+        func timeout(_ time: Duration) -> Statement { "SELECT set_config('lock_timeout', \("\(time.milliseconds)"), true)" }
+        while true {
+            do {
+                // What is set goes with the transaction; but others may stand behind it there.
+                return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) { try value(Array($0.dropFirst().dropLast())) }
+            } catch StoreError.busy where .now < deadline {
+                try? await Task.sleep(for: .milliseconds(Int.random(in: 100...400)))
+            }
+        }
     }
 }
 
@@ -80,7 +95,7 @@ extension PostgresStore {
     }
 
     public func deleteSession(_ id: String, as facts: SessionFacts?) async throws -> Int? {
-        try await writer.write(Ending.statements(of: id, as: facts, sender: peers.sender)) { $0.last?.first?.int(0) }
+        try await waitingForLocks(Ending.statements(of: id, as: facts, sender: peers.sender)) { $0.last?.first?.int(0) }
     }
 }
 

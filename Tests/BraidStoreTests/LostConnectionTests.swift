@@ -91,6 +91,23 @@ import Testing
         await store.close()
     }
 
+    /// As a server that hangs may hold it, or a person at `psql`.
+    @Test func whatWaitsForALockThatAnotherHoldsHoldsUpNothingElse() async throws {
+        let store = try PostgresStore(url: url, options: .patient)
+        _ = try await store.createSession(.make("held"))
+        let number = try await store.createSession(.make("other")), holder = try connect()
+        _ = try holder.all(["BEGIN", "SELECT 1 FROM session WHERE id = 'held' FOR UPDATE", "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"])
+        async let ended = store.deleteSession("held")
+        async let registered = store.putTable("t", description: "1", at: 1)
+        while try processes("wait_event_type = 'Lock'").isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        for revision in 1...3 { try await store.commit(.make(number, to: revision)) }
+        _ = try holder.all(["COMMIT"])
+        #expect(try await ended != nil)
+        #expect(try await registered.version == 1)
+        #expect(try await store.sessionFacts("held") == nil)
+        await store.close()
+    }
+
     /// A fault that the database finds, after the request has written: its writes are taken back, the others' are not lost.
     @Test func aFaultyWriteInAGroupFailsAlone() async throws {
         let store = try PostgresStore(url: url, options: .patient)
