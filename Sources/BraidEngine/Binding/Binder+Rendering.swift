@@ -81,7 +81,7 @@ private struct SnapshotMaking {
         if bindings.contains(where: \.asksMovePolicy) {
             for position in positions { displayed.append(try input(position)) }
         }
-        var targets = MoveTargets(evaluation: evaluation, displayed: displayed)
+        var targets = MoveTargets(binder: binder, evaluation: evaluation, displayed: displayed)
         var sections: [Section] = []
         sections.reserveCapacity(positions.count)
         for (place, position) in positions.enumerated() {
@@ -107,7 +107,7 @@ private struct SnapshotMaking {
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else { return nil }
         var snapshot = previous.snapshot
-        var targets = MoveTargets(evaluation: evaluation, displayed: [])
+        var targets = MoveTargets(binder: binder, evaluation: evaluation, displayed: [])
         for id in previous.touchedSections {
             guard let position = table.position(of: id) else { return nil }
             let place = oldPlace(of: id, near: position)
@@ -247,14 +247,21 @@ extension Binder {
     }
 }
 
-/// Where rows may move to, found once for each policy of a snapshot.
+/// Where rows may move to, found once for each policy and model type of a snapshot.
 private struct MoveTargets {
+    private struct Movers: Hashable {
+        var policy: ObjectIdentifier
+        var type: String?
+    }
+
+    let binder: Binder
     let evaluation: Evaluation
     let displayed: [SectionInput]
-    private var found: [ObjectIdentifier: JSONText] = [:]
+    private var found: [Movers: JSONText] = [:]
     private var last: (ids: [SectionID], targets: JSONText)?
 
-    init(evaluation: Evaluation, displayed: [SectionInput]) {
+    init(binder: Binder, evaluation: Evaluation, displayed: [SectionInput]) {
+        self.binder = binder
         self.evaluation = evaluation
         self.displayed = displayed
     }
@@ -272,10 +279,17 @@ private struct MoveTargets {
             last = (ids, targets)
             return targets
         case .passing(let policy):
-            if let targets = found[ObjectIdentifier(policy)] { return targets }
-            let targets = JSONText(ids: try displayed.filter { try policy.passes($0, evaluation) }.map(\.id))
-            found[ObjectIdentifier(policy)] = targets
+            let movers = Movers(policy: ObjectIdentifier(policy), type: binding.modelType.name)
+            if let targets = found[movers] { return targets }
+            let targets = JSONText(ids: try displayed.filter { try takes(rowsOf: movers.type, $0.id) && policy.passes($0, evaluation) }.map(\.id))
+            found[movers] = targets
             return targets
         }
+    }
+
+    /// Whatever a policy says, rows move only among stored ones of their own model type.
+    private func takes(rowsOf type: String?, _ section: SectionID) -> Bool {
+        guard let binding = binder.binding(of: section) else { return false }
+        return binding.cells.source.isStored && binding.modelType.name == type
     }
 }

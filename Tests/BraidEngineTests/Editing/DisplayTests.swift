@@ -35,6 +35,22 @@ import Testing
         #expect(try outcome.update.applied(to: session.snapshot).text == outcome.snapshot.text)
     }
 
+    /// A policy that lets every section pass was told to clients as it is, though the server refuses rows where they are derived, or of another type.
+    @Test func rowsAreSaidToMoveOnlyWhereTheyMay() throws {
+        var session = try Played("""
+            {"table":"t","sections":["a","b","other","derived"],"modelTypes":{"Other":{}},"cells":{"C":{}},
+             "bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"}]}},
+                         {"on":{"section":"other"},"cell":"C","modelType":"Other","models":[{"id":"2"}]},
+                         {"on":{"section":"derived"},"cell":"C","modelsFrom":[{"id":"3"}]},
+                         {"on":{"sections":["a","b","other"]},"moving":{"to":{"passing":"true"}}}]}
+            """)
+        #expect(session.snapshot.sections.map { $0.movesTo?.text } == [#"["a","b"]"#, #"["a","b"]"#, #"["other"]"#, nil])
+        for target in [SectionID("other"), "derived"] {
+            #expect(throws: Refusal.self) { try session.perform(.move(.at(.id("a"), row: 0), to: .id(target), row: 0)) }
+        }
+        try session.perform(.move(.at(.id("a"), row: 0), to: .id("b"), row: 0))
+    }
+
     /// What was shown a while ago is what a client sees: its third row was another one's by the time of the command.
     @Test func aRowWithoutAnIDIsTheOneThatWasShownThere() throws {
         let description = #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":["2000","2001","2002","2003"],"shown":"now < model","editing":"delete"}]}"#
