@@ -58,8 +58,8 @@ extension DescriptionCompiler {
             case (nil, let sections?):
                 guard let ids = reader.strings(sections, at: on.appending("sections"), what: "`sections`") else { return nil }
                 if ids.isEmpty { reader.fault(on.appending("sections"), "a scope must name one section at least") }
-                for (index, id) in ids.enumerated() { reader.requireSection(SectionID(id), at: on.appending("sections").appending(index)) }
-                return .sections(ids.map { SectionID($0) })
+                for (index, id) in ids { reader.requireSection(SectionID(id), at: on.appending("sections").appending(index)) }
+                return .sections(ids.map { SectionID($0.text) })
             default: reader.fault(on, "a scope has either `section` or `sections`")
             }
         default: reader.fault(on, "a scope is \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\"")

@@ -22,7 +22,7 @@ extension DescriptionCompiler {
                     source != target && binder.binding(of: source).map { $0.modelType.name != to.modelType.name } ?? false
                 }
                 guard let other, let from = binder.binding(of: other) else { continue }
-                reader.fault(pointer.appending(index), "the models of \"\(other)\" are of the type \(from.modelType.nameForMessages), those of \"\(target)\" of \(to.modelType.nameForMessages): rows cannot be moved between them")
+                reader.fault(pointer.appending(index), "the models of \"\(other)\" are of the type \(from.modelType.nameForMessages), those of \"\(target)\" of the type \(to.modelType.nameForMessages): rows cannot be moved between them")
             }
         }
     }

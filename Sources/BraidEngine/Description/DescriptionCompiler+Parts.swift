@@ -67,9 +67,9 @@ extension DescriptionCompiler {
         switch object["to"] {
         case .string("anySection")?: policy = .anySection
         case .array?:
-            let ids = (reader.strings(object["to"] ?? .null, at: to, what: "`to`") ?? []).map { SectionID($0) }
-            for (index, id) in ids.enumerated() { reader.requireSection(id, at: to.appending(index)) }
-            policy = .sections(ids)
+            let ids = reader.strings(object["to"] ?? .null, at: to, what: "`to`") ?? []
+            for (index, id) in ids { reader.requireSection(SectionID(id), at: to.appending(index)) }
+            policy = .sections(ids.map { SectionID($0.text) })
         case .object?:
             guard let passing = reader.object(object["to"] ?? .null, at: to, members: ["passing"], what: "`to`") else { break }
             if passing["passing"] == nil { reader.fault(to, "`to` needs an expression `passing`") }

@@ -98,9 +98,9 @@ extension DescriptionCompiler {
         case .string("dynamic")?: sections = nil
         case .array?:
             let ids = reader.strings(value ?? .null, at: pointer, what: "`sections`") ?? []
-            sections = ids.map { SectionID($0) }
+            sections = ids.map { SectionID($0.text) }
             if ids.isEmpty { reader.fault(pointer, "`sections` must name one section at least, or be \"dynamic\"") }
-            for (index, id) in ids.enumerated() where DescriptionReader.isRemark(id) {
+            for (index, id) in ids where DescriptionReader.isRemark(id) {
                 reader.fault(pointer.appending(index), "a section cannot be named \"\(id)\": members of that name are remarks, and would not be read")
             }
         default:
@@ -113,6 +113,7 @@ extension DescriptionCompiler {
         let root = JSONPointer.root.appending("modelTypes")
         for (name, type) in reader.map(value, at: root, what: "`modelTypes`") {
             let pointer = root.appending(name)
+            modelTypes[name] = ModelType(name: name, id: nil)
             guard let object = reader.object(type, at: pointer, members: ["id", "schema"], what: "a model type") else { continue }
             let schema = object["schema"].flatMap { reader.schema($0, at: pointer.appending("schema")) }
             switch object["id"] {
@@ -121,13 +122,11 @@ extension DescriptionCompiler {
             case .string(let text)?:
                 guard let id = JSONPointer(text) else {
                     reader.fault(pointer.appending("id"), "\"\(text)\" is no JSON Pointer; one begins with \"/\", such as \"/id\"")
-                    modelTypes[name] = ModelType(name: name, id: nil)
                     continue
                 }
                 modelTypes[name] = ModelType(name: name, id: id, schema: schema)
             default:
                 reader.fault(pointer.appending("id"), "`id` must be a JSON Pointer, such as \"/id\", or null for models without identity")
-                modelTypes[name] = ModelType(name: name, id: nil)
             }
         }
     }
@@ -139,7 +138,7 @@ extension DescriptionCompiler {
             let pointer = root.appending(name)
             guard let object = reader.object(cell, at: pointer, members: ["events", "viewModel"], what: "a cell") else { continue }
             for (event, parameters) in reader.map(object["events"], at: pointer.appending("events"), what: "`events`") {
-                cells[name]?.events[event] = reader.schema(parameters, at: pointer.appending("events").appending(event))
+                cells[name]?.events[event] = reader.schema(parameters, at: pointer.appending("events").appending(event)) ?? .any
             }
             cells[name]?.viewModel = object["viewModel"].flatMap { reader.schema($0, at: pointer.appending("viewModel")) }
         }
@@ -161,8 +160,9 @@ extension DescriptionCompiler {
             if display.behavior != .manuallyManaged {
                 reader.fault(pointer, "`displayed` goes with the behaviour \"manuallyManaged\" only; this one decides by itself")
             }
-            display.displayed = reader.strings(displayed, at: pointer, what: "`displayed`")?.map { SectionID($0) }
-            for (index, id) in (display.displayed ?? []).enumerated() { reader.requireSection(id, at: pointer.appending(index)) }
+            let ids = reader.strings(displayed, at: pointer, what: "`displayed`") ?? []
+            for (index, id) in ids { reader.requireSection(SectionID(id), at: pointer.appending(index)) }
+            display.displayed = ids.map { SectionID($0.text) }
         }
         let pointer = root.appending("order")
         if object["order"] != nil, display.behavior == .manuallyManaged {

@@ -57,19 +57,20 @@ struct DescriptionReader {
         return string
     }
 
-    mutating func strings(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [String]? {
+    /// Those that are strings, each once, with their indices in the array.
+    mutating func strings(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [(index: Int, text: String)]? {
         guard case .array(let elements) = value else {
             fault(pointer, "\(what) must be an array of strings")
             return nil
         }
-        var strings: [String] = []
+        var strings: [(index: Int, text: String)] = []
         var seen: Set<UTF8Key> = []
         for (index, element) in elements.enumerated() {
             if let string = string(element, at: pointer.appending(index), what: "an element of \(what)") {
                 if !seen.insert(UTF8Key(string)).inserted {
                     fault(pointer.appending(index), "\"\(string)\" stands in \(what) twice")
                 } else {
-                    strings.append(string)
+                    strings.append((index, string))
                 }
             }
         }

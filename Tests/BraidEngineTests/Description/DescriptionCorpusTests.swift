@@ -44,4 +44,10 @@ import Testing
         #expect(!expected.isEmpty)
         #expect(Set(faults.map(\.pointer.description)) == Set(expected), "\(faults.map { "\($0.pointer): \($0.detail)" })")
     }
+
+    /// It was "of of no name".
+    @Test func aModelTypeWithoutANameIsSaidToHaveNone() throws {
+        let faults = Self.faults(of: try JSONText(parsing: #"{"table":"t","sections":["a","b"],"modelTypes":{"P":{}},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"P","moving":{"to":["b"]}},{"on":{"section":"b"},"cell":"C"}]}"#))
+        #expect(faults?.map(\.detail) == [#"the models of "a" are of the type "P", those of "b" of the type of no name: rows cannot be moved between them"#])
+    }
 }
