@@ -49,7 +49,7 @@ import Testing
 
     /// What a handler did wrong was told to the client as a fault of its own request.
     @Test(arguments: [
-        #"[{"setHeaders":{"$eval":"{a: 5}"}}]"#, #"[{"display":["a","a"]}]"#, #"[{"remove":{"section":"b","row":7}}]"#,
+        #"[{"setHeaders":{"$eval":"{a: 5}"}}]"#, #"[{"display":{"$eval":"['a','a']"}}]"#, #"[{"remove":{"section":"b","row":7}}]"#,
         #"[{"insert":{"section":{"$eval":"'z'"},"model":{"id":"9"}}}]"#, #"[{"setModels":{"$eval":"{z: []}"}}]"#, #"[{"update":{"merge":{"x":1}}}]"#,
     ]) func aHandlersFaultIsTheDescriptions(handler: String) throws {
         let client = try ServerProcess().keptClient()

@@ -100,10 +100,10 @@ extension DescriptionCompiler {
         case (nil, let provider?):
             if let template = reader.template(provider, at: pointer.appending("cellProvider")) {
                 cell = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
-                if let constant = template.constant {
-                    if let name = constant.stringValue { requireCell(name, at: pointer.appending("cellProvider"), &reader) } else {
-                        reader.fault(pointer.appending("cellProvider"), "a cell provider must give the name of a cell, a string")
-                    }
+                if let name = template.constant?.stringValue {
+                    requireCell(name, at: pointer.appending("cellProvider"), &reader)
+                } else if !template.canGive(.string) {
+                    reader.fault(pointer.appending("cellProvider"), "a cell provider must give the name of a cell, a string")
                 }
             }
         case (nil, nil): reader.fault(pointer, "a binding of cells names its `cell`, or a `cellProvider`")
@@ -153,7 +153,7 @@ extension DescriptionCompiler {
     /// What can be seen of derived models without a context.
     func checkDerived(_ source: JSONValue, _ template: Template, _ binding: Binding, _ reader: inout DescriptionReader) {
         let pointer = binding.pointer.appending("modelsFrom")
-        if let constant = template.constant, constant.arrayValue == nil, constant.objectValue == nil {
+        if !template.canGive(.array, .object) {
             reader.fault(pointer, "`modelsFrom` must give an array of models, or an object from section ids to arrays")
         }
         guard case .object(let object) = source, !object.members.contains(where: { $0.name.contains("$") }) else { return }

@@ -44,7 +44,7 @@ extension DescriptionCompiler {
     func bindEditing(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer
         if let value = object["editing"], let template = reader.template(value, at: pointer.appending("editing")) {
-            if let constant = template.constant, constant.stringValue.flatMap(EditingStyle.init) == nil {
+            if !template.canGive(.string) || template.constant?.stringValue.map({ EditingStyle(rawValue: $0) == nil }) ?? false {
                 reader.fault(pointer.appending("editing"), "`editing` must be \"delete\", \"insert\", \"none\", or a template that gives one of them")
             }
             chain.allowEditing(Computed(rendering: template) { $1.context(for: $0, reading: $2) })

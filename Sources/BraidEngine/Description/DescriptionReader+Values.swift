@@ -26,13 +26,11 @@ extension DescriptionReader {
             return nil
         }
         guard let template = template(value, at: pointer) else { return nil }
-        if let constant = template.constant {
-            if case .object = constant, !isView {
-                fault(pointer, rule)
-                return nil
-            }
-            return Computed(constant: JSONText(constant))
+        guard isView || template.canGive(.string, .null) else {
+            fault(pointer, rule)
+            return nil
         }
+        if let constant = template.constant { return Computed(constant: JSONText(constant)) }
         let reads = Reads(names: template.freeNames)
         return Computed(reads: reads) { input, evaluation in
             let value = try template.rendered(evaluation.context(forTitleOf: input, reading: reads)) ?? .null
@@ -57,13 +55,11 @@ extension DescriptionReader {
             }
         }
         guard let template = template(value, at: pointer) else { return nil }
-        if let constant = template.constant {
-            if !isDimension(constant) {
-                fault(pointer, "a dimension \(rule), or a template that gives one of them")
-                return nil
-            }
-            return Computed(constant: JSONText(constant))
+        guard template.canGive(.number, .string), template.constant.map(isDimension) ?? true else {
+            fault(pointer, "a dimension \(rule), or a template that gives one of them")
+            return nil
         }
+        if let constant = template.constant { return Computed(constant: JSONText(constant)) }
         let reads = Reads(names: template.freeNames)
         return Computed(reads: reads) { input, evaluation in
             guard let value = try template.rendered(context(input, evaluation, reads)) else { return nil }
@@ -119,12 +115,12 @@ extension DescriptionReader {
 
     private mutating func action(_ name: String, _ argument: JSONValue, at pointer: JSONPointer) -> HandlerAction? {
         switch name {
-        case "setModels": return template(argument, at: pointer, constant: .object, named: true).map { .setModels($0) }
-        case "setState": return template(argument, at: pointer, constant: .object).map { .setState($0) }
-        case "setHeaders": return template(argument, at: pointer, constant: .object, named: true).map { .setHeaders($0) }
-        case "setFooters": return template(argument, at: pointer, constant: .object, named: true).map { .setFooters($0) }
-        case "display": return template(argument, at: pointer, constant: .array).map { .display($0) }
-        case "reject": return template(argument, at: pointer, constant: .string).map { .reject($0) }
+        case "setModels": return bySection(argument, at: pointer) { $0.template($1, at: $2, giving: .array) }.map { .setModels($0) }
+        case "setState": return template(argument, at: pointer, giving: .object).map { .setState($0) }
+        case "setHeaders": return bySection(argument, at: pointer) { $0.title($1, at: $2) }.map { .setHeaders($0) }
+        case "setFooters": return bySection(argument, at: pointer) { $0.title($1, at: $2) }.map { .setFooters($0) }
+        case "display": return displayed(argument, at: pointer).map { .display($0) }
+        case "reject": return template(argument, at: pointer, giving: .string).map { .reject($0) }
         default: break
         }
         let known: [String: [String]] = [
@@ -135,63 +131,100 @@ extension DescriptionReader {
         switch name {
         case "insert":
             guard let section = field("section", of: object, at: pointer), let model = field("model", of: object, at: pointer) else { return nil }
-            return .insert(section: section, row: object["row"].flatMap { template($0, at: pointer.appending("row")) }, model: model)
+            return .insert(section: section, row: object["row"] == nil ? nil : field("row", of: object, at: pointer), model: model)
         case "remove":
-            guard let target = target(object, at: pointer) else {
-                fault(pointer, "`remove` needs `id`, or `section` and `row`")
-                return nil
-            }
-            return .remove(target)
-        case "update": return field("merge", of: object, at: pointer, constant: .object).map { .update(target(object, at: pointer), merge: $0) }
+            if object["id"] == nil, object["section"] == nil, object["row"] == nil { fault(pointer, "`remove` needs `id`, or `section` and `row`") }
+            return target(object, at: pointer).map { .remove($0) }
+        case "update": return field("merge", of: object, at: pointer).map { .update(target(object, at: pointer), merge: $0) }
         case "replace": return field("model", of: object, at: pointer).map { .replace(target(object, at: pointer), model: $0) }
         default:
             guard let id = field("id", of: object, at: pointer) else { return nil }
-            guard let to = object["to"], let place = self.object(to, at: pointer.appending("to"), members: ["section", "row"], what: "`to`") else {
+            guard let to = object["to"] else {
                 fault(pointer, "`move` needs `to`: {\"section\", \"row\"}")
                 return nil
             }
-            guard let section = field("section", of: place, at: pointer.appending("to")) else { return nil }
-            return .move(id: id, section: section, row: place["row"].flatMap { template($0, at: pointer.appending("to").appending("row")) })
+            let toPointer = pointer.appending("to")
+            guard let place = self.object(to, at: toPointer, members: ["section", "row"], what: "`to`"),
+                let section = field("section", of: place, at: toPointer)
+            else { return nil }
+            return .move(id: id, section: section, row: place["row"] == nil ? nil : field("row", of: place, at: toPointer))
         }
     }
 
-    /// A template that must give an object, an array or a string; what can be seen of it without a context is checked. `named`: its
-    /// members are sections.
-    private mutating func template(_ value: JSONValue, at pointer: JSONPointer, constant kind: JSONKind, named: Bool = false) -> Template? {
+    /// A template that must give an object, an array or a string: what can be seen of it without a context is checked.
+    @discardableResult
+    private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> Template? {
         guard let template = template(value, at: pointer) else { return nil }
-        // Of templates only objects, such as `$eval`, can give another kind than their own.
-        let given = JSONText(template.constant ?? value).kind
-        guard given == kind || given == .object && template.constant == nil else {
+        if !template.canGive(kind) {
             fault(pointer, "must be \(kind == .object ? "an object" : kind == .array ? "an array" : "a string"), or a template that gives one")
-            return template
         }
-        guard let constant = template.constant else { return template }
-        if named { for (name, _) in JSONText(constant).members() ?? [] { requireSection(SectionID(name), at: pointer.appending(name)) } }
         return template
     }
 
-    private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer, constant kind: JSONKind? = nil) -> Template? {
+    /// A template of an object from section ids to values. Those that stand there by name are checked.
+    private mutating func bySection<Checked>(
+        _ value: JSONValue, at pointer: JSONPointer, _ check: (inout Self, JSONValue, JSONPointer) -> Checked?
+    ) -> Template? {
+        guard let template = template(value, at: pointer, giving: .object) else { return nil }
+        guard template.kind == .object, case .object(let object) = value else { return template }
+        for (name, value) in object.members where !name.utf8.contains(UInt8(ascii: "$")) {
+            requireSection(SectionID(name), at: pointer.appending(name))
+            _ = check(&self, value, pointer.appending(name))
+        }
+        return template
+    }
+
+    /// A template of an array of section ids. Those that stand there are checked.
+    private mutating func displayed(_ value: JSONValue, at pointer: JSONPointer) -> Template? {
+        guard let template = template(value, at: pointer, giving: .array) else { return nil }
+        guard case .array(let elements) = value else { return template }
+        var seen: Set<SectionID> = []
+        for (index, element) in elements.enumerated() {
+            let place = pointer.appending(index)
+            guard let id = self.template(element, at: place, giving: .string)?.constant?.stringValue else { continue }
+            requireSection(SectionID(id), at: place)
+            if !seen.insert(SectionID(id)).inserted { fault(place, "\"\(id)\" stands in `display` twice") }
+        }
+        return template
+    }
+
+    private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer) -> Template? {
         guard let value = object[name] else {
             fault(pointer, "the member `\(name)` is missing")
             return nil
         }
-        let template = if let kind { template(value, at: pointer.appending(name), constant: kind) } else { template(value, at: pointer.appending(name)) }
-        if name == "section", let constant = template?.constant {
-            if let id = constant.stringValue {
-                requireSection(SectionID(id), at: pointer.appending(name))
-            } else {
-                fault(pointer.appending(name), "`section` must be a section's id, or a template that gives one")
+        let place = pointer.appending(name)
+        guard let template = template(value, at: place) else { return nil }
+        let constant = template.constant
+        switch name {
+        case "section":
+            if let id = constant?.stringValue {
+                requireSection(SectionID(id), at: place)
+            } else if !template.canGive(.string) {
+                fault(place, "`section` must be a section's id, or a template that gives one")
             }
+        case "row":
+            // A text is no index: "${row}" gives one.
+            if !template.canGive(.number) || constant.map({ ($0.intValue ?? -1) < 0 }) ?? false {
+                fault(place, "`row` must be an integer from 0, or a template that gives one, such as {\"$eval\": \"row\"}")
+            }
+        case "id":
+            if !template.canGive(.string, .number) || constant.map({ RowID(json: JSONText($0)) == nil }) ?? false {
+                fault(place, "`id` must be a row's id, a string or an integer, or a template that gives one")
+            }
+        case "merge":
+            if !template.canGive(.object) { fault(place, "must be an object, or a template that gives one") }
+        default: break
         }
         return template
     }
 
     /// Nil when the action names none.
     private mutating func target(_ object: JSONObject, at pointer: JSONPointer) -> ActionTarget? {
-        if let id = object["id"] {
+        if object["id"] != nil {
             if object["row"] != nil { fault(pointer, "a target has either `id` or `row`") }
-            guard let id = template(id, at: pointer.appending("id")) else { return nil }
-            return .id(id, section: object["section"].flatMap { template($0, at: pointer.appending("section")) })
+            guard let id = field("id", of: object, at: pointer) else { return nil }
+            return .id(id, section: object["section"] == nil ? nil : field("section", of: object, at: pointer))
         }
         guard object["section"] != nil || object["row"] != nil else { return nil }
         guard let section = field("section", of: object, at: pointer), let row = field("row", of: object, at: pointer) else { return nil }

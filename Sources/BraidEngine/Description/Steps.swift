@@ -127,11 +127,11 @@ struct StepRunner {
             editor.setState(try bounded(JSONText(editor.table.state.value().merging(patch: try object(patch, names, "setState")))))
         case .setHeaders(let titles):
             for (section, title) in try members(titles, names, "setHeaders") {
-                try editor.setHeader(try Command.title(JSONText(title), at: JSONPointer.root.appending(section)), of: SectionID(section))
+                try editor.setHeader(try self.title(title, of: section, "setHeaders"), of: SectionID(section))
             }
         case .setFooters(let titles):
             for (section, title) in try members(titles, names, "setFooters") {
-                try editor.setFooter(try Command.title(JSONText(title), at: JSONPointer.root.appending(section)), of: SectionID(section))
+                try editor.setFooter(try self.title(title, of: section, "setFooters"), of: SectionID(section))
             }
         case .display(let sections):
             guard case .array(let elements) = try value(sections, names, "display") else { throw fault("`display` must give an array of section ids") }
@@ -222,6 +222,14 @@ extension StepRunner {
     private func index(_ template: Template, _ names: TemplateContext) throws -> Int {
         guard let index = try value(template, names, "row").intValue, index >= 0 else { throw fault("`row` must give an integer from 0") }
         return index
+    }
+
+    private func title(_ value: JSONValue, of section: String, _ what: String) throws -> JSONText {
+        do throws(Refusal) {
+            return try Command.title(JSONText(value), at: .root)
+        } catch {
+            throw fault("the title of the section \"\(section)\", from `\(what)`, cannot be \(JSONText(value).text): it must be a string, null, or a view")
+        }
     }
 
     private func members(_ template: Template, _ names: TemplateContext, _ what: String) throws -> [(name: String, value: JSONValue)] {

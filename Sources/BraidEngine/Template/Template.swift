@@ -31,6 +31,13 @@ public struct Template: Sendable {
     /// What the template renders to when it reads and computes nothing, else nil. A literal; its escapes are resolved.
     public var constant: JSONValue? { node.literal }
 
+    /// The kind of what the template renders to, where that can be seen: of templates only operators, such as `$eval`, may
+    /// give another kind than their own.
+    var kind: JSONKind? { node.kind }
+
+    /// Whether what the template renders to may be of one of these kinds.
+    func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
+
     /// Nil stands for an absent value: `{"$if": "false", "then": 1}`.
     public func render(
         _ context: TemplateContext, budget: inout TemplateBudget

@@ -100,6 +100,24 @@ struct InterpolatedText: Sendable {
     }
 }
 
+extension TemplateNode {
+    /// Nil where it can be any.
+    var kind: JSONKind? {
+        switch self {
+        case .literal(.null): .null
+        case .literal(.bool): .bool
+        case .literal(.number): .number
+        case .literal(.string): .string
+        case .literal(.array): .array
+        case .literal(.object): .object
+        case .text: .string
+        case .array: .array
+        case .object: .object
+        default: nil
+        }
+    }
+}
+
 // MARK: What a template reads
 
 extension TemplateNode {

@@ -67,6 +67,13 @@ import Testing
         #expect { try table.perform(.tap(RowReference(path(0, 0)))) } throws: { ($0 as? Refusal)?.code == .handlerContract }
     }
 
+    /// It was told as a fault of the request's body, which has no titles.
+    @Test(arguments: ["setHeaders", "setFooters"]) func aTitleThatIsNoneIsTheHandlersFault(action: String) throws {
+        var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[{"\#(action)":{"table":{"$eval":"count"}}}]}]}"#)
+        let detail = #"A handler of the section "table" failed: the title of the section "table", from `\#(action)`, cannot be 1: it must be a string, null, or a view."#
+        #expect(throws: Refusal(.handlerContract, detail)) { try table.perform(.tap(RowReference(path(0, 0)))) }
+    }
+
     @Test func toSetWhatIsDisplayedWhereThatIsAutomaticIsIgnored() throws {
         var table = try Table(#"{"table":"t","sections":["a"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}],"onTap":[{"display":["a"]}]}]}"#)
         let outcome = try table.perform(.tap(RowReference(path(0, 0))))
