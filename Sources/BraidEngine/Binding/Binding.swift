@@ -57,20 +57,20 @@ extension Schema.Mismatch {
 
 /// What a cell declares: the events it can emit, with the form of their parameters, and the form of its view model.
 struct CellDeclaration: Sendable {
-    var events: [String: Schema] = [:]
+    var events: [UTF8Key: Schema] = [:]
     var viewModel: Schema?
 }
 
 /// The cells that a table knows, by name.
 struct CellDeclarations: Sendable {
-    var named: [String: CellDeclaration] = [:]
+    var named: [UTF8Key: CellDeclaration] = [:]
     /// What every other name is known for; nil: there are no other cells.
     var others: CellDeclaration?
 
-    subscript(name: String) -> CellDeclaration? { named[name] ?? others }
+    subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
 
     /// A program's cells are types: the compiler knows what they can say, and every name will do.
-    static let ofProgram = CellDeclarations(others: CellDeclaration(events: [anyEvent: .any]))
+    static let ofProgram = CellDeclarations(others: CellDeclaration(events: [UTF8Key(anyEvent): .any]))
 
     /// The event that stands for all events of a program's cells: its parameters are the program's value.
     static let anyEvent = "event"
@@ -224,7 +224,7 @@ struct Binding: Sendable {
     var onInsert: Handler?
     var onTap: Handler?
     /// By cell and event.
-    var onEvent: [String: [String: Handler]] = [:]
+    var onEvent: [UTF8Key: [UTF8Key: Handler]] = [:]
     var onPrefetch: Handler?
     var prefetchDistance: Int?
     var updatesManually: Bool?

@@ -94,7 +94,7 @@ extension BindingChain {
 
     @discardableResult
     public func onEvent(_ event: String, from cell: String, _ handler: Handler) -> Self {
-        edit { $0.onEvent[cell, default: [:]][event] = handler }
+        edit { $0.onEvent[UTF8Key(cell), default: [:]][UTF8Key(event)] = handler }
     }
 
     /// `handler` runs when a row is displayed that is at most so many rows from its section's end, once for each growth

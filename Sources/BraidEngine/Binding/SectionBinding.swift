@@ -24,7 +24,7 @@ final class SectionBinding: Sendable {
     private let ownOnTap: Handler?, ownOnDequeue: CellFiller?
     /// Shared by all sections.
     private let anyOnTap: [Handler], anyOnDequeue: [CellFiller]
-    private let onEvent: [[String: [String: Handler]]]
+    private let onEvent: [[UTF8Key: [UTF8Key: Handler]]]
     let onPrefetch: Handler?
     /// How near to the section's end a displayed row makes `onPrefetch` run.
     let prefetchDistance: Int?
@@ -100,7 +100,7 @@ final class SectionBinding: Sendable {
 
     /// The handler of a cell's event, that of the more specific binding.
     func handler(of event: String, from cell: String) -> Handler? {
-        for handlers in onEvent { if let handler = handlers[cell]?[event] { return handler } }
+        for handlers in onEvent { if let handler = handlers[UTF8Key(cell)]?[UTF8Key(event)] { return handler } }
         return nil
     }
 

@@ -4,7 +4,7 @@ extension Binder {
     public static let dataSource: Binder = {
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
-        return sections(showing: .cellByModelType([:], typeNamesCell: true), of: type)
+        return sections(showing: .cellByModelType(RegisteredCells(), typeNamesCell: true), of: type)
     }()
 
     /// Binds DataSourceController's own table, whose models are numbers: nothing in its rows depends on the models.

@@ -36,7 +36,7 @@ extension Computed where Input == RowInput {
     /// The cell of a model's type: the one that the session registered, else the one that the table describes.
     ///
     /// Where a model's type has none, `typeNamesCell` gives the type's name in its place; a row is refused otherwise.
-    static func cellByModelType(_ described: [String: String], typeNamesCell: Bool = false) -> Computed<RowInput> {
+    static func cellByModelType(_ described: RegisteredCells, typeNamesCell: Bool = false) -> Computed<RowInput> {
         Computed(reads: .cells) { input, evaluation in
             let type = input.model.modelType
             if let cell = evaluation.table.cells[type] ?? described[type] { return .string(cell) }

@@ -71,7 +71,7 @@ extension DescriptionCompiler {
         let pointer = chain.binding.pointer
         var type: ModelType?
         if let name = reader.string(object["modelType"], at: pointer.appending("modelType"), what: "`modelType`") {
-            type = modelTypes[name]
+            type = modelTypes[UTF8Key(name)]
             if type == nil { reader.fault(pointer.appending("modelType"), "the model type \"\(name)\" is not declared in `modelTypes`") }
         }
         let data = ["models", "viewModels", "modelsFrom", "numberOfCells"].filter { object[$0] != nil }
@@ -188,10 +188,10 @@ extension DescriptionCompiler {
             requireCell(cell, at: pointer, &reader)
             for (event, steps) in reader.map(events, at: pointer, what: "the events of a cell") {
                 let place = pointer.appending(event)
-                if let declaration = cells[cell], declaration.events[event] == nil {
+                if let declaration = cells[UTF8Key(cell)], declaration.events[UTF8Key(event)] == nil {
                     // Of many events the first few: they are told again with each fault.
                     let declared = declaration.events.count > 16
-                        ? "\(declaration.events.count) others" : declaration.events.keys.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+                        ? "\(declaration.events.count) others" : declaration.events.keys.map(\.string).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
                     reader.fault(place, "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")")
                 }
                 chain.onEvent(event, from: cell, reader.handler(steps, at: place))

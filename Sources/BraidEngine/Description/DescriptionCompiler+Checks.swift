@@ -45,7 +45,7 @@ extension DescriptionCompiler {
         for binding in bindings.bindings {
             guard let name = binding.assumedType else { continue }
             let pointer = binding.pointer.appending("assumingModelType")
-            if modelTypes[name] == nil {
+            if modelTypes[UTF8Key(name)] == nil {
                 reader.fault(pointer, "the model type \"\(name)\" is not declared in `modelTypes`")
             } else if let (section, bound) = bindings.mismatch(of: binding, in: binder) {
                 reader.fault(pointer, "the models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(name)\"")

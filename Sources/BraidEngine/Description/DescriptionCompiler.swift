@@ -9,9 +9,9 @@ struct DescriptionCompiler {
 
     /// The sections of the table: nil while they are dynamic.
     var sections: [SectionID]?
-    var modelTypes: [String: ModelType] = [:]
-    var cells: [String: CellDeclaration] = [:]
-    var cellsForModelTypes: [String: String] = [:]
+    var modelTypes: [UTF8Key: ModelType] = [:]
+    var cells: [UTF8Key: CellDeclaration] = [:]
+    var cellsForModelTypes = RegisteredCells()
     var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)] = []
 
     static func compile(_ reader: inout DescriptionReader) -> Compiled? {
@@ -113,18 +113,18 @@ extension DescriptionCompiler {
         let root = JSONPointer.root.appending("modelTypes")
         for (name, type) in reader.map(value, at: root, what: "`modelTypes`") {
             let pointer = root.appending(name)
-            modelTypes[name] = ModelType(name: name, id: nil)
+            modelTypes[UTF8Key(name)] = ModelType(name: name, id: nil)
             guard let object = reader.object(type, at: pointer, members: ["id", "schema"], what: "a model type") else { continue }
             let schema = object["schema"].flatMap { reader.schema($0, at: pointer.appending("schema")) }
             switch object["id"] {
-            case nil: modelTypes[name] = ModelType(name: name, id: JSONPointer("/id"), schema: schema)
-            case .null?: modelTypes[name] = ModelType(name: name, id: nil, schema: schema)
+            case nil: modelTypes[UTF8Key(name)] = ModelType(name: name, id: JSONPointer("/id"), schema: schema)
+            case .null?: modelTypes[UTF8Key(name)] = ModelType(name: name, id: nil, schema: schema)
             case .string(let text)?:
                 guard let id = JSONPointer(text) else {
                     reader.fault(pointer.appending("id"), "\"\(text)\" is no JSON Pointer; one begins with \"/\", such as \"/id\"")
                     continue
                 }
-                modelTypes[name] = ModelType(name: name, id: id, schema: schema)
+                modelTypes[UTF8Key(name)] = ModelType(name: name, id: id, schema: schema)
             default:
                 reader.fault(pointer.appending("id"), "`id` must be a JSON Pointer, such as \"/id\", or null for models without identity")
             }
@@ -134,18 +134,19 @@ extension DescriptionCompiler {
     mutating func readCells(_ value: JSONValue?, _ reader: inout DescriptionReader) {
         let root = JSONPointer.root.appending("cells")
         for (name, cell) in reader.map(value, at: root, what: "`cells`") {
-            cells[name] = CellDeclaration()
+            var declaration = CellDeclaration()
+            defer { cells[UTF8Key(name)] = declaration }
             let pointer = root.appending(name)
             guard let object = reader.object(cell, at: pointer, members: ["events", "viewModel"], what: "a cell") else { continue }
             for (event, parameters) in reader.map(object["events"], at: pointer.appending("events"), what: "`events`") {
-                cells[name]?.events[event] = reader.schema(parameters, at: pointer.appending("events").appending(event)) ?? .any
+                declaration.events[UTF8Key(event)] = reader.schema(parameters, at: pointer.appending("events").appending(event)) ?? .any
             }
-            cells[name]?.viewModel = object["viewModel"].flatMap { reader.schema($0, at: pointer.appending("viewModel")) }
+            declaration.viewModel = object["viewModel"].flatMap { reader.schema($0, at: pointer.appending("viewModel")) }
         }
     }
 
     func requireCell(_ name: String, at pointer: JSONPointer, _ reader: inout DescriptionReader) {
-        if cells[name] == nil { reader.fault(pointer, "the cell \"\(name)\" is not declared; add it to `cells`") }
+        if cells[UTF8Key(name)] == nil { reader.fault(pointer, "the cell \"\(name)\" is not declared; add it to `cells`") }
     }
 
     mutating func readDisplay(_ value: JSONValue?, _ reader: inout DescriptionReader) -> SectionDisplay {

@@ -50,4 +50,23 @@ import Testing
         let faults = Self.faults(of: try JSONText(parsing: #"{"table":"t","sections":["a","b"],"modelTypes":{"P":{}},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"P","moving":{"to":["b"]}},{"on":{"section":"b"},"cell":"C"}]}"#))
         #expect(faults?.map(\.detail) == [#"the models of "a" are of the type "P", those of "b" of the type of no name: rows cannot be moved between them"#])
     }
+
+    /// They were one name: the type of the first was that of the second, and a cell that is not declared was.
+    @Test func namesAreComparedByTheirBytes() throws {
+        let composed = "\u{e9}", decomposed = "e\u{301}"
+        let types = try Played("""
+            {"table":"t","modelTypes":{"\(composed)":{"id":"/n"},"\(decomposed)":{}},"cells":{"A":{},"B":{}},"cellsForModelTypes":{"\(composed)":"A","\(decomposed)":"B"},
+             "bindings":[{"on":"table","cell":{"byModelType":true},"modelType":"\(composed)","models":[{"n":1,"type":"\(composed)"},{"n":2,"type":"\(decomposed)"}]}]}
+            """)
+        #expect(types.cells == ["A", "B"])
+        var cells = try Played("""
+            {"table":"t","cells":{"\(composed)":{"events":{"e":{}}},"\(decomposed)":{}},
+             "bindings":[{"on":"table","cell":"\(decomposed)","models":[{"id":"1"}],"onEvent":{"\(composed)":{"e":[]}}}]}
+            """)
+        #expect(throws: Refusal(.eventUndeclared, "The cell \"\(decomposed)\" declares no event \"e\".")) {
+            try cells.perform(.event(.at(.displayed(0), row: 0), name: "e", parameters: .null))
+        }
+        let undeclared = try JSONText(parsing: #"{"table":"t","cells":{"\#(composed)":{}},"bindings":[{"on":"table","cell":"\#(decomposed)"}]}"#)
+        #expect(Self.faults(of: undeclared)?.map(\.pointer.description) == ["/bindings/0/cell"])
+    }
 }

@@ -107,7 +107,7 @@ import Testing
                 }
                 binding.cellHeight = maybe(Computed(constant: name))
                 binding.onTap = maybe(Handler { _, _, _ in throw Refusal(.rejected, "tap \(number)") })
-                binding.onEvent = maybe(["C": ["a": Handler { _, _, _ in throw Refusal(.rejected, "event \(number)") }]]) ?? [:]
+                binding.onEvent = maybe([UTF8Key("C"): [UTF8Key("a"): Handler { _, _, _ in throw Refusal(.rejected, "event \(number)") }]]) ?? [:]
                 return binding
             }
             let unnamed = UnnamedBindings(of: bindings)
@@ -126,7 +126,7 @@ import Testing
                 #expect(bound.cellHeight?.constant == all.lazy.compactMap(\.cellHeight).first?.constant)
                 let taps = [own.lazy.compactMap(\.onTap).first].compactMap { $0 } + any.compactMap(\.onTap)
                 #expect(bound.onTap.map(said) == taps.map(said))
-                #expect(bound.handler(of: "a", from: "C").map(said) == all.lazy.compactMap { $0.onEvent["C"]?["a"] }.first.map(said))
+                #expect(bound.handler(of: "a", from: "C").map(said) == all.lazy.compactMap { $0.onEvent[UTF8Key("C")]?[UTF8Key("a")] }.first.map(said))
             }
         }
     }
