@@ -89,7 +89,11 @@ import Testing
             #expect(ignored.object["outcome"] as? String == "ignored" && ignored.object["at"] == nil, "\(path): \(ignored.text)")
             #expect(!ignored.text.contains("9223372036854775807"), "\(path): \(ignored.text)")
         }
-        for (reference, told) in [(#"{"section":7,"row":0}"#, "no section 7"), (#"{"section":0,"row":40}"#, "no row 40"), (#"{"section":"a","row":6}"#, "no row 6")] {
+        // However far out of bounds: beyond what a section could hold it was said to be gone.
+        let far = 1 << 40
+        #expect(try client.request("PUT", "/v1/sessions/x/rows/0/\(far)?base=0", #"{"model":{"id":"n"}}"#).object["outcome"] as? String == "ignored")
+        #expect(try client.request("POST", "/v1/sessions/x/rows?base=0&dryRun", #"{"at":[0,\#(far)],"model":{"id":"n"}}"#).object["at"] as? [Int] == [0, 5])
+        for (reference, told) in [(#"{"section":0,"row":\#(far)}"#, "no row \(far)"), (#"{"section":\#(far),"row":0}"#, "no section \(far)"), (#"{"section":7,"row":0}"#, "no section 7"), (#"{"section":0,"row":40}"#, "no row 40"), (#"{"section":"a","row":6}"#, "no row 6")] {
             let refused = try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":\#(reference)}"#)
             #expect(refused.status == 404 && (refused.object["detail"] as? String)?.contains(told) == true, "\(reference): \(refused.text)")
         }

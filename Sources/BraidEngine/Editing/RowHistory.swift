@@ -63,11 +63,13 @@ public struct RowHistory: Sendable {
 
     /// Where the row is displayed now that a command is about. What is out of bounds was so then, by the number that the client gave.
     private func displayed(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> IndexPath {
-        let at = try present(reference)
-        guard case .at(let section, let row) = reference else { return at }
-        guard now.sections.indices.contains(at.section) else {
-            throw Refusal(.rowNotFound, "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(try place(section)).")
+        guard case .at(let section, let row) = reference else { return try present(reference) }
+        let then = try place(section)
+        guard sectionsThen.indices.contains(then) else {
+            throw Refusal(.rowNotFound, "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(then).")
         }
+        let at = try present(reference)
+        guard now.sections.indices.contains(at.section) else { throw .gone(reference) }
         let count = now.sections[at.section].rows.count
         guard (0..<count + (orEnd ? 1 : 0)).contains(at.row) else {
             throw Refusal(.rowNotFound, "The section \"\(now.sections[at.section].id)\" had no row \(row) at the base.")
@@ -79,6 +81,8 @@ public struct RowHistory: Sendable {
     private func present(_ reference: RowReference) throws(Refusal) -> IndexPath {
         switch reference {
         case .at(let section, let row):
+            // No section has so many rows: it is out of bounds then and now.
+            guard row < RowPieces.endless else { return IndexPath(section: try present(section), row: row) }
             guard let place = trace(IndexPath(section: try place(section), row: row)) else { throw .gone(reference) }
             return place
         case .id(let id, let section):
