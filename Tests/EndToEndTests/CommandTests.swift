@@ -104,6 +104,17 @@ import Testing
         #expect(try restored.get("/v1/sessions/s/snapshot").object["totalRowCount"] as? Int == revision + 1)
     }
 
+    @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupIsTheFileThatIsNamedAlsoWhereSQLiteTakesTheNameForAURI() throws {
+        let database = directory.path("plain.sqlite")
+        try ServerProcess(database: database).stop()
+        #expect(try CommandRun(["backup", database, "file:copy"], directory: directory.url.path).status == 0)
+        #expect(try CommandRun(["backup", "file:copy", "file:copy?mode=memory"], directory: directory.url.path).status == 0)
+        for name in ["file:copy", "file:copy?mode=memory"] {
+            #expect(FileManager.default.contents(atPath: directory.path(name))?.starts(with: Data("SQLite format 3".utf8)) == true, "\(name)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).filter { $0.contains("copy") }.count == 2)
+    }
+
     @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupThatCannotBeMadeSaysWhy() throws {
         let database = directory.path("other.sqlite")
         try ServerProcess(database: database).stop()

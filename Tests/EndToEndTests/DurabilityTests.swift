@@ -71,6 +71,14 @@ import Testing
         #expect(try ServerProcess(database: database).keptClient().get("/readyz").status == 200)
     }
 
+    /// SQLite opens another file than is named so: another server could open that one, too.
+    @Test func aDatabaseThatIsNamedByAURIIsRefused() throws {
+        let directory = try TemporaryDirectory()
+        let run = try CommandRun(["serve", "--port", "0", "--database", "file:braid.sqlite"], directory: directory.url.path)
+        #expect(run.status == 64 && run.errors.contains("--database takes a path, not a URI; a file of that name is ./file:braid.sqlite"), "\(run)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).isEmpty)
+    }
+
     @Test(.enabled(if: TestDatabase.isSQLite)) func aFileThatIsNoDatabaseIsRefusedAndLeftAsItWas() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("notes.txt")

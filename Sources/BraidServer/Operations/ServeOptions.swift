@@ -40,6 +40,8 @@ struct ServeOptions: ParsableArguments {
     func validate() throws {
         guard !hostname.isEmpty else { throw ValidationError("--hostname must not be empty") }
         guard !database.isEmpty else { throw ValidationError("--database must not be empty") }
+        // SQLite would open another file than the one that is locked.
+        guard !database.hasPrefix("file:") else { throw ValidationError("--database takes a path, not a URI; a file of that name is ./\(database)") }
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
         guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
         guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }

@@ -9,6 +9,8 @@ extension SQLiteStore {
     /// It is written to `target` + "-partial", which takes its name when it is on disk. `progress` is told now and then how
     /// many bytes are written, and how many there will be at most.
     public static func backup(of path: String, to target: String, progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Void = { _, _ in }) throws {
+        // SQLite would take it for a URI, and write another file.
+        let target = target.hasPrefix("file:") ? "./" + target : target
         do {
             guard access(path, F_OK) == 0 else { throw StoreError.missing(path: path) }
             guard access(target, F_OK) != 0 else { throw StoreError.exists(path: target) }
@@ -48,7 +50,7 @@ extension SQLiteStore {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
-        let source = try DatabaseQueue(path: path, configuration: configuration)
+        let source = try DatabaseQueue(path: path.hasPrefix("file:") ? "./" + path : path, configuration: configuration)
         try source.inDatabase { db in
             try Opening.recognise(db, path: path)
             // An empty one is no database to restore, and may be what is left of one.
