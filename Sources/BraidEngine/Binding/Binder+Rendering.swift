@@ -251,7 +251,7 @@ extension Binder {
 private struct MoveTargets {
     private struct Movers: Hashable {
         var policy: ObjectIdentifier
-        var type: String?
+        var type: UTF8Key?
     }
 
     let binder: Binder
@@ -288,7 +288,7 @@ private struct MoveTargets {
     }
 
     /// Whatever a policy says, rows move only among stored ones of their own model type.
-    private func takes(rowsOf type: String?, _ section: SectionID) -> Bool {
+    private func takes(rowsOf type: UTF8Key?, _ section: SectionID) -> Bool {
         guard let binding = binder.binding(of: section) else { return false }
         return binding.cells.source.isStored && binding.modelType.name == type
     }

@@ -17,7 +17,7 @@ public enum EditingStyle: String, Sendable {
 /// A model type: where a model's identity stands, and what its models look like.
 public struct ModelType: Sendable {
     /// Nil for the type of a binding that names none.
-    public var name: String?
+    public var name: UTF8Key?
     /// Where the id stands in a model; nil: models of this type are not identifiable.
     public var id: JSONPointer?
     /// A model with nothing there that could be an id has none, where it would be refused otherwise.
@@ -26,7 +26,7 @@ public struct ModelType: Sendable {
     public var schema: Schema?
 
     public init(name: String? = nil, id: JSONPointer?, schema: Schema? = nil) {
-        self.name = name
+        self.name = name.map { UTF8Key($0) }
         self.id = id
         self.schema = schema
     }
@@ -37,7 +37,7 @@ public struct ModelType: Sendable {
         if let schema {
             let mismatches = schema.mismatches(of: model.value())
             if !mismatches.isEmpty {
-                throw Refusal(.modelInvalid, "A model is not of the type \"\(name ?? "")\".", faults: mismatches.map(\.fault))
+                throw Refusal(.modelInvalid, "A model is not of the type \"\(name?.string ?? "")\".", faults: mismatches.map(\.fault))
             }
         }
         guard let id else { return nil }
@@ -202,7 +202,7 @@ struct Binding: Sendable {
     var cells: CellBinding?
     var modelType: ModelType?
     /// The name of the model type that a split chain takes for granted.
-    var assumedType: String?
+    var assumedType: UTF8Key?
     var onDequeue: CellFiller?
     var headers: [SectionID: Computed<SectionInput>] = [:]
     var footers: [SectionID: Computed<SectionInput>] = [:]

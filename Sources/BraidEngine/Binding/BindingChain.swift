@@ -39,7 +39,7 @@ extension BindingChain {
 
     /// The chain is about sections whose models another chain binds, and takes their type for granted.
     @discardableResult
-    public func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = name } }
+    public func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = UTF8Key(name) } }
 
     /// Changed rows appear as `updateRows`, never as `reloadRows`.
     @discardableResult

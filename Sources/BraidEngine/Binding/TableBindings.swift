@@ -24,7 +24,7 @@ public final class TableBindings<Section: TableSection> {
 
     private struct Assumption: Hashable {
         var scope: Scope
-        var type: String
+        var type: UTF8Key
     }
 
     /// `sections`: the declared ones, in order; nil: dynamic.

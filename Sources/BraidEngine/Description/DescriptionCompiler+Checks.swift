@@ -3,7 +3,7 @@ extension DescriptionCompiler {
     /// Rows move only between sections of one model type, whose rows are stored.
     func checkMoves(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         // Of sections that are not named: many bindings may be about them.
-        var typesOfScope: [Scope: Set<String?>] = [:]
+        var typesOfScope: [Scope: Set<UTF8Key?>] = [:]
         for binding in bindings.bindings {
             guard case .sections(let targets)? = binding.moving?.targets else { continue }
             let pointer = binding.pointer.appending("moving").appending("to")
@@ -45,10 +45,10 @@ extension DescriptionCompiler {
         for binding in bindings.bindings {
             guard let name = binding.assumedType else { continue }
             let pointer = binding.pointer.appending("assumingModelType")
-            if modelTypes[UTF8Key(name)] == nil {
-                reader.fault(pointer, "the model type \"\(name)\" is not declared in `modelTypes`")
+            if modelTypes[name] == nil {
+                reader.fault(pointer, "the model type \"\(name.string)\" is not declared in `modelTypes`")
             } else if let (section, bound) = bindings.mismatch(of: binding, in: binder) {
-                reader.fault(pointer, "the models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(name)\"")
+                reader.fault(pointer, "the models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(name.string)\"")
             }
         }
     }

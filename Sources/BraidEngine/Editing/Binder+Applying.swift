@@ -111,7 +111,7 @@ extension Refusal {
 }
 
 extension ModelType {
-    var nameForMessages: String { name.map { "\"\($0)\"" } ?? "of no name" }
+    var nameForMessages: String { name.map { "\"\($0.string)\"" } ?? "of no name" }
 }
 
 extension Snapshot {

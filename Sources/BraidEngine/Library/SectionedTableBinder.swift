@@ -65,7 +65,7 @@ public final class SectionedTableBinder<Section: TableSection> {
                 mistakes.append("A chain of any section cannot bind cells, headers, footers, editing or moving.")
             }
             guard let assumed = binding.assumedType, let (section, bound) = bindings.mismatch(of: binding, in: binder) else { continue }
-            mistakes.append("The models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(assumed)\".")
+            mistakes.append("The models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(assumed.string)\".")
         }
         guard mistakes.isEmpty else { throw Refusal(.descriptionInvalid, mistakes.joined(separator: " ")) }
         try attempt {

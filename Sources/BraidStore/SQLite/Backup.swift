@@ -9,8 +9,7 @@ extension SQLiteStore {
     /// It is written to `target` + "-partial", which takes its name when it is on disk. `progress` is told now and then how
     /// many bytes are written, and how many there will be at most.
     public static func backup(of path: String, to target: String, progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Void = { _, _ in }) throws {
-        // SQLite would take it for a URI, and write another file.
-        let target = target.hasPrefix("file:") ? "./" + target : target
+        let path = literal(path), target = literal(target)
         do {
             guard access(path, F_OK) == 0 else { throw StoreError.missing(path: path) }
             guard access(target, F_OK) != 0 else { throw StoreError.exists(path: target) }
@@ -29,6 +28,9 @@ extension SQLiteStore {
             throw StoreError(error, path: path)
         }
     }
+
+    /// A path that SQLite does not take for a URI, of another file.
+    private static func literal(_ path: String) -> String { path.hasPrefix("file:") ? "./" + path : path }
 
     /// Opens the file, empty, for this backup alone: another one to the same name would take this one's file for its own. What an
     /// earlier one has left is nobody's.
@@ -50,7 +52,7 @@ extension SQLiteStore {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
-        let source = try DatabaseQueue(path: path.hasPrefix("file:") ? "./" + path : path, configuration: configuration)
+        let source = try DatabaseQueue(path: path, configuration: configuration)
         try source.inDatabase { db in
             try Opening.recognise(db, path: path)
             // An empty one is no database to restore, and may be what is left of one.

@@ -46,7 +46,7 @@ public struct SQLiteStoreOptions: Sendable {
     }
 
     public static let endProcess: @Sendable (String) -> Void = { explanation in
-        FileHandle.standardError.write(Data("braid-server: \(explanation)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("braid-server: \(explanation)\n".utf8))
         _exit(lostWriteExitStatus)
     }
 }

@@ -68,5 +68,11 @@ import Testing
         }
         let undeclared = try JSONText(parsing: #"{"table":"t","cells":{"\#(composed)":{}},"bindings":[{"on":"table","cell":"\#(decomposed)"}]}"#)
         #expect(Self.faults(of: undeclared)?.map(\.pointer.description) == ["/bindings/0/cell"])
+        // Rows move only among sections of one type.
+        let moving = try JSONText(parsing: """
+            {"table":"t","sections":["a","b"],"modelTypes":{"\(composed)":{},"\(decomposed)":{}},"cells":{"A":{}},
+             "bindings":[{"on":{"section":"a"},"cell":"A","modelType":"\(composed)","moving":{"to":["b"]}},{"on":{"section":"b"},"cell":"A","modelType":"\(decomposed)"}]}
+            """)
+        #expect(Self.faults(of: moving)?.map(\.pointer.description) == ["/bindings/0/moving/to/0"])
     }
 }
