@@ -67,9 +67,11 @@ public struct BraidClient: Sendable {
 
     public func deleteTable(_ name: String) async throws { _ = try await data(of: Request("DELETE", ["v1", "tables", name], isDeletion: true)) }
 
-    /// Throws a `Problem` whose `errors` name every fault.
-    public func validate(_ description: JSON) async throws {
-        _ = try await data(of: Request("POST", ["v1", "tables", "validate"], body: description))
+    /// Throws a `Problem` whose `errors` name every fault. What is left is allowed, but surely not meant.
+    @discardableResult
+    public func validate(_ description: JSON) async throws -> [Problem.Fault] {
+        struct Answer: Decodable { var warnings: [Problem.Fault]? }
+        return try await value(of: Request("POST", ["v1", "tables", "validate"], body: description), as: Answer.self).warnings ?? []
     }
 
     // MARK: Sessions

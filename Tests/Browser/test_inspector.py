@@ -1220,6 +1220,18 @@ def test_what_is_deleted_in_the_editor_is_what_was_saved_last(page, make_server)
     assert [server.request("GET", f"/v1/tables/{name}")[0] for name in ["one", "two"]] == [200, 404]
 
 
+def test_what_is_surely_not_meant_is_marked_and_can_be_saved(page, server):
+    page.goto(f"{server.url}/#/new-table")
+    source = page.locator("textarea.source")
+    expect(page.locator(".editor .status")).to_have_text("Valid")
+    source.fill(source.input_value().replace("${model.title}", "${Model.title}"))
+    expect(page.locator(".editor .status")).to_have_text("Valid, 1 warning")
+    expect(page.locator(".editor .mirror mark.warning")).to_have_count(1)
+    expect(page.locator(".faults li.warning")).to_contain_text("did you mean `model`?")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("region", name="Table descriptions").get_by_role("link", name="untitled")).to_be_visible()
+
+
 def test_the_editor_checks_again_until_the_server_answers(page, server):
     page.route("**/v1/tables/validate", lambda route: route.abort())
     page.goto(f"{server.url}/#/tables/attendees")

@@ -30,7 +30,37 @@ import Testing
         #expect(lines.last == "\(directory.path("missing.json")): cannot be read")
     }
 
-    @Test func theExamplesHaveNoFaults() throws {
+    @Test func whatIsSurelyNotMeantIsAWarning() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("typo.json")
+        let description = """
+            { "table": "t", "cells": { "C": {} },
+              "bindings": [{ "on": "table", "cell": "C",
+                "viewModel": { "title": "${Model.title}" } }] }
+            """
+        try description.write(toFile: file, atomically: true, encoding: .utf8)
+        let warning = "/bindings/0/viewModel: nothing gives the name `Model` here; did you mean `model`?"
+        #expect(try Self.check([file]) == ("\(file):3:18: warning: \(warning)\n", 0))
+
+        let answer = try ServerProcess().keptClient().request("POST", "/v1/tables/validate", description)
+        #expect(answer.status == 200)
+        let warnings = answer.object["warnings"] as? [[String: String]]
+        #expect(warnings?.map { "\($0["pointer"] ?? ""): \($0["detail"] ?? "")" } == [warning])
+    }
+
+    @Test func aDescriptionWhoseOwnModelsCannotBeShownIsWarnedOf() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("mismatch.json")
+        try """
+            { "table": "t", "cells": { "C": { "viewModel": { "properties": { "title": { "type": "string" } } } } },
+              "bindings": [{ "on": "table", "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }
+            """.write(toFile: file, atomically: true, encoding: .utf8)
+        let (output, status) = try Self.check([file])
+        #expect(output.hasPrefix("\(file):1:1: warning: with its own models no session can be opened: The view model of row 0 "), "\(output)")
+        #expect(status == 0)
+    }
+
+    @Test func theExamplesHaveNeitherFaultsNorWarnings() throws {
         let root = ServerProcess.package.appendingPathComponent("Examples").path
         let files = (FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".table.json") }.map { "\(root)/\($0)" }
         #expect(files.count >= 7)

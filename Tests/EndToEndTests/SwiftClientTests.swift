@@ -84,7 +84,8 @@ import Testing
         description["table"] = "guests"
         #expect(try await client.putTable("guests", .object(description)).version == 1)
         #expect(try await client.tables().contains { $0.table == "guests" })
-        try await client.validate(.object(description))
+        #expect(try await client.validate(.object(description)).isEmpty)
+        #expect(try await client.validate(["table": "x", "cells": ["C": [:]], "bindings": [["on": "table", "cell": "C", "header": "${titel}"]]]).first?.pointer == "/bindings/0/header")
         let (guests, opened) = try await client.openSession(["table": "guests"])
         let page = try await client.sessions(limit: 1)
         let next = try #require(page.next)

@@ -18,8 +18,8 @@ extension DescriptionCompiler {
         bindDimensions(object["dimensions"], chain, &reader)
         bindEditing(object, chain, &reader)
         bindMoving(object["moving"], chain, &reader)
-        if let steps = object["onDelete"] { chain.onDelete(reader.handler(steps, at: pointer.appending("onDelete"))) }
-        if let steps = object["onInsert"] { chain.onInsert(reader.handler(steps, at: pointer.appending("onInsert"))) }
+        if let steps = object["onDelete"] { chain.onDelete(reader.handler(steps, at: pointer.appending("onDelete"), over: "reason")) }
+        if let steps = object["onInsert"] { chain.onInsert(reader.handler(steps, at: pointer.appending("onInsert"), over: "reason")) }
         if let steps = object["onTap"] { chain.onTapped(reader.handler(steps, at: pointer.appending("onTap"))) }
         bindEvents(object["onEvent"], chain, &reader)
         bindPrefetch(object, chain, &reader)
@@ -79,6 +79,7 @@ extension DescriptionCompiler {
             for member in ["viewModel", "shown"] where object[member] != nil {
                 reader.fault(pointer.appending(member), "`\(member)` stands in the binding that binds the cells, with its `cell` and `models`")
             }
+            if type != nil { reader.warn(pointer.appending("modelType"), "`modelType` says nothing here: it stands in the binding that binds the cells, with its `cell` and `models`") }
             return
         }
         if data.count > 1 { reader.fault(pointer, "cells are bound to one of \(data.map { "`\($0)`" }.joined(separator: ", ")), not to several") }
@@ -98,7 +99,7 @@ extension DescriptionCompiler {
                 reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
             }
         case (nil, let provider?):
-            if let template = reader.template(provider, at: pointer.appending("cellProvider")) {
+            if let template = reader.template(provider, at: pointer.appending("cellProvider"), over: DescriptionReader.rowNames) {
                 cell = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
                 if let name = template.constant?.stringValue {
                     requireCell(name, at: pointer.appending("cellProvider"), &reader)
@@ -124,7 +125,7 @@ extension DescriptionCompiler {
         } else if let models = object["models"] {
             readModels(models, "models", chain, &reader)
         }
-        if let viewModel = object["viewModel"], let template = reader.template(viewModel, at: pointer.appending("viewModel")) {
+        if let viewModel = object["viewModel"], let template = reader.template(viewModel, at: pointer.appending("viewModel"), over: DescriptionReader.rowNames) {
             cells.viewModel = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
         }
         if let source = object["modelsFrom"], let template = reader.template(source, at: pointer.appending("modelsFrom")) {
@@ -132,7 +133,7 @@ extension DescriptionCompiler {
             cells.source = .derived(Computed(rendering: template) { $1.context(forTitleOf: $0, reading: $2) })
         }
         if let number = object["numberOfCells"] { cells.source = numberOfCells(number, at: pointer.appending("numberOfCells"), &reader) }
-        if object["shown"] != nil, let expression = reader.expression(object["shown"], at: pointer.appending("shown"), what: "`shown`") {
+        if object["shown"] != nil, let expression = reader.expression(object["shown"], at: pointer.appending("shown"), over: DescriptionReader.rowNames, what: "`shown`") {
             if cells.source.isStored {
                 let reads = Reads(names: expression.freeNames)
                 cells.source = .shown(Computed(reads: reads) { input, evaluation in
@@ -194,7 +195,7 @@ extension DescriptionCompiler {
                         ? "\(declaration.events.count) others" : declaration.events.keys.map(\.string).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
                     reader.fault(place, "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")")
                 }
-                chain.onEvent(event, from: cell, reader.handler(steps, at: place))
+                chain.onEvent(event, from: cell, reader.handler(steps, at: place, over: "event"))
             }
         }
     }

@@ -28,7 +28,7 @@ extension DescriptionCompiler {
             "cellHeight", "estimatedCellHeight", "headerHeight", "estimatedHeaderHeight", "footerHeight", "estimatedFooterHeight",
         ], what: "`dimensions`") else { return }
         func forRows(_ name: String) -> Computed<RowInput>? {
-            object[name].flatMap { reader.dimension($0, at: pointer.appending(name)) { $1.context(for: $0, reading: $2) } }
+            object[name].flatMap { reader.dimension($0, at: pointer.appending(name), over: DescriptionReader.rowNames) { $1.context(for: $0, reading: $2) } }
         }
         func forSections(_ name: String) -> Computed<SectionInput>? {
             object[name].flatMap { reader.dimension($0, at: pointer.appending(name)) { $1.context(forTitleOf: $0, reading: $2) } }
@@ -43,7 +43,7 @@ extension DescriptionCompiler {
 
     func bindEditing(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer
-        if let value = object["editing"], let template = reader.template(value, at: pointer.appending("editing")) {
+        if let value = object["editing"], let template = reader.template(value, at: pointer.appending("editing"), over: DescriptionReader.rowNames) {
             if !template.canGive(.string) || template.constant?.stringValue.map({ EditingStyle(rawValue: $0) == nil }) ?? false {
                 reader.fault(pointer.appending("editing"), "`editing` must be \"delete\", \"insert\", \"none\", or a template that gives one of them")
             }
@@ -83,7 +83,7 @@ extension DescriptionCompiler {
         default: reader.fault(to, "`to` must be \"anySection\", an array of section ids, or {\"passing\": expression}")
         }
         var movable: Computed<RowInput>?
-        if object["movable"] != nil, let expression = reader.expression(object["movable"], at: pointer.appending("movable"), what: "`movable`") {
+        if object["movable"] != nil, let expression = reader.expression(object["movable"], at: pointer.appending("movable"), over: DescriptionReader.rowNames, what: "`movable`") {
             let reads = Reads(names: expression.freeNames)
             movable = Computed(reads: reads) { input, evaluation in
                 JSONText(.bool(try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy))

@@ -44,7 +44,7 @@ extension DescriptionReader {
 
     /// A number from 0, `"automatic"`, or a template that gives one of them.
     mutating func dimension<Input>(
-        _ value: JSONValue, at pointer: JSONPointer, context: @escaping @Sendable (Input, Evaluation, Reads) -> TemplateContext
+        _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [], context: @escaping @Sendable (Input, Evaluation, Reads) -> TemplateContext
     ) -> Computed<Input>? {
         let rule = "must be a number from 0, or \"automatic\""
         @Sendable func isDimension(_ value: JSONValue) -> Bool {
@@ -54,7 +54,7 @@ extension DescriptionReader {
             default: false
             }
         }
-        guard let template = template(value, at: pointer) else { return nil }
+        guard let template = template(value, at: pointer, over: names) else { return nil }
         guard template.canGive(.number, .string), template.constant.map(isDimension) ?? true else {
             fault(pointer, "a dimension \(rule), or a template that gives one of them")
             return nil
@@ -70,7 +70,10 @@ extension DescriptionReader {
         }
     }
 
-    mutating func handler(_ value: JSONValue, at pointer: JSONPointer) -> Handler {
+    /// `name`: what its steps may read beside their row.
+    mutating func handler(_ value: JSONValue, at pointer: JSONPointer, over name: String? = nil) -> Handler {
+        handlerNames = Self.rowNames + (name.map { [$0] } ?? [])
+        defer { handlerNames = [] }
         let steps = steps(value, at: pointer)
         return Handler { call, editor, context in
             var runner = StepRunner(call: call, table: editor.table, context: context)

@@ -8,6 +8,10 @@ struct DescriptionReader {
     private(set) var faults: [Refusal.Fault] = []
     private(set) var faultCount = 0
     static let faultLimit = 100
+    /// What is no fault, but surely not meant; the first hundred.
+    private(set) var warnings: [Refusal.Fault] = []
+    /// What the templates of the handler that is being read may read beside what all may.
+    var handlerNames: [String] = []
 
     /// Each binding's text: to look for it from the document's start would take as long as all before it.
     private let bindings: [JSONText]
@@ -29,8 +33,7 @@ struct DescriptionReader {
             return nil
         }
         for (name, _) in object.members where !known.contains(name) && !Self.isRemark(name) {
-            let near = known.first { $0.lowercased() == name.lowercased() || isNear($0, name) }
-            fault(pointer.appending(name), "\(what) has no member `\(name)`; \(near.map { "did you mean `\($0)`?" } ?? "it may have \(known.map { "`\($0)`" }.joined(separator: ", "))")")
+            fault(pointer.appending(name), "\(what) has no member `\(name)`; \(suggestion(for: name, among: known, else: "it may have"))")
         }
         return object
     }
@@ -86,10 +89,12 @@ struct DescriptionReader {
         return nil
     }
 
-    mutating func template(_ value: JSONValue, at pointer: JSONPointer) -> Template? {
+    /// `names`: what the template may read beside what all may.
+    mutating func template(_ value: JSONValue, at pointer: JSONPointer, over names: [String] = []) -> Template? {
         do throws(TemplateError) {
             var template = try Template(value)
             template.place = pointer
+            checkNames(template.names, names, at: pointer)
             return template
         } catch {
             fault(error.pointer.reduce(pointer) { $0.appending($1) }, error.message)
@@ -97,16 +102,41 @@ struct DescriptionReader {
         }
     }
 
-    mutating func expression(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> Expression? {
+    mutating func expression(_ value: JSONValue?, at pointer: JSONPointer, over names: [String] = [], what: String) -> Expression? {
         guard let source = string(value, at: pointer, what: "\(what), a JSON-e expression,") else { return nil }
         do throws(TemplateError) {
             var expression = try Expression(source)
             expression.place = pointer
+            checkNames(expression.names, names, at: pointer)
             return expression
         } catch {
             fault(pointer, error.message)
             return nil
         }
+    }
+
+    /// What every template may read.
+    private static let commonNames = ["state", "models", "section", "count", "now"]
+    /// What is made for a row may read these, too.
+    static let rowNames = ["model", "row"]
+
+    /// Whoever reads a name that nothing gives fails, but only once it comes to that.
+    private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
+        let known = Self.commonNames + names + handlerNames
+        for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
+            warn(pointer, "nothing gives the name `\(name)` here; \(suggestion(for: name, among: known, else: "there are"))")
+        }
+    }
+
+    private func suggestion(for name: String, among known: [String], else list: String) -> String {
+        let near = known.first { $0.lowercased() == name.lowercased() || isNear($0, name) }
+        return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
+    }
+
+    /// Said once, of parts that are read by themselves again where they stand.
+    mutating func warn(_ pointer: JSONPointer, _ detail: String) {
+        warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }
+        if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, detail: detail)) }
     }
 
     /// Whether a section can be there: it is declared, or sections are dynamic. A fault otherwise.

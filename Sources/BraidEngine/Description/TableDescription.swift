@@ -9,6 +9,8 @@ public struct TableDescription: Sendable {
     public let state: JSONText
     /// The initial stored models, in declared order, or in order of first appearance.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
+    /// What is allowed, but surely not meant: names that nothing gives, members that say nothing. Each with its pointer.
+    public let warnings: [Refusal.Fault]
 
     /// Throws `descriptionInvalid` with the document's faults, of many the first hundred, each with its pointer.
     public init(_ text: JSONText) throws(Refusal) {
@@ -23,6 +25,7 @@ public struct TableDescription: Sendable {
         binder = compiled.binder
         state = compiled.state
         initialModels = compiled.models
+        warnings = reader.warnings
         let faults = modelFaults
         if !faults.isEmpty { throw Refusal(.descriptionInvalid, "The models of the table description are not as they should be.", faults: faults) }
     }
@@ -70,6 +73,16 @@ public struct TableDescription: Sendable {
         for (section, models) in given { try fill(section, models, JSONPointer.root.appending("models").appending(section.text), &editor) }
         if let givenState { editor.setState(JSONText(state.value().merging(patch: givenState.value()))) }
         return editor.table
+    }
+
+    /// Why a session with the description's own models and state cannot be opened at a time; nil when it can.
+    public func openingFailure(now: String) -> Refusal? {
+        do {
+            _ = try binder.snapshot(of: openingTable(), revision: 0, now: now)
+            return nil
+        } catch {
+            return error as? Refusal
+        }
     }
 
     private func fill(_ section: SectionID, _ models: [JSONText], _ pointer: JSONPointer, _ editor: inout TableEditor) throws(Refusal) {

@@ -48,7 +48,7 @@ extension ExpressionNode {
     }
 
     /// Adds the names that the expression reads from its context. Built-ins are no names of a context.
-    func collectNames(into names: inout Set<String>) {
+    func collectNames(into names: inout NamesRead) {
         switch self {
         case .constant: return
         case .name(let name):
@@ -72,7 +72,7 @@ extension ExpressionNode {
 }
 
 extension ExpressionAccess {
-    fileprivate func collectNames(of base: ExpressionNode, into names: inout Set<String>) {
+    fileprivate func collectNames(of base: ExpressionNode, into names: inout NamesRead) {
         switch self {
         case .member: return
         case .index(let index): index.collectNames(into: &names)
@@ -84,7 +84,7 @@ extension ExpressionAccess {
             // Two built-ins read the context themselves.
             switch (base, arguments.first) {
             case (.name("fromNow"), _) where arguments.count < 2: names.insert("now")
-            case (.name("defined"), .constant(.json(.string(let name)))?): names.insert(name)
+            case (.name("defined"), .constant(.json(.string(let name)))?): names.insertAsked(name)
             default: return
             }
         }

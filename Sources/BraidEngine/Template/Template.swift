@@ -16,7 +16,8 @@ public struct Template: Sendable {
     private let node: TemplateNode
 
     /// Context names that rendering may read: no fewer, perhaps more. Built-ins are not among them.
-    public let freeNames: Set<String>
+    public var freeNames: Set<String> { names.all }
+    let names: NamesRead
 
     /// Where it stands in the table description, for what is said of its failures.
     var place: JSONPointer?
@@ -25,7 +26,7 @@ public struct Template: Sendable {
     /// points into the value.
     public init(_ value: JSONValue) throws(TemplateError) {
         node = try TemplateCompiler.compile(value)
-        freeNames = node.freeNames
+        names = node.names
     }
 
     /// What the template renders to when it reads and computes nothing, else nil. A literal; its escapes are resolved.
@@ -56,16 +57,17 @@ public struct Expression: Sendable {
     private let node: ExpressionNode
 
     /// Context names that evaluation may read: no fewer, perhaps more. Built-ins are not among them.
-    public let freeNames: Set<String>
+    public var freeNames: Set<String> { names.all }
+    let names: NamesRead
 
     /// Where it stands in the table description, for what is said of its failures.
     var place: JSONPointer?
 
     public init(_ source: String) throws(TemplateError) {
         node = try ExpressionParser.parse(source)
-        var names: Set<String> = []
+        var names = NamesRead()
         node.collectNames(into: &names)
-        freeNames = names
+        self.names = names
     }
 
     public func evaluate(

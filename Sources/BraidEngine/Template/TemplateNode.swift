@@ -142,60 +142,96 @@ extension TemplateNode {
         }
     }
 
-    /// The context names that the template may read. Names that an operator surely gives are its own.
-    var freeNames: Set<String> {
-        var names: Set<String> = []
+    /// The context names that the template reads. Names that an operator surely gives are its own.
+    var names: NamesRead {
+        var names = NamesRead()
         switch self {
-        case .literal: return []
+        case .literal: break
         case .text(let text): text.collectNames(into: &names)
         case .array(let nodes):
-            for node in nodes { names.formUnion(node.freeNames) }
+            for node in nodes { names.formUnion(node.names) }
         case .object(let members):
             for member in members {
                 member.key.collectNames(into: &names)
-                names.formUnion(member.value.freeNames)
+                names.formUnion(member.value.names)
             }
         case .eval(let expression): expression.collectNames(into: &names)
         case .condition(let condition, let then, let otherwise):
             condition.collectNames(into: &names)
-            names.formUnion(then?.freeNames ?? [])
-            names.formUnion(otherwise?.freeNames ?? [])
-        case .json(let node), .list(_, let node): return node.freeNames
+            for branch in [then, otherwise] { if let branch { names.formUnion(branch.names) } }
+        case .json(let node), .list(_, let node): names = node.names
         case .fromNow(let node, let from):
-            names = node.freeNames.union(from?.freeNames ?? ["now"])
+            names = node.names
+            if let from { names.formUnion(from.names) } else { names.insert("now") }
         case .binding(let values, let body):
-            names = values.freeNames.union(body.freeNames.subtracting(values.surelyPresentNames))
-        case .map(let value, let each, let body):
-            names = value.freeNames.union(body.freeNames.subtracting(each.names))
-        case .reduce(let value, _, let each, let body):
-            names = value.freeNames.union(body.freeNames.subtracting(each.names))
+            names = body.names
+            let (sure, possible) = values.memberNames
+            names.tolerate(possible)
+            names.subtract(sure)
+            names.formUnion(values.names)
+        case .map(let value, let each, let body), .reduce(let value, _, let each, let body):
+            names = body.names
+            names.subtract(each.names)
+            names.formUnion(value.names)
         case .find(let value, let each, let condition):
             condition.collectNames(into: &names)
-            names = value.freeNames.union(names.subtracting(each.names))
+            names.subtract(each.names)
+            names.formUnion(value.names)
         case .match(let cases), .choice(let cases, _):
             for branch in cases {
                 branch.condition.collectNames(into: &names)
-                names.formUnion(branch.value.freeNames)
+                names.formUnion(branch.value.names)
             }
-            if case .choice(_, let otherwise?) = self { names.formUnion(otherwise.freeNames) }
+            if case .choice(_, let otherwise?) = self { names.formUnion(otherwise.names) }
         case .sort(let value, let by):
             by?.key.collectNames(into: &names)
-            names = value.freeNames.union(names.subtracting(by.map { [$0.name] } ?? []))
+            if let by { names.subtract([by.name]) }
+            names.formUnion(value.names)
         }
         return names
     }
 
-    private var surelyPresentNames: [String] {
+    /// The members of the object that this renders to: those that it surely has, and those it may have; nil: any.
+    private var memberNames: (sure: [String], possible: [String]?) {
         switch self {
-        case .literal(.object(let object)): object.members.map(\.name)
-        case .object(let members): members.compactMap { $0.value.mayBeAbsent ? nil : $0.key.constant }
-        default: []
+        case .literal(.object(let object)): (object.members.map(\.name), [])
+        case .object(let members):
+            (members.compactMap { $0.value.mayBeAbsent ? nil : $0.key.constant },
+             members.contains { $0.key.constant == nil } ? nil : members.compactMap(\.key.constant))
+        default: ([], nil)
         }
     }
 }
 
+/// The context names that a template or an expression may read.
+struct NamesRead {
+    private(set) var all: Set<String> = []
+    /// Those of them that need not be there: `defined` asks for them, or the template itself may give them.
+    private(set) var tolerated: Set<String> = []
+
+    mutating func insert(_ name: String) { all.insert(name) }
+
+    mutating func insertAsked(_ name: String) {
+        all.insert(name)
+        tolerated.insert(name)
+    }
+
+    mutating func formUnion(_ other: NamesRead) {
+        all.formUnion(other.all)
+        tolerated.formUnion(other.tolerated)
+    }
+
+    mutating func subtract(_ names: [String]) {
+        all.subtract(names)
+        tolerated.subtract(names)
+    }
+
+    /// Nil: all of them.
+    mutating func tolerate(_ names: [String]?) { tolerated.formUnion(names.map { all.intersection($0) } ?? all) }
+}
+
 extension InterpolatedText {
-    fileprivate func collectNames(into names: inout Set<String>) {
+    fileprivate func collectNames(into names: inout NamesRead) {
         for case .expression(let node, _) in parts { node.collectNames(into: &names) }
     }
 }

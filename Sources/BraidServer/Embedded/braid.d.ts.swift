@@ -204,8 +204,8 @@ extension Embedded {
             get(name: string, options?: SendOptions): Promise<object>;
             put(name: string, description: object, options?: SendOptions): Promise<{ table: string; version: number }>;
             delete(name: string, options?: SendOptions): Promise<void>;
-            /** Throws a `Problem` whose `errors` name every fault. */
-            validate(description: object, options?: SendOptions): Promise<{ table: string; valid: true }>;
+            /** Throws a `Problem` whose `errors` name every fault. `warnings`: what is allowed, but surely not meant. */
+            validate(description: object, options?: SendOptions): Promise<{ table: string; valid: true; warnings?: { pointer: string; detail: string }[] }>;
           };
           readonly sessions: {
             /** A page; `next` is the `after` of the one behind it. */

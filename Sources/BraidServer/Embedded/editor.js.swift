@@ -141,8 +141,13 @@ extension Embedded {
             } catch (error) {
               return this.#tell([syntaxFault(text, error)]);
             }
+            const placed = (faults, isWarning) => {
+              const places = locations(text);
+              return faults.map((fault) => ({ ...fault, ...located(places, fault.pointer), isWarning }));
+            };
+            let warnings;
             try {
-              await server.client.tables.validate(description);
+              ({ warnings = [] } = await server.client.tables.validate(description));
             } catch (error) {
               if (asked !== this.#asked || this.closed) return;
               if (!error.status) {
@@ -150,25 +155,26 @@ extension Embedded {
                 this.#waiting = setTimeout(() => this.#check(), patience);
                 return;
               }
-              const places = locations(text);
-              const faults = error.errors.length > 0 ? error.errors : [{ pointer: "", detail: error.message }];
-              return this.#tell(faults.map((fault) => ({ ...fault, ...located(places, fault.pointer) })));
+              return this.#tell(placed(error.errors.length > 0 ? error.errors : [{ pointer: "", detail: error.message }], false));
             }
             if (asked !== this.#asked || this.closed) return;
-            this.#tell([]);
+            this.#tell(placed(warnings, true));
             await this.#showPreview(description, asked);
           }
 
+          /** Faults, or warnings: a description that has only these is valid. */
           #tell(faults) {
             this.#draw(faults);
-            this.state.textContent = faults.length ? `${faults.length} ${faults.length === 1 ? "fault" : "faults"}` : "Valid";
-            this.state.dataset.status = faults.length ? "faulty" : "live";
-            this.save.disabled = this.curl.disabled = faults.length > 0;
+            const isValid = faults.every(({ isWarning }) => isWarning);
+            const counted = (word) => `${faults.length} ${word}${faults.length === 1 ? "" : "s"}`;
+            this.state.textContent = !isValid ? counted("fault") : faults.length ? `Valid, ${counted("warning")}` : "Valid";
+            this.state.dataset.status = isValid ? "live" : "faulty";
+            this.save.disabled = this.curl.disabled = !isValid;
             this.faults.replaceChildren(
               ...faults.map((fault) =>
                 h(
                   "li",
-                  {},
+                  { class: fault.isWarning ? "warning" : "" },
                   h(
                     "button",
                     { type: "button", on: { click: () => this.#goTo(fault) } },
@@ -191,17 +197,17 @@ extension Embedded {
             const text = this.area.value;
             const parts = [];
             let from = 0;
-            for (const { start, end } of [...faults].sort((a, b) => a.start - b.start)) {
+            for (const { start, end, isWarning } of [...faults].sort((a, b) => a.start - b.start)) {
               if (start < from) continue;
               const lineEnd = text.indexOf("\n", start);
               const to = Math.max(start, Math.min(end, lineEnd < 0 ? text.length : lineEnd));
-              parts.push(...coloured(text.slice(from, start)), h("mark", {}, coloured(text.slice(start, to))));
+              parts.push(...coloured(text.slice(from, start)), h("mark", { class: isWarning ? "warning" : "" }, coloured(text.slice(start, to))));
               from = to;
             }
             this.mirror.replaceChildren(...parts, ...coloured(text.slice(from)), "\n");
             const lines = text.split("\n").length;
-            const faulty = new Set(faults.map(({ start }) => lineOf(text, start)));
-            this.gutter.replaceChildren(...Array.from({ length: lines }, (_, i) => h("div", { class: faulty.has(i + 1) ? "faulty" : "" }, String(i + 1))));
+            const marks = new Map(faults.map(({ start, isWarning }) => [lineOf(text, start), isWarning ? "warning" : "faulty"]));
+            this.gutter.replaceChildren(...Array.from({ length: lines }, (_, i) => h("div", { class: marks.get(i + 1) ?? "" }, String(i + 1))));
           }
 
           #key(event) {

@@ -284,10 +284,12 @@ extension Embedded {
         .editor .bar { background: var(--chrome); border-bottom: 1px solid var(--line); }
         .source-place { overflow: auto; display: flex; min-height: 0; font: 12.5px/19px var(--mono); tab-size: 2; scrollbar-width: thin; }
         .gutter { flex: none; position: sticky; left: 0; z-index: 1; min-height: 100%; height: max-content; padding: 10px 10px 40px 14px; text-align: right; color: var(--faint); background: var(--card); user-select: none; }
-        .gutter .faulty { color: var(--red); font-weight: 700; }
+        .editor { --mark: var(--red); }
+        .editor .warning { --mark: var(--orange); }
+        .gutter :is(.faulty, .warning) { color: var(--mark); font-weight: 700; }
         .source-stack { position: relative; flex: 1; width: max-content; min-width: 0; height: max-content; min-height: 100%; }
         .mirror { font: inherit; white-space: pre; padding: 10px 24px 40px 4px; width: max-content; min-width: 100%; pointer-events: none; }
-        .mirror mark { color: inherit; background: color-mix(in srgb, var(--red) 14%, transparent); text-decoration: underline wavy var(--red) 1.2px; text-underline-offset: 4px; }
+        .mirror mark { color: inherit; background: color-mix(in srgb, var(--mark) 14%, transparent); text-decoration: underline wavy var(--mark) 1.2px; text-underline-offset: 4px; }
         textarea.source { position: absolute; inset: 0; width: 100%; height: 100%; font: inherit; white-space: pre; padding: 10px 24px 40px 4px; border: 0; border-radius: 0; resize: none; overflow: hidden; background: none; color: transparent; caret-color: var(--text); outline-offset: -2px; }
         textarea.source::selection { background: color-mix(in srgb, var(--tint) 30%, transparent); color: transparent; }
         textarea.source:focus-visible { outline: none; }
@@ -295,7 +297,7 @@ extension Embedded {
         .faults:empty { display: none; }
         .faults button { display: flex; gap: 10px; align-items: baseline; width: 100%; text-align: left; padding: 8px 16px; font-size: 13px; border-bottom: 1px solid var(--line); }
         .faults button:hover { background: var(--hover); }
-        .faults .line { color: var(--red); font-weight: 600; white-space: nowrap; }
+        .faults .line { color: var(--mark); font-weight: 600; white-space: nowrap; }
         .faults code { font-family: var(--mono); font-size: 12px; white-space: nowrap; color: var(--soft); }
         .preview { flex: 1; min-height: 0; background: var(--grouped); }
         .preview .scroller { padding: 0 14px; }

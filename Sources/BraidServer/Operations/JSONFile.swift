@@ -9,9 +9,18 @@ struct JSONFile {
 
     /// Makes something of the file's JSON. What `make` refuses is told with its place in the file.
     func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(FaultyFile) -> Value {
+        try read(depthLimit: depthLimit) { json, _ in try make(json) }
+    }
+
+    /// What `find` has to say of the file's JSON that is no fault, told as its faults are.
+    func warnings(_ find: (JSONText) throws -> [Refusal.Fault]) throws(FaultyFile) -> [String] {
+        try read { json, bytes in lines(try find(json), in: bytes, marked: "warning: ") }
+    }
+
+    private func read<Value>(depthLimit: Int = 128, _ make: (JSONText, [UInt8]) throws -> Value) throws(FaultyFile) -> Value {
         guard let bytes = InputFile.bytes(of: path) else { throw FaultyFile(["\(path): cannot be read"]) }
         do {
-            return try make(try JSONText(parsing: bytes, depthLimit: depthLimit))
+            return try make(try JSONText(parsing: bytes, depthLimit: depthLimit), bytes)
         } catch {
             throw FaultyFile(faults(of: error, in: bytes))
         }
@@ -31,11 +40,16 @@ struct JSONFile {
 
     private func place(_ faults: [Refusal.Fault], of detail: String, in bytes: [UInt8]?) -> [String] {
         guard !faults.isEmpty, let bytes else { return ["\(path): \(detail)"] }
+        return lines(faults, in: bytes)
+    }
+
+    private func lines(_ faults: [Refusal.Fault], in bytes: [UInt8], marked mark: String = "") -> [String] {
+        guard !faults.isEmpty else { return [] }
         let locations = JSONLocations(of: bytes)
         return faults.map { fault in
             let place = locations.position(nearest: fault.pointer)
             let pointer = fault.pointer.tokens.isEmpty ? "" : "\(fault.pointer): "
-            return "\(path):\(place.map { "\($0.line):\($0.column): " } ?? " ")\(pointer)\(fault.detail)"
+            return "\(path):\(place.map { "\($0.line):\($0.column): " } ?? " ")\(mark)\(pointer)\(fault.detail)"
         }
     }
 }

@@ -218,21 +218,27 @@ struct ProblemError: Error, Sendable {
             writer.name("line")
             writer.value(line)
         }
-        if !faults.isEmpty {
-            writer.name("errors")
-            writer.beginArray()
-            for fault in faults {
-                writer.beginObject()
-                writer.name("pointer")
-                writer.value(fault.pointer.description)
-                writer.name("detail")
-                writer.value(fault.detail)
-                writer.endObject()
-            }
-            writer.endArray()
-        }
+        writer.faults(faults, named: "errors")
         writer.endObject()
         return HTTPResponse(
             status: problem.status, headers: [("Content-Type", "application/problem+json")] + headers, body: .bytes(writer.bytes))
+    }
+}
+
+extension JSONWriter {
+    /// A member, if there are any, that has each with its pointer.
+    mutating func faults(_ faults: [Refusal.Fault], named name: String) {
+        guard !faults.isEmpty else { return }
+        self.name(name)
+        beginArray()
+        for fault in faults {
+            beginObject()
+            self.name("pointer")
+            value(fault.pointer.description)
+            self.name("detail")
+            value(fault.detail)
+            endObject()
+        }
+        endArray()
     }
 }

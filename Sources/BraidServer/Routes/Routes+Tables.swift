@@ -36,6 +36,7 @@ func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
                     writer.value(description.name)
                     writer.name("valid")
                     writer.value(true)
+                    writer.faults(description.warnings, named: "warnings")
                     writer.endObject()
                 }
             }

@@ -45,6 +45,44 @@ import Testing
         #expect(Set(faults.map(\.pointer.description)) == Set(expected), "\(faults.map { "\($0.pointer): \($0.detail)" })")
     }
 
+    /// Each part of a description, with a name that is read there by mistake, and what is said of it; nil: nothing.
+    static let names: [(part: String, pointer: String?, hint: String)] = [
+        (#""viewModel": {"a": "${modle.x}"}"#, "/viewModel", "there are `state`, `models`, `section`, `count`, `now`, `model`, `row`"),
+        (#""viewModel": "${Model}""#, "/viewModel", "did you mean `model`?"),
+        (#""shown": "rows > 1""#, "/shown", ""),
+        (#""cellProvider": {"$eval": "reason"}"#, "/cellProvider", ""),
+        (#""editing": {"$if": "event", "then": "delete", "else": "none"}"#, "/editing", ""),
+        (#""dimensions": {"cellHeight": {"$eval": "model.height"}, "headerHeight": {"$eval": "model.height"}}"#, "/dimensions/headerHeight", "`models`"),
+        (#""moving": {"to": {"passing": "row > 1"}, "movable": "row > 1"}"#, "/moving/to/passing", ""),
+        (#""header": "${model.title}""#, "/header", ""),
+        (#""modelsFrom": [{"$eval": "model"}]"#, "/modelsFrom", ""),
+        (#""insert": {"template": {"id": "${row}"}}, "editing": "insert""#, "/insert/template", ""),
+        (#""onDelete": [{"setState": {"a": "${reason}", "b": "${event}"}}]"#, "/onDelete/0/setState", ""),
+        (#""onTap": [{"if": "reason", "do": []}]"#, "/onTap/0/if", ""),
+        (#""onTap": [{"setHeaders": {"a": "${model.x} ${header}"}}]"#, "/onTap/0/setHeaders/a", ""),
+        (#""onEvent": {"C": {"e": [{"if": "event.x", "else": [{"display": ["${reason}"]}]}]}}"#, "/onEvent/C/e/0/else/0/display/0", ""),
+        (#""onTap": [{"if": "defined('reason') && reason", "do": []}]"#, nil, ""),
+        (#""onInsert": [{"setState": {"r": {"$eval": "reason"}}}], "onPrefetch": [{"setState": {"m": {"$eval": "model"}}}], "prefetch": {"cellsFromEnd": 1}"#, nil, ""),
+    ]
+
+    @Test(arguments: names) func aNameThatNothingGivesIsWarnedOfWhereItIsRead(part: String, pointer: String?, hint: String) throws {
+        let cell = part.contains("cellProvider") ? "" : #""cell": "C","#
+        let models = part.contains("modelsFrom") ? "" : #""models": {"a": []},"#
+        let description = try TableDescription(JSONText(parsing: """
+            {"table": "t", "sections": ["a"], "cells": {"C": {"events": {"e": {}}}}, "bindings": [{"on": {"section": "a"}, \(cell) \(models) \(part)}]}
+            """))
+        #expect(description.warnings.map(\.pointer.description) == pointer.map { ["/bindings/0" + $0] } ?? [])
+        if !hint.isEmpty { #expect(description.warnings.first?.detail.contains(hint) == true, "\(description.warnings)") }
+    }
+
+    @Test func aModelTypeWhereNoCellsAreBoundIsWarnedOf() throws {
+        let description = try TableDescription(JSONText(parsing: """
+            {"table": "t", "modelTypes": {"M": {}}, "cells": {"C": {}},
+             "bindings": [{"on": "table", "cell": "C", "modelType": "M"}, {"on": "anySection", "modelType": "M"}]}
+            """))
+        #expect(description.warnings.map(\.pointer.description) == ["/bindings/1/modelType"])
+    }
+
     /// It was "of of no name".
     @Test func aModelTypeWithoutANameIsSaidToHaveNone() throws {
         let faults = Self.faults(of: try JSONText(parsing: #"{"table":"t","sections":["a","b"],"modelTypes":{"P":{}},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"P","moving":{"to":["b"]}},{"on":{"section":"b"},"cell":"C"}]}"#))

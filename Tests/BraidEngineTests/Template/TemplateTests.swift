@@ -35,6 +35,23 @@ import Testing
         #expect(try Template(parsed(template)).freeNames == names)
     }
 
+    private static let needs: [(String, Set<String>)] = [
+        (#"{"a": "${x}", "b": {"$if": "defined('x')", "then": "${y}"}}"#, ["y"]),
+        (#"{"$eval": "defined('x') && x.y == z"}"#, ["z"]),
+        // What may be given: under a key that is computed any name, a value that may be absent its own.
+        (#"{"$let": {"${k}": 1}, "in": {"$eval": "a"}}"#, ["k"]),
+        (#"{"$let": {"$eval": "values"}, "in": {"$eval": "a"}}"#, ["values"]),
+        (#"{"$let": {"a": {"$if": "b", "then": 1}}, "in": {"$eval": "a + c"}}"#, ["b", "c"]),
+        (#"{"$let": {"a": "${a}"}, "in": {"$eval": "a"}}"#, ["a"]),
+        (#"{"$map": {"$eval": "l"}, "each(x)": {"$eval": "x + y"}}"#, ["l", "y"]),
+    ]
+
+    @Test(arguments: needs)
+    func whatIsAskedForOrMayBeGivenNeedNotBeThere(template: String, names: Set<String>) throws {
+        let read = try Template(parsed(template)).names
+        #expect(read.all.subtracting(read.tolerated) == names)
+    }
+
     // MARK: Errors point into the template
 
     private static let errors: [(String, String, [String])] = [
