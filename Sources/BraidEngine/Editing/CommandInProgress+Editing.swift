@@ -27,7 +27,7 @@ extension CommandInProgress {
         case (let template?, let given?): model = JSONText(template.value().merging(patch: given.value()))
         case (let only?, nil), (nil, let only?): model = only
         case (nil, nil):
-            throw Refusal(.modelRequired, "An insert into the section \"\(stored.id)\" needs a `model`: its binding has no `insert.template`.")
+            throw Refusal(.modelRequired, "An insert into the section \"\(stored.id)\" needs a `model`: its binding has \(binding.insertTemplate == nil ? "no `insert.template`" : "an `insert.template` that gives nothing").")
         }
         let identified: (id: RowID?, model: JSONText)
         do throws(Refusal) {

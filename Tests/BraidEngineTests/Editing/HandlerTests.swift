@@ -21,6 +21,16 @@ import Testing
         }
     }
 
+    /// One that gave nothing was said to be missing.
+    @Test(arguments: [("", "no `insert.template`"), (#","insert":{"template":{"$if":"state.ready","then":{"id":"1"}}}"#, "an `insert.template` that gives nothing")])
+    func anInsertWithoutAModelIsToldWhyItNeedsOne(insert: String, why: String) throws {
+        var table = try Table("""
+            {"table":"t","cells":{"C":{}},"state":{"ready":false},"bindings":[{"on":"table","cell":"C","editing":"insert"\(insert)}]}
+            """)
+        let refusal = #expect(throws: Refusal.self) { _ = try table.perform(.insert(RowReference(path(0, 0)), model: nil)) }
+        #expect(refusal?.detail.hasSuffix("its binding has \(why).") == true, "\(refusal?.detail ?? "")")
+    }
+
     /// The row was looked for where it had been: after its own move the handler lost it.
     @Test func aHandlerThatMovesItsOwnRowKeepsIt() throws {
         var table = try Table("""
