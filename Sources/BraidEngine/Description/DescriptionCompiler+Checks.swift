@@ -40,6 +40,17 @@ extension DescriptionCompiler {
         }
     }
 
+    /// Derived rows are no rows of a handler's to change.
+    func checkActions(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+        let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
+        for binding in bindings.bindings where reader.warnings.count < DescriptionReader.faultLimit {
+            guard let pointers = actions[binding.pointer] else { continue }
+            let bound = bindings.sections(of: binding).lazy.compactMap { binder.binding(of: $0) }
+            guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
+            for pointer in pointers { reader.warn(pointer, "the handler's own row is derived, which no action can change: change what it derives from") }
+        }
+    }
+
     /// `assumingModelType` must name the type that is bound there.
     func checkAssumedTypes(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         for binding in bindings.bindings {

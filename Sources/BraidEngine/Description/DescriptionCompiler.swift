@@ -73,6 +73,7 @@ struct DescriptionCompiler {
         checkAssumedTypes(bindings, binder, &reader)
         checkMoves(bindings, binder, &reader)
         checkPolicies(bindings, binder, &reader)
+        checkActions(bindings, binder, &reader)
         return Compiled(
             name: name,
             binder: binder,

@@ -229,7 +229,10 @@ extension DescriptionReader {
             guard let id = field("id", of: object, at: pointer) else { return nil }
             return .id(id, section: object["section"] == nil ? nil : field("section", of: object, at: pointer))
         }
-        guard object["section"] != nil || object["row"] != nil else { return nil }
+        guard object["section"] != nil || object["row"] != nil else {
+            actionsOnOwnRow.append(pointer)
+            return nil
+        }
         guard let section = field("section", of: object, at: pointer), let row = field("row", of: object, at: pointer) else { return nil }
         return .place(section: section, row: row)
     }

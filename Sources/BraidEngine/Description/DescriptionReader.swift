@@ -12,6 +12,8 @@ struct DescriptionReader {
     private(set) var warnings: [Refusal.Fault] = []
     /// What the templates of the handler that is being read may read beside what all may.
     var handlerNames: [String] = []
+    /// Actions of handlers that are about the handler's own row.
+    var actionsOnOwnRow: [JSONPointer] = []
 
     /// Each binding's text: to look for it from the document's start would take as long as all before it.
     private let bindings: [JSONText]

@@ -75,6 +75,16 @@ import Testing
         if !hint.isEmpty { #expect(description.warnings.first?.detail.contains(hint) == true, "\(description.warnings)") }
     }
 
+    @Test(arguments: [#""modelsFrom": [{"id": "1"}]"#, #""numberOfCells": 3"#])
+    func anActionOnADerivedRowOfTheHandlersOwnIsWarnedOf(source: String) throws {
+        let description = try TableDescription(JSONText(parsing: """
+            {"table": "t", "sections": ["a", "b"], "cells": {"C": {}}, "bindings": [
+             {"on": {"section": "a"}, "cell": "C", \(source), "onTap": [{"if": "true", "do": [{"update": {"merge": {}}}]}, {"update": {"id": "2", "merge": {}}}]},
+             {"on": {"section": "b"}, "cell": "C", "onTap": [{"replace": {"model": {}}}]}, {"on": "anySection", "onTap": [{"replace": {"model": {}}}]}]}
+            """))
+        #expect(description.warnings.map(\.pointer.description) == ["/bindings/0/onTap/0/do/0/update"])
+    }
+
     @Test func aModelTypeWhereNoCellsAreBoundIsWarnedOf() throws {
         let description = try TableDescription(JSONText(parsing: """
             {"table": "t", "modelTypes": {"M": {}}, "cells": {"C": {}},
