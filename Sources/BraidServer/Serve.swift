@@ -30,13 +30,15 @@ struct Serve: AsyncParsableCommand {
         let database = try Database.open(options)
         let store = database.store
         let source = options.deterministic ? try await Source(countingBehind: store) : Source()
+        let buffers = Budget(options.limits.maxBufferedBytes)
         let app = App(
             store: store, source: source, limits: options.limits.limits, token: token, pages: options.access.pages(for: address, token: token),
-            logger: logger, requestLog: options.logLevel <= .info ? log : nil)
+            streams: StreamLimits(buffers: buffers), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
         try await Fixtures(directories: options.fixtures).load(into: app)
 
         var configuration = HTTPServer.Configuration()
         configuration.address = address
+        configuration.buffers = buffers
         options.limits.configure(&configuration)
         configuration.quietWork = database.quietWork
         let server = HTTPServer(configuration: configuration, handler: app)

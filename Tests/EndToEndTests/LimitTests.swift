@@ -307,6 +307,35 @@ import Testing
         #expect(revisions == Array(1...40) && (5..<40).contains(pages))
     }
 
+    @Test("Large events that nobody reads have bounded memory: a stream that has no room for them is cut off, and has room when others leave")
+    func unreadEvents() throws {
+        let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
+        try #require(try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
+        // More than the kernel takes for a client that has little room.
+        let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(separator: ",")
+        try #require(try server.client().request("PUT", "/v1/sessions/s/sections", #"{"sections":[{"rows":[\#(rows)]}]}"#).status == 200)
+        func isCutOff(_ stream: EventStreamClient) -> Bool {
+            var piece = [UInt8](repeating: 0, count: 1_024), total = 0
+            while total < 4_096 {
+                let count = recv(stream.descriptor, &piece, piece.count, 0)
+                guard count > 0 else { return true }
+                total += count
+            }
+            return false
+        }
+        do {
+            let streams = try (0..<40).map { _ in try EventStreamClient(port: server.port, "/v1/sessions/s/updates?since=0", receiveBuffer: 16_384) }
+            let served = streams.filter { !isCutOff($0) }.count
+            #expect((1...4).contains(served), "each has its own 6 MB to wait for")
+        }
+        var event: EventStreamClient.Event?
+        for _ in 0..<100 where event == nil {
+            usleep(20_000)
+            event = try? EventStreamClient(port: server.port, "/v1/sessions/s/updates?since=0").next()
+        }
+        #expect(event?.name == "update" && event?.revision == 1)
+    }
+
     @Test("JSON that takes long to read or to write holds nobody else up")
     func largeWork() throws {
         let server = try ServerProcess(), port = server.port

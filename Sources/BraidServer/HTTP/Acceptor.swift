@@ -27,9 +27,9 @@ final class ServerLoad: Sendable {
     /// Bytes of the bodies of all connections.
     let buffers: Budget
 
-    init(maximum: Int, bufferedBytes: Int) {
+    init(maximum: Int, buffers: Budget) {
         self.maximum = maximum
-        buffers = Budget(bufferedBytes)
+        self.buffers = buffers
     }
 
     var connections: Int { open.load(ordering: .relaxed) }

@@ -190,6 +190,7 @@ extension Connection {
         guard taken.bytes > 0 || taken.isLast else { return false }
         let isChunked = exchange.minor > 0
         if taken.bytes > 0 {
+            pieceShares += taken.shares
             if isChunked {
                 loop.output.append(hexadecimal: taken.bytes)
                 loop.output.append("\r\n")

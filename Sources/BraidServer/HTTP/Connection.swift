@@ -53,6 +53,8 @@ final class Connection {
     var bodyShare: Budget.Share?
     /// What a large answer takes of it, until it is sent.
     var answerShare: Budget.Share?
+    /// What a stream's large pieces take of it, until they are sent.
+    var pieceShares: [Budget.Share] = []
 
     private var output = OutputQueue()
 
@@ -272,8 +274,10 @@ extension Connection {
 
     /// Once an answer is sent, its memory is there for others.
     func giveRoomBackIfSent() {
+        guard output.isEmpty else { return }
+        pieceShares = []
         if case .streaming = phase { return }
-        if output.isEmpty { answerShare = nil }
+        answerShare = nil
     }
 
     /// Whether all that waited is sent.

@@ -74,7 +74,6 @@ struct LimitOptions: ParsableArguments {
 
     func configure(_ server: inout HTTPServer.Configuration) {
         server.maxConnections = maxConnections
-        server.bufferedBytes = maxBufferedBytes
         server.limits.parser.headBytes = maxHeaderBytes
         server.limits.parser.targetBytes = min(server.limits.parser.targetBytes, maxHeaderBytes)
         server.limits.headTime = .seconds(headerTimeout)

@@ -21,7 +21,7 @@ final class Change: Sendable {
 
     private struct Encoded {
         var sequentialUpdate: JSONText?
-        var events: [StreamForm: [UInt8]] = [:]
+        var events: [StreamForm: EventBytes] = [:]
     }
 
     init(epoch: String, revision: Int, update: BatchUpdate, updateText: JSONText, cellEvents: [JSONText]) {
@@ -36,13 +36,13 @@ final class Change: Sendable {
     var size: Int { cellEvents.reduce(256 + updateText.count) { $0 + $1.count } }
 
     /// The revision's events; empty when there is nothing to tell in this form.
-    func events(_ form: StreamForm) -> [UInt8] {
+    func events(_ form: StreamForm) -> EventBytes {
         encoded.withLock { encoded in
-            if let bytes = encoded.events[form] { return bytes }
+            if let events = encoded.events[form] { return events }
             let text = update.isEmpty ? nil : updateText(form.isSequential, &encoded)
-            let bytes = Self.events(epoch: epoch, revision: revision, update: text, cellEvents: form.hasCellEvents ? cellEvents : [])
-            encoded.events[form] = bytes
-            return bytes
+            let events = EventBytes(Self.events(epoch: epoch, revision: revision, update: text, cellEvents: form.hasCellEvents ? cellEvents : []))
+            encoded.events[form] = events
+            return events
         }
     }
 
@@ -73,13 +73,40 @@ final class Change: Sendable {
     }
 }
 
+/// Events as they are sent: the same bytes for all who read them.
+final class EventBytes: Sendable {
+    let bytes: [UInt8]
+    private let share = Mutex(WeakShare())
+
+    private struct WeakShare {
+        weak var share: Budget.Share?
+    }
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// What the bytes take of the memory for large answers, for as long as they wait for any reader; nil: they are few. Throws where
+    /// there is not so much.
+    func share(_ limits: StreamLimits) throws(NoRoom) -> Budget.Share? {
+        guard bytes.count > limits.largeBytes else { return nil }
+        let share = share.withLock { weak in
+            let share = weak.share ?? limits.buffers.share(bytes.count)
+            weak.share = share
+            return share
+        }
+        guard let share else { throw NoRoom() }
+        return share
+    }
+
+    struct NoRoom: Error {}
+}
+
 // A revision as the journal has it.
 extension JournalRecord {
     /// The same bytes as `Change.events`.
-    func events(_ form: StreamForm, epoch: String) throws -> [UInt8] {
-        Change.events(
+    func events(_ form: StreamForm, epoch: String) throws -> EventBytes {
+        EventBytes(Change.events(
             epoch: epoch, revision: revision, update: changedTheTable ? try updateText(sequential: form.isSequential) : nil,
-            cellEvents: form.hasCellEvents ? cellEvents?.elements() ?? [] : [])
+            cellEvents: form.hasCellEvents ? cellEvents?.elements() ?? [] : []))
     }
 
     /// The update in a form.

@@ -32,7 +32,7 @@ final class ChangeFeed: Sendable {
 
     private let state: Mutex<State>
     /// The event with the snapshot that was asked for last, shared by all who start from the same revision.
-    private let snapshotEvent = Mutex<(revision: Int, bytes: [UInt8])?>(nil)
+    private let snapshotEvent = Mutex<(revision: Int, event: EventBytes)?>(nil)
     /// What is to be done when somebody follows and there is a revision that was heard of and not published.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
@@ -142,15 +142,16 @@ final class ChangeFeed: Sendable {
     }
 
     /// The event with the session's snapshot: encoded by the first who asks at a revision, while the others wait for it.
-    func snapshotEvent(of session: Session) -> (revision: Int, bytes: [UInt8]) {
+    func snapshotEvent(of session: Session) -> (revision: Int, event: EventBytes) {
         snapshotEvent.withLock { event in
             if let event, event.revision == session.current.snapshot.revision { return event }
             let (revision, snapshot) = session.encodedSnapshot()
             var bytes: [UInt8] = []
             bytes.reserveCapacity(snapshot.count + 64)
             ServerSentEvent.append("snapshot", id: "\(session.epoch).\(revision)", data: snapshot, to: &bytes)
-            event = (revision, bytes)
-            return (revision, bytes)
+            let new = (revision, EventBytes(bytes))
+            event = new
+            return new
         }
     }
 

@@ -14,4 +14,7 @@ struct StreamLimits: Sendable {
     var historyBytes = 256 * 1024
     /// Histories that are longer are read one at a time.
     var longHistoryBytes = 1 << 20
+    /// Memory for events that are larger than this, until they are sent: the same bytes once, however many streams they wait for.
+    var largeBytes = 1 << 20
+    var buffers = Budget(256 << 20)
 }

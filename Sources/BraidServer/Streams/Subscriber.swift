@@ -83,9 +83,8 @@ final class Subscriber: Sendable {
                     result = deliverSnapshot()
                 }
             } catch {
-                // The store is out of order: the reader comes back, with its position.
-                session.feed.remove(self)
-                return stream.fail()
+                // The store is out of order, or there is no room: the reader comes back, with its position.
+                return cutOff()
             }
         }
     }
@@ -110,7 +109,9 @@ final class Subscriber: Sendable {
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let events = try record.events(form, epoch: session.epoch)
-            while case let result = deliver(events, revision: record.revision), result != .accepted {
+            // Not only once there is room in the queue: they wait for that, too.
+            let share = try events.share(session.feed.limits)
+            while case let result = deliver(events, share, revision: record.revision), result != .accepted {
                 if result == .closed { return .closed }
                 await stream.drained()
             }
@@ -119,8 +120,8 @@ final class Subscriber: Sendable {
     }
 
     private func deliverSnapshot() -> HTTPBodyStream.WriteResult {
-        let (revision, bytes) = session.feed.snapshotEvent(of: session)
-        return deliver(bytes, revision: revision)
+        let (revision, event) = session.feed.snapshotEvent(of: session)
+        return deliver(event, revision: revision)
     }
 
     private func deliverCaughtUp() -> HTTPBodyStream.WriteResult {
@@ -132,10 +133,25 @@ final class Subscriber: Sendable {
         return result
     }
 
-    private func deliver(_ events: [UInt8], revision: Int) -> HTTPBodyStream.WriteResult {
-        let result = stream.write(events)
+    /// Cuts the stream off where there is no room for large events: the reader comes back, with its position.
+    private func deliver(_ events: EventBytes, revision: Int) -> HTTPBodyStream.WriteResult {
+        do {
+            return deliver(events, try events.share(session.feed.limits), revision: revision)
+        } catch {
+            cutOff()
+            return .closed
+        }
+    }
+
+    private func deliver(_ events: EventBytes, _ share: Budget.Share?, revision: Int) -> HTTPBodyStream.WriteResult {
+        let result = stream.write(events.bytes, share)
         if result == .accepted { progress.withLock { $0.position = revision } }
         return result
+    }
+
+    private func cutOff() {
+        session.feed.remove(self)
+        stream.fail()
     }
 
     private func deliver(_ end: ChangeFeed.End) -> HTTPBodyStream.WriteResult {

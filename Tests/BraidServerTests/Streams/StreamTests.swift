@@ -102,6 +102,36 @@ struct SubscriberTests {
         #expect(await stalled.events(through: "update", 41).last == "update 41")
     }
 
+    @Test func largeEventsThatWaitTakeOfTheServersMemoryOnceForAllAndWhoHasNoRoomIsCutOff() async throws {
+        let buffers = Budget(6_000)
+        let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
+        try await test.setState(1, padding: 4_000)
+        // One reads, one does not: they share what each of them alone would just have room for.
+        let silent = test.subscribe(), reader = test.subscribe()
+        #expect(await reader.events(through: "caught-up", 1) == ["snapshot 1", "caught-up 1"])
+        #expect(await happens { (4_000...6_000).contains(buffers.taken) })
+        try await test.perform("edits", #"{"delete":{"id":"1"}}"#)
+        #expect(await reader.events(through: "update", 2).last == "update 2", "small events need no room")
+        let late = test.subscribe()
+        #expect(await happens { late.subscriber.stream.take().isBroken }, "another snapshot")
+        #expect(await silent.events(through: "update", 2) == ["snapshot 1", "caught-up 1", "update 2"])
+        #expect(await happens { buffers.taken == 0 })
+        #expect(await test.subscribe().events(through: "caught-up", 2) == ["snapshot 2", "caught-up 2"])
+    }
+
+    @Test func largeEventsOfTheJournalTakeRoomForEachReader() async throws {
+        let buffers = Budget(6_000)
+        let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
+        try await test.setState(1, padding: 4_000)
+        let silent = test.subscribe(after: 0)
+        #expect(await happens { buffers.taken > 4_000 })
+        let late = test.subscribe(after: 0)
+        #expect(await happens { late.subscriber.stream.take().isBroken })
+        #expect(await silent.events(through: "caught-up", 1) == ["update 1", "caught-up 1"])
+        #expect(await happens { buffers.taken == 0 })
+        #expect(await test.subscribe(after: 0).events(through: "caught-up", 1) == ["update 1", "caught-up 1"])
+    }
+
     /// Commands and subscriptions at the same time, again and again: no one may see a gap, a duplicate or another order.
     @Test func aSubscriptionInTheMiddleOfCommandsMissesNothing() async throws {
         let test = try await TestSession(StreamLimits(recentChanges: 16))
