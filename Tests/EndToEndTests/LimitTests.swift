@@ -336,6 +336,28 @@ import Testing
         #expect(event?.name == "update" && event?.revision == 1)
     }
 
+    @Test("Readers of journals that begin with a large opening have bounded memory: who comes when it is taken gets 503, and has room when others leave")
+    func unreadJournals() throws {
+        let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
+        let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(separator: ",")
+        try #require(try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[\#(rows)]}"#).status == 201)
+        let accept = ["Accept": "application/x-ndjson"]
+        do {
+            let silent = try (0..<40).map { _ in try HTTPClient(port: server.port, receiveBuffer: 16_384) }
+            for client in silent { try client.send("GET /v1/sessions/s/journal HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n") }
+            let served = try silent.filter { try $0.receive(isHead: true).status == 200 }.count
+            #expect((1...4).contains(served), "each has its own 6 MB to wait for")
+            expect(try server.client().get("/v1/sessions/s/journal", headers: accept), 503, "unavailable", retries: true)
+        }
+        var status = 503
+        for _ in 0..<100 where status != 200 {
+            usleep(20_000)
+            status = try server.client().get("/v1/sessions/s/journal", headers: accept).status
+        }
+        #expect(status == 200)
+        for _ in 0..<6 { #expect(try server.client().get("/v1/sessions/s/journal", headers: accept).body.count > 6_000_000) }
+    }
+
     @Test("JSON that takes long to read or to write holds nobody else up")
     func largeWork() throws {
         let server = try ServerProcess(), port = server.port

@@ -55,18 +55,26 @@ extension JournalRecord {
 extension Sessions {
     /// The whole journal as lines of JSON, written as it is read: what the session was opened with, then its records.
     func journalFile(of id: String) async throws -> HTTPResponse {
-        guard let stored = try await store.opening(id) else { throw ProblemError(noSession: id) }
+        guard let (facts, opening) = try await store.opening(id).map({ ($0.facts, EventBytes(JournalFile.opening(of: $0))) }) else { throw ProblemError(noSession: id) }
+        // What the session was opened with is held until all is read.
+        let share: Budget.Share?
+        do {
+            share = try opening.share(streams)
+        } catch {
+            throw ProblemError(.unavailable, "Too many large answers are under way; try again.", headers: [("Retry-After", "1")])
+        }
         let body = HTTPBodyStream(isEndless: false)
-        Task { [store] in
+        Task { [store, streams] in
+            defer { withExtendedLifetime(share) {} }
             do {
-                var lines = JournalFile.opening(of: stored), revision = 0
-                while try await body.writeWhole(lines) {
+                var lines = opening, revision = 0
+                while try await body.writeWhole(lines.bytes, try lines.share(streams)) {
                     // As many as fill the stream's queue, or one that is larger.
                     let records = try await store.journal(
-                        of: stored.facts.number, after: revision, limit: stored.facts.revision - revision, bytes: body.limit / 2)
+                        of: facts.number, after: revision, limit: facts.revision - revision, bytes: body.limit / 2)
                     guard let first = records.first, let last = records.last else {
                         // Where it has ended meanwhile, there are none.
-                        return revision < stored.facts.revision ? body.fail() : body.finish()
+                        return revision < facts.revision ? body.fail() : body.finish()
                     }
                     // Those between are trimmed since.
                     guard revision == 0 || first.revision == revision + 1 else { return body.fail() }
@@ -76,10 +84,10 @@ extension Sessions {
                         record.write(to: &writer)
                         writer.raw("\n")
                     }
-                    lines = writer.bytes
+                    lines = EventBytes(writer.bytes)
                 }
             } catch {
-                // The client sees that it is not whole.
+                // The client sees that it is not whole: the store is out of order, or there is no room for a large record.
                 body.fail()
             }
         }
@@ -89,9 +97,9 @@ extension Sessions {
 
 extension HTTPBodyStream {
     /// Writes the bytes once there is room for them. False: the reader has left.
-    func writeWhole(_ bytes: [UInt8]) async throws -> Bool {
+    func writeWhole(_ bytes: [UInt8], _ share: Budget.Share? = nil) async throws -> Bool {
         while true {
-            switch write(bytes) {
+            switch write(bytes, share) {
             case .accepted: return true
             case .closed: return false
             case .full: await drained()

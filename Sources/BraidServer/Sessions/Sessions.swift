@@ -9,7 +9,7 @@ final class Sessions: Sendable {
     let source: Source
     let tokens: SessionTokens
     private let limits: Limits
-    private let streams: StreamLimits
+    let streams: StreamLimits
     /// Of streams and long polls.
     let subscribers: Budget
     private let count: SessionCount
