@@ -3,8 +3,7 @@ import Synchronization
 /// The names that a template may read, with their values: JSON-e's context.
 ///
 /// A value type: extending a copy leaves the original alone and copies no value. Names must be identifiers
-/// (`[a-zA-Z_][a-zA-Z0-9_]*`): others can be set, but no expression can spell them. Few names are expected: looking one
-/// up is O(names).
+/// (`[a-zA-Z_][a-zA-Z0-9_]*`): others can be set, but no expression can spell them.
 public struct TemplateContext: Sendable {
     private enum Slot: Sendable {
         case value(JSONValue)
@@ -13,6 +12,9 @@ public struct TemplateContext: Sendable {
 
     private var names: [String] = []
     private var slots: [Slot] = []
+    /// Places by name, kept only once a linear search would be slow.
+    private var places: [UTF8Key: Int] = [:]
+    private static let linearLimit = 16
     /// RFC 3339; what `now`, `$fromNow` and `fromNow()` go by, unless the context names another `now`.
     public let now: String
     /// What renderings with this context are charged to, beside their own budgets.
@@ -26,7 +28,7 @@ public struct TemplateContext: Sendable {
     /// Reading a lazy name makes its value. Setting nil takes the name away.
     public subscript(name: String) -> JSONValue? {
         get {
-            guard let position = names.firstIndex(of: name) else { return name == "now" ? .string(now) : nil }
+            guard let position = position(of: name) else { return name == "now" ? .string(now) : nil }
             switch slots[position] {
             case .value(let value): return value
             case .lazy(let lazy): return lazy.value
@@ -35,9 +37,11 @@ public struct TemplateContext: Sendable {
         set {
             if let newValue {
                 set(name, .value(newValue))
-            } else if let position = names.firstIndex(of: name) {
+            } else if let position = position(of: name) {
                 names.remove(at: position)
                 slots.remove(at: position)
+                places.removeAll()
+                indexNames(from: 0)
             }
         }
     }
@@ -48,15 +52,26 @@ public struct TemplateContext: Sendable {
     }
 
     /// Does not make a lazy value.
-    public func contains(_ name: String) -> Bool { name == "now" || names.contains(name) }
+    public func contains(_ name: String) -> Bool { name == "now" || position(of: name) != nil }
 
     private mutating func set(_ name: String, _ slot: Slot) {
-        if let position = names.firstIndex(of: name) {
+        if let position = position(of: name) {
             slots[position] = slot
         } else {
             names.append(name)
             slots.append(slot)
+            indexNames(from: places.isEmpty ? 0 : names.count - 1)
         }
+    }
+
+    private func position(of name: String) -> Int? {
+        if names.count > Self.linearLimit { return places[UTF8Key(name)] }
+        return names.firstIndex { $0.hasSameBytes(as: name) }
+    }
+
+    private mutating func indexNames(from start: Int) {
+        guard names.count > Self.linearLimit else { return }
+        for position in start..<names.count { places[UTF8Key(names[position])] = position }
     }
 }
 

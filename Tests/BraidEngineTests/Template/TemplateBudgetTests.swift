@@ -69,6 +69,16 @@ import Testing
         #expect(throws: TemplateError.self) { try rendered(parsed(#"[{"$eval": "big"}]"#), big, budget: budget) }
     }
 
+    /// They come with a request. Where each was looked for among those before it, they took hours.
+    @Test(.timeLimit(.minutes(1))) func aContextMayHaveManyNames() throws {
+        let names = (0..<200_000).map { ("n\($0)", JSONValue.number(JSONNumber($0))) }
+        var context = TemplateContext(now: OracleCase.now, names), budget = TemplateBudget()
+        context["n5"] = .null
+        context["n6"] = nil
+        let template = try Template(parsed(#"{"$eval": "[n0, n5, n199999, defined('n199998'), defined('n6'), defined('n200000'), defined('now')]"}"#))
+        #expect(try template.render(context, budget: &budget) == parsed("[0, null, 199999, true, false, false, true]"))
+    }
+
     // MARK: Nesting
 
     @Test(arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "]) func expressionsNestSoFar(opening: String) throws {
