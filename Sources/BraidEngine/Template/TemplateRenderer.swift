@@ -41,17 +41,19 @@ extension TemplateEvaluator {
         var rendered = ""
         for part in text.parts {
             switch part {
-            case .text(let text): rendered += text
+            case .text(let text):
+                try budget.spend(output: text.utf8.count)
+                rendered += text
             case .expression(let node, let source):
                 let operand = try evaluate(node)
                 if case .json(.null) = operand { continue }
                 guard let text = operand.text else {
                     throw .template("interpolation of '\(source)' produced an array or object")
                 }
+                try budget.spend(output: text.utf8.count)
                 rendered += text
             }
         }
-        try budget.spend(output: rendered.utf8.count)
         return rendered
     }
 

@@ -79,6 +79,13 @@ import Testing
         #expect(try template.render(context, budget: &budget) == parsed("[0, null, 199999, true, false, false, true]"))
     }
 
+    @Test func aTextIsNotBuiltBeyondItsBudget() {
+        let context = JSONValue.object(JSONObject([("a", .string(String(repeating: "x", count: 6_000)))]))
+        // What stands behind is not come to any more.
+        let error = #expect(throws: TemplateError.self) { try rendered(parsed(#""${a}${a}${nothing}""#), context, budget: TemplateBudget(output: 10_000)) }
+        #expect(error?.kind == .budget)
+    }
+
     // MARK: Nesting
 
     @Test(arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "]) func expressionsNestSoFar(opening: String) throws {
