@@ -53,6 +53,15 @@ public struct JSONObject: Sendable {
         }
     }
 
+    /// Changes the object that a member is, in place. False: it is none.
+    mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void) throws(Failure) -> Bool {
+        guard let position = position(of: name), case .object(var object) = members[position].value else { return false }
+        members[position].value = .null  // held here alone, it is not copied
+        try change(&object)
+        members[position].value = .object(object)
+        return true
+    }
+
     mutating func removeMembers(named names: Set<UTF8Key>) {
         members.removeAll { names.contains(UTF8Key($0.name)) }
         reindex()

@@ -105,7 +105,7 @@ extension TemplateEvaluator {
                     throw .template("\(name) value must evaluate to an array of objects")
                 }
                 if list == .mergeDeep {
-                    merged = try mergeDeep(merged, object)
+                    try mergeDeep(object, into: &merged)
                 } else {
                     try budget.spend(building: object.count)
                     for (name, value) in object.members { merged[name] = value }
@@ -129,19 +129,19 @@ extension TemplateEvaluator {
     }
 
     /// Objects are merged member by member, arrays are joined, everything else is replaced.
-    private mutating func mergeDeep(_ left: JSONObject, _ right: JSONObject) throws(TemplateError) -> JSONObject {
+    /// In place: what was merged before is not copied for each object that comes.
+    private mutating func mergeDeep(_ right: JSONObject, into merged: inout JSONObject) throws(TemplateError) {
         try budget.spend(building: right.count)
-        var merged = left
         for (name, value) in right.members {
-            switch (merged[name], value) {
-            case (.object(let left)?, .object(let right)): merged[name] = .object(try mergeDeep(left, right))
-            case (.array(let left)?, .array(let right)):
-                try budget.spend(building: left.count + right.count)
-                merged[name] = .array(left + right)
-            default: merged[name] = value
+            if case .object(let addition) = value,
+                try merged.changeObject(name, { (object) throws(TemplateError) in try mergeDeep(addition, into: &object) }) { continue }
+            if case .array(let addition) = value, case .array(let elements)? = merged[name] {
+                try budget.spend(building: elements.count + addition.count)
+                merged[name] = .array(elements + addition)
+            } else {
+                merged[name] = value
             }
         }
-        return merged
     }
 
     // MARK: $sort

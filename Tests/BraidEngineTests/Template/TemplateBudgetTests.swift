@@ -86,6 +86,19 @@ import Testing
         #expect(error?.kind == .budget)
     }
 
+    /// Where all that was merged so far was copied for each object, it took many minutes.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws {
+        let count = 100_000
+        let objects = (0..<count).map { number in
+            let object = JSONValue.object(JSONObject([("n\(number)", .bool(true))]))
+            return isNested ? JSONValue.object(JSONObject([("a", .object(JSONObject([("b", object)])))])) : object
+        }
+        let context = JSONValue.object(JSONObject([("objects", .array(objects))]))
+        let merged = try rendered(parsed(#"{"$mergeDeep": {"$eval": "objects"}}"#), context, budget: TemplateBudget(steps: .max, output: .max))
+        let inner = isNested ? merged?.objectValue?["a"]?.objectValue?["b"] : merged
+        #expect(inner?.objectValue?.count == count)
+    }
+
     // MARK: Nesting
 
     @Test(arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "]) func expressionsNestSoFar(opening: String) throws {
