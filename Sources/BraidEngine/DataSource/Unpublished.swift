@@ -44,9 +44,9 @@ extension CommandInProgress {
     /// The command with references into the stored table, to the same rows.
     ///
     /// A row is the same one if it has the same id in the same section. Without ids: if it stands for the same stored
-    /// row with the same model (or, where rows are hidden or derived, shows the same in the same place).
+    /// row with the same model (or, where rows are derived, shows the same in the same place).
     /// Throws `rowNotFound` for a row that is there no longer, or is not the same.
-    func rebased(_ command: Command) throws(Refusal) -> Command {
+    func rebased(_ command: Command) throws -> Command {
         guard let unpublished else { return command }
         let seen = CommandInProgress(binder: binder, table: unpublished.published, shown: before, now: now)
         switch command {
@@ -63,7 +63,7 @@ extension CommandInProgress {
         }
     }
 
-    private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws(Refusal) -> RowReference {
+    private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws -> RowReference {
         // The commands of a transaction count in the table as those before them left it, which nobody has seen.
         if isTransaction {
             if case .id(_, let section) = reference, section.map({ if case .id = $0 { true } else { false } }) ?? true { return reference }
@@ -73,34 +73,36 @@ extension CommandInProgress {
         let section = SectionReference.id(place.section.id)
         guard place.row < place.section.rows.count else { return .at(section, row: try shown.section(section).rows.count) }
         if let id = place.section.rows[place.row].id { return .id(id, in: section) }
-        guard let row = rowWithoutID(place, seen) else {
+        guard let row = try rowWithoutID(place, seen) else {
             throw Refusal(.rowNotFound, "Row \(place.row) of the section \"\(place.section.id)\" has changed, or gone, without being published yet.")
         }
         return .at(section, row: row)
     }
 
     /// Where a row without an id is displayed in the stored table.
-    private func rowWithoutID(_ place: Place, _ seen: CommandInProgress) -> Int? {
+    private func rowWithoutID(_ place: Place, _ seen: CommandInProgress) throws -> Int? {
         let id = place.section.id
-        guard case .stored? = binder.binding(of: id)?.cells.source else {
+        guard let binding = binder.binding(of: id), binding.cells.source.isStored else {
             guard let rows = shown.sections.first(where: { $0.id == id })?.rows, rows.indices.contains(place.row) else { return nil }
             return rows[place.row].isSame(as: place.section.rows[place.row]) ? place.row : nil
         }
-        guard let old = seen.editor.table[id]?.rows, old.indices.contains(place.row), let section = editor.table[id] else { return nil }
-        let row = old[place.row]
+        guard let old = seen.editor.table[id]?.rows, let oldIndex = try seen.storedIndex(of: place.row, in: place.section, binding),
+              let section = editor.table[id]
+        else { return nil }
+        let row = old[oldIndex]
         // Most often its rank is what it was.
         var index = section.index(ofRank: row.rank)
         if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
             index = found
         }
-        return section.rows[index].model == row.model ? index : nil
+        return section.rows[index].model == row.model ? try displayedIndex(ofStored: index, in: id) : nil
     }
 
     /// The target is the place before the row that the client sees there, or the section's end.
     private func rebasedMove(
         _ reference: RowReference, _ section: SectionReference, _ index: Int, _ seen: CommandInProgress
-    ) throws(Refusal) -> Command {
+    ) throws -> Command {
         let moved = try rebased(reference, seen)
         if isTransaction {
             throw Refusal(.rowNotFound, "The session has changes that are not published: until they are, a transaction cannot move rows.")
@@ -109,7 +111,7 @@ extension CommandInProgress {
         let target = SectionReference.id(destination.id)
         let isWithin = from.section.id == destination.id
         let last = destination.rows.count - (isWithin ? 1 : 0)
-        guard (0...last).contains(index) else { throw .noRow(index, in: destination.id, of: destination.rows.count) }
+        guard (0...last).contains(index) else { throw Refusal.noRow(index, in: destination.id, of: destination.rows.count) }
         let follower = isWithin && index >= from.row ? index + 1 : index
         guard follower < destination.rows.count else {
             return .move(moved, to: target, row: try shown.section(target).rows.count - (isWithin ? 1 : 0))

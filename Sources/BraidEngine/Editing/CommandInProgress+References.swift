@@ -62,15 +62,30 @@ extension CommandInProgress {
         case .derived, .counted: return nil
         case .shown(let shown):
             if let id = section.rows[row].id { return stored.index(of: id) }
-            // Without identity, by counting those that are shown: by the time when they were, which may have passed for some.
-            let places = try search.storedPlaces(of: section.id) {
-                let evaluation = Evaluation(table: editor.table, now: self.shown.now, meter: meter)
-                return try stored.rows.enumerated().compactMap { index, candidate in
-                    let input = RowInput(section: section.id, row: index, count: stored.rows.count, model: candidate.model)
-                    return try shown.value(for: input, evaluation)?.boolValue == true ? index : nil
-                }
-            }
+            // Without identity, by counting those that are shown.
+            let places = try storedPlaces(of: section.id, shown)
             return row < places.count ? places[row] : nil
+        }
+    }
+
+    /// Where a stored row is displayed; nil where it is hidden, and in sections whose rows are derived.
+    func displayedIndex(ofStored index: Int, in section: SectionID) throws -> Int? {
+        switch binder.binding(of: section)?.cells.source {
+        case .stored: index
+        case .shown(let shown): try storedPlaces(of: section, shown).firstIndex(of: index)
+        case .derived, .counted, nil: nil
+        }
+    }
+
+    /// Where the rows that a section shows are stored: by the time when they were shown, which may have passed for some.
+    private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
+        try search.storedPlaces(of: section) {
+            guard let stored = editor.table[section] else { return [] }
+            let evaluation = Evaluation(table: editor.table, now: self.shown.now, meter: meter)
+            return try stored.rows.enumerated().compactMap { index, candidate in
+                let input = RowInput(section: section, row: index, count: stored.rows.count, model: candidate.model)
+                return try shown.value(for: input, evaluation)?.boolValue == true ? index : nil
+            }
         }
     }
 }

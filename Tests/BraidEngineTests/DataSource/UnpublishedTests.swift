@@ -178,6 +178,19 @@ import Testing
         #expect(rows(session.snapshot) == "s4[4]")
     }
 
+    @Test(arguments: [(0, nil), (1, "h h c"), (2, "h h b")] as [(Int, String?)])
+    func amongHiddenRowsWithoutIDsTheRowThatIsSeenIsTakenOrNone(row: Int, left: String?) throws {
+        var session = try Played(#"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"N","shown":"model.id != 'h'","models":[{"id":"h"},{"id":"b"},{"id":"h"},{"id":"b"},{"id":"c"}],"editing":"delete"}]}"#)
+        try session.perform(silently(.removeRow(at: .init(section: 0, row: 0))))
+        #expect(rows(session.snapshot) == "a[b b c]")
+        guard let left else {
+            #expect(throws: Refusal.self) { try session.perform(.delete(at(0, row))) }
+            return
+        }
+        try session.perform(.delete(at(0, row)))
+        #expect(session.table["a"]?.rows.compactMap { $0.model["id"]?.stringValue }.joined(separator: " ") == left)
+    }
+
     @Test func whereAListIsDisplayedNewSectionsComeIntoIt() throws {
         var session = try Self.session()
         try session.perform(.setDisplayedSections(["b", "a"]))
