@@ -44,7 +44,6 @@ struct CommandInProgress {
     /// Returns why the command was ignored, if it was.
     mutating func perform(_ command: Command) throws -> String? {
         try meter.checkTime()
-        if case .dataSource = command {} else { publishes = true }
         var ignored: String?
         var call: DataSourceCall?
         hasReadProvided = false
@@ -74,7 +73,7 @@ struct CommandInProgress {
         }
         if !hasReadProvided { try readProvided() }
         try show()
-        if let call { ignored = conclude(call) }
+        if let call { ignored = conclude(call) } else if ignored == nil { publishes = true }
         return ignored
     }
 

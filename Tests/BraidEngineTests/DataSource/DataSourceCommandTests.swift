@@ -51,6 +51,16 @@ import Testing
         #expect(session.snapshot.brief == "A[a b c] B[x y x x d] -[]")
     }
 
+    @Test(arguments: [Command.setDisplayedSections(["a"]), .dataSource(.removeRow(at: .init(section: 9, row: 0)), notify: true)])
+    func whatATransactionIgnoresPublishesNothing(ignored: Command) throws {
+        var session = try Played(#"{"table":"t","sections":["a"],"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"a"}]}]}"#)
+        let silent = Command.dataSource(.addRow(#"{"id":"b"}"#, at: .init(section: 0, row: 1)), notify: false)
+        try session.perform(.transaction([silent, ignored]))
+        #expect(session.snapshot.revision == 1 && session.snapshot.sections[0].rows.count == 1)
+        try session.perform(.transaction([ignored, .patchState("{\"x\":1}")]))
+        #expect(session.snapshot.sections[0].rows.count == 2)
+    }
+
     @Test func sectionsGetNumbersThatNeverComeTwice() throws {
         var session = try Played(sections: DataSourceCase.sections())
         #expect(session.ids == ["s1", "s2", "s3"])
