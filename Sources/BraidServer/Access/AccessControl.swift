@@ -9,8 +9,6 @@ struct AccessControl: Sendable {
         self.tokens = tokens
     }
 
-    var needsToken: Bool { controller != nil }
-
     /// What is known of who asks without waiting.
     enum Claim {
         case known(Requester)

@@ -119,9 +119,6 @@ final class SessionTokens: Sendable {
         return try checked(token, bearer)
     }
 
-    /// Whether it has the form of a token for a session.
-    static func hasForm(_ bearer: Bearer) -> Bool { id(in: bearer.text) != nil }
-
     /// Throws the same, after the same work, for a token that there never was and for one that is not right.
     func find(_ bearer: Bearer) async throws -> SessionToken {
         guard let id = Self.id(in: bearer.text) else { throw Bearer.invalid }
