@@ -255,14 +255,8 @@ final class Sessions: Sendable {
         }
     }
 
-    /// Carries a command out on the session. `text` is its form in the journal.
-    func perform(
-        _ command: Command, text: JSONText, on id: String, ifMatch: String? = nil
-    ) async throws -> (session: Session, answer: Session.Answer) {
-        try await perform({ _ in (command, text) }, on: id, ifMatch: ifMatch)
-    }
-
-    /// The same, for a command that depends on the session, and with all that a request can ask for beside it.
+    /// Carries a command out, which may depend on the session, with all that a request can ask for beside it. `text` is its
+    /// form in the journal.
     func perform(
         _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on id: String, dryRun: Bool = false,
         ifMatch: String? = nil, base: Position? = nil, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil

@@ -27,10 +27,10 @@ import Testing
             let text = try JSONText(parsing: Self.command(step, &random))
             if step % 40 == 39 {
                 let opening = try await sessions.session("s").openingTable()
-                _ = try await sessions.perform(.reset(to: opening), text: JSONText(parsing: #"{"reset":{}}"#), on: "s")
+                _ = try await sessions.perform({ _ in (.reset(to: opening), try JSONText(parsing: #"{"reset":{}}"#)) }, on: "s")
             }
             do {
-                let (session, answer) = try await sessions.perform(Command(json: text), text: text, on: "s")
+                let (session, answer) = try await sessions.perform({ _ in (try Command(json: text), text) }, on: "s")
                 if answer.kind == .applied { applied += 1 }
                 if session.current.unpublished != nil { kept += 1 }
             } catch is Refusal {}
