@@ -203,7 +203,6 @@ extension KeptClient {
 /// Commands for `StreamTests.table`: some fit the table as it is, others are refused.
 struct RandomCommands {
     private var generator: SeededNumbers
-    private var nextID = 100
 
     init(seed: UInt64) { generator = SeededNumbers(seed: seed) }
 

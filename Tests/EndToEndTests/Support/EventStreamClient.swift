@@ -30,18 +30,8 @@ final class EventStreamClient {
     init(port: Int, _ target: String, lastEventID: String? = nil, headers: [String: String] = [:], receiveBuffer: Int32? = nil, timeout: Int = 120) throws {
         self.timeout = timeout
         self.lastEventID = lastEventID ?? ""
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-        }
-        guard connected == 0 else { throw Failed(description: "cannot connect") }
-        var time = timeval(tv_sec: timeout, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+        descriptor = clientSocket(receiveBuffer: receiveBuffer, timeout: timeout)
+        guard connectToServer(descriptor, port: port) else { throw Failed(description: "cannot connect") }
         let last = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
         let fields = headers.map { "\($0): \($1)\r\n" }.joined()
         let request = Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\(last)\(fields)\r\n".utf8)

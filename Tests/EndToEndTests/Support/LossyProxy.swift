@@ -34,7 +34,7 @@ final class LossyProxy: Sendable {
         self.fate = Mutex(fate)
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         self.listener = listener
-        var address = Self.address(port: 0), length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var address = localAddress(port: 0), length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0 }
         }
@@ -55,21 +55,9 @@ final class LossyProxy: Sendable {
         open.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
     }
 
-    private static func address(port: Int) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        return address
-    }
-
     private func serve(_ client: Int32) {
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = Self.address(port: upstream)
-        let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-        }
-        guard connected == 0 else {
+        guard connectToServer(server, port: upstream) else {
             close(server)
             close(client)
             return
