@@ -93,7 +93,7 @@ extension TemplateEvaluator {
         case .uppercase: result = string.uppercased()
         default:
             var scalars = string.unicodeScalars[...]
-            if builtin != .rstrip { scalars = scalars.drop(while: \.isWhitespace) }
+            if builtin != .rstrip { scalars = scalars.drop { $0.isWhitespace } }
             if builtin != .lstrip { while let last = scalars.last, last.isWhitespace { scalars.removeLast() } }
             result = String(scalars)
         }

@@ -124,7 +124,7 @@ private struct Scanner {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    mutating func skipWhitespace() { rest = rest.drop(while: \.isWhitespace) }
+    mutating func skipWhitespace() { rest = rest.drop { $0.isWhitespace } }
 
     mutating func take(_ scalar: Unicode.Scalar) -> Bool {
         guard rest.first == scalar else { return false }
@@ -168,7 +168,8 @@ private struct Scanner {
 
 extension TemplateEvaluator {
     /// The moment at an offset from the reference, or from the context's `now`.
-    func fromNow(_ offset: String, _ reference: JSONValue?) throws(TemplateError) -> String {
+    mutating func fromNow(_ offset: String, _ reference: JSONValue?) throws(TemplateError) -> String {
+        try budget.spend(scanning: offset.utf8.count + (reference?.stringValue?.utf8.count ?? 0))
         guard let offset = TimeOffset(offset) else { throw .template("offset string: '\(offset)' does not parse") }
         guard case .string(let reference)? = reference ?? value(of: "now"), let instant = Instant(reference) else {
             throw .template("$fromNow expects a reference such as 2026-01-31T12:00:00.000Z")

@@ -28,7 +28,7 @@ extension String {
     /// What `number()` reads: an optional sign, digits with single underscores between them, an optional fraction and
     /// exponent, whitespace around it. Nil for anything else, and for what no double can hold.
     var templateNumber: Double? {
-        var scalars = unicodeScalars.drop(while: \.isWhitespace)
+        var scalars = unicodeScalars.drop { $0.isWhitespace }
         while let last = scalars.last, last.isWhitespace { scalars.removeLast() }
         let bytes = Array(String(scalars).utf8)
         for (position, byte) in bytes.enumerated() {

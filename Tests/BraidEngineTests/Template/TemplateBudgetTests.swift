@@ -86,6 +86,19 @@ import Testing
         #expect(error?.kind == .budget)
     }
 
+    /// However long the text, it cost one step: one request could take hours.
+    @Test(arguments: [#"{"$fromNow": "${text}1 day"}"#, #"{"$eval": "fromNow(text + '1 day')"}"#, #"{"$eval": "strip(text)"}"#, #"{"$if": "number(text + '1')"}"#])
+    func whatReadsATextPaysForItsLength(template: String) throws {
+        func steps(_ length: Int) throws -> Int {
+            let context = TemplateContext(now: OracleCase.now, [("text", .string(String(repeating: " ", count: length)))])
+            var budget = TemplateBudget()
+            let all = budget.remainingSteps
+            _ = try Template(parsed(template)).render(context, budget: &budget)
+            return all - budget.remainingSteps
+        }
+        #expect(try steps(256_000) - steps(0) == 1_000)
+    }
+
     /// Where all that was merged so far was copied for each object, it took many minutes.
     @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws {
         let count = 100_000
