@@ -300,6 +300,7 @@ extension Embedded {
         .faults .line { color: var(--mark); font-weight: 600; white-space: nowrap; }
         .faults code { font-family: var(--mono); font-size: 12px; white-space: nowrap; color: var(--soft); }
         .preview { flex: 1; min-height: 0; background: var(--grouped); }
+        .preview > .fault { padding: 14px 20px; }
         .preview .scroller { padding: 0 14px; }
         .preview .large-title h1 { font-size: 24px; }
         body[data-view=tables], body[data-view=new-table] { grid-template-columns: minmax(216px, 264px) minmax(380px, 1fr) minmax(320px, 400px); }
