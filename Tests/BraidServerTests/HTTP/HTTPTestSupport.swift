@@ -13,6 +13,8 @@ final class TestApplication: HTTPHandler {
     let closedStreams = Atomic<Int>(0)
     let answeredSoon = Atomic<Int>(0)
     let readFailures = Mutex<[String]>([])
+    /// Answers to `/held` wait until it is finished.
+    let gate = AsyncStream<Void>.makeStream()
     let bodyLimit = 100_000
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
@@ -29,6 +31,11 @@ final class TestApplication: HTTPHandler {
             return .later {
                 try? await Task.sleep(for: .milliseconds(number))
                 return HTTPResponse(status: 200, body: .bytes([UInt8]("later \(number)".utf8)))
+            }
+        case "held":
+            return .later {
+                for await _ in self.gate.stream {}
+                return HTTPResponse(status: 200, body: .bytes([UInt8]("held".utf8)))
             }
         case "soon":
             return .soon {
@@ -120,7 +127,7 @@ func onThread<T: Sendable>(_ work: @escaping @Sendable () -> T) async -> T {
     }
 }
 
-/// Waits until the condition holds; false after five seconds.
+/// Waits until the condition holds; false after half a minute.
 func eventually(_ condition: () -> Bool) -> Bool {
     for _ in 0..<3_000 {
         if condition() { return true }
