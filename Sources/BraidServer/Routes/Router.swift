@@ -58,7 +58,7 @@ final class Route: Sendable {
     private let parts: [Part]
     /// Query parameters that it knows, beside `pretty`.
     let query: Set<String>
-    /// Whether the request brings a JSON body.
+    /// Whether the request brings a body: JSON, or what `streamedBody` says.
     let takesBody: Bool
     /// Whether it does nothing while `If-Match` does not name what there is.
     let obeysIfMatch: Bool
@@ -79,7 +79,7 @@ final class Route: Sendable {
 
     init(
         _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, obeysIfMatch: Bool = false, produces: String = "application/json",
-        alternative: String? = nil,
+        alternative: String? = nil, streamedBody: StreamedBody? = nil,
         _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
     ) {
         self.method = method
@@ -94,27 +94,18 @@ final class Route: Sendable {
         self.produces = produces
         self.alternative = alternative
         self.handle = handle
-        streamedBody = nil
+        self.streamedBody = streamedBody
     }
 
     /// A route that reads the request's body while it arrives.
-    init(
+    convenience init(
         _ method: String, _ pattern: String, query: Set<String> = [], streamedBody contentType: String, obeysIfMatch: Bool = false,
         _ handle: @escaping @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
     ) {
-        self.method = method
-        counters = RouteCounters(method: method, template: pattern)
-        name = "\(method) \(pattern)"
-        admission = Admission.table[name] ?? .role(.controller)
-        self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-        parts = self.pattern.map(Part.init)
-        self.query = query
-        self.obeysIfMatch = obeysIfMatch
-        takesBody = true
-        produces = "application/json"
-        alternative = nil
-        self.handle = { _ in throw ProblemError(.internalError, "The body was gathered that is to be read while it arrives.") }
-        streamedBody = StreamedBody(contentType: contentType, handle: handle)
+        let streamedBody = StreamedBody(contentType: contentType, handle: handle)
+        self.init(method, pattern, query: query, takesBody: true, obeysIfMatch: obeysIfMatch, streamedBody: streamedBody) { _ in
+            throw ProblemError(.internalError, "The body was gathered that is to be read while it arrives.")
+        }
     }
 
     func matches(_ path: [String]) -> Bool {
