@@ -58,6 +58,18 @@ enum Problem: String, CaseIterable, Sendable {
     /// For `GET /problems/{name}`.
     var explanation: String { facts.explanation }
 
+    /// The members that say which problem it is, and `detail`.
+    func writeMembers(detail: String, to writer: inout JSONWriter) {
+        writer.name("type")
+        writer.value("/problems/\(rawValue)")
+        writer.name("title")
+        writer.value(title)
+        writer.name("status")
+        writer.value(status)
+        writer.name("detail")
+        writer.value(detail)
+    }
+
     private var facts: (status: Int, title: String, explanation: String) {
         switch self {
         case .ambiguousRow: (409, "Ambiguous row", "Several displayed sections have a row with this id. Name the section in the row reference: {\"id\": …, \"section\": …}.")
@@ -202,14 +214,7 @@ struct ProblemError: Error, Sendable {
     func response(path: String, requestID: String) -> HTTPResponse {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.name("type")
-        writer.value("/problems/\(problem.rawValue)")
-        writer.name("title")
-        writer.value(problem.title)
-        writer.name("status")
-        writer.value(problem.status)
-        writer.name("detail")
-        writer.value(detail)
+        problem.writeMembers(detail: detail, to: &writer)
         writer.name("instance")
         writer.value(path)
         writer.name("requestId")

@@ -96,14 +96,7 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
             guard let problem = Problem(rawValue: context.parameter("name")) else { throw ProblemError(.notFound, "There is no problem of this name.") }
             return .ready(.json { writer in
                 writer.beginObject()
-                writer.name("type")
-                writer.value("/problems/\(problem.rawValue)")
-                writer.name("title")
-                writer.value(problem.title)
-                writer.name("status")
-                writer.value(problem.status)
-                writer.name("detail")
-                writer.value(problem.explanation)
+                problem.writeMembers(detail: problem.explanation, to: &writer)
                 writer.endObject()
             })
         },
