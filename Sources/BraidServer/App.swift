@@ -302,7 +302,7 @@ final class App: HTTPHandler {
 
     private func requestID(of head: HTTPRequestHead) -> String {
         guard let given = head.headers["x-request-id"], (1...128).contains(given.utf8.count),
-            given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+            given.utf8.allSatisfy(\.isVisible)
         else { return source.requestID() }
         return given
     }

@@ -48,7 +48,7 @@ struct Bearer: Sendable {
     }
 
     static func isToken(_ text: some StringProtocol) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        !text.isEmpty && text.utf8.allSatisfy(\.isVisible)
     }
 
     /// RFC 6750, 3: a scheme has one parameter at least, and an error only when there was a token.

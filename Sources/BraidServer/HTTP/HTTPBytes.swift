@@ -7,6 +7,8 @@ extension UInt8 {
 
     var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
     var isBlank: Bool { self == .space || self == .tab }
+    /// VCHAR.
+    var isVisible: Bool { self > 0x20 && self < 0x7F }
 
     var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 

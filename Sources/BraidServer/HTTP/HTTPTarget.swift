@@ -8,7 +8,7 @@ struct HTTPTarget {
 
     /// Throws `HTTPFailure` with 400, or 501 for the form that only a proxy serves. O(bytes).
     init(_ bytes: ArraySlice<UInt8>, method: String) throws(HTTPFailure) {
-        for byte in bytes where byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "#") {
+        for byte in bytes where !byte.isVisible || byte == UInt8(ascii: "#") {
             throw HTTPFailure(
                 status: 400,
                 detail: "The target has a byte that must be percent-encoded (a space, a control, a fragment's '#' or non-ASCII).")

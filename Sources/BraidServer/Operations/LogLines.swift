@@ -67,7 +67,7 @@ struct LogLine {
         guard format == .text else { return writer.value(value) }
         var value = value
         let isPlain = value.withUTF8 { utf8 in
-            let isPlain = !utf8.isEmpty && utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            let isPlain = !utf8.isEmpty && utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
             if isPlain { writer.bytes.append(contentsOf: utf8) }
             return isPlain
         }

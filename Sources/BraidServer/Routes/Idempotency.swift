@@ -14,7 +14,7 @@ struct IdempotencyKey: Sendable {
         guard let field = context.head.headers["idempotency-key"] else { return nil }
         // A string of RFC 9651, or, as most clients send it, the bare characters.
         let key = field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"") ? String(field.dropFirst().dropLast()) : field
-        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy(\.isVisible) else {
             throw ProblemError(.badRequest, "An Idempotency-Key has 1 to 255 visible ASCII characters.")
         }
         self.key = key

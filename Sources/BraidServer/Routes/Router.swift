@@ -30,7 +30,7 @@ struct RequestContext: Sendable {
     /// An integer in a range.
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = query(name) else { return nil }
-        guard let value = Int(text), text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), range.contains(value) else {
+        guard let value = Int(text), text.utf8.allSatisfy(\.isDigit), range.contains(value) else {
             throw ProblemError(.badRequest, "The query parameter `\(name)` must be an integer from \(range.lowerBound)\(range.upperBound == .max ? "" : " to \(range.upperBound)"), not \"\(text)\".")
         }
         return value

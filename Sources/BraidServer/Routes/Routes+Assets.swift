@@ -11,7 +11,7 @@ struct Asset: Sendable {
         self.path = path
         self.mediaType = mediaType
         bytes = Array(text.utf8)
-        etag = "\"\(SHA256.digest(of: bytes).prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())\""
+        etag = "\"\(Array(SHA256.digest(of: bytes).prefix(8)).hexadecimal)\""
     }
 
     static let all = [

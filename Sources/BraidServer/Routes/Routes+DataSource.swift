@@ -80,7 +80,7 @@ extension RequestContext {
     /// An index in the path: an integer from 0. One beyond all integers is out of any bounds, and no error.
     func index(_ name: String) throws -> Int {
         let text = parameter(name)
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+        guard text.utf8.allSatisfy(\.isDigit) else {
             throw ProblemError(.badRequest, "A \(name)'s index must be an integer from 0, not \"\(text)\".")
         }
         return Int(text) ?? .max

@@ -56,7 +56,7 @@ struct Position: Sendable {
 
     init(_ text: String) throws {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let digits = parts.last, let revision = Int(digits), digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), parts.count == 1 || !parts[0].isEmpty else {
+        guard let digits = parts.last, let revision = Int(digits), digits.utf8.allSatisfy(\.isDigit), parts.count == 1 || !parts[0].isEmpty else {
             throw ProblemError(.badRequest, "A position is <revision> or <epoch>.<revision>, not \"\(text)\".")
         }
         self.revision = revision
