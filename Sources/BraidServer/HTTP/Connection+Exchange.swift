@@ -131,7 +131,6 @@ extension Connection {
         switch response.body {
         case .none: break
         case .bytes(let bytes): write([bytes], bytes.count)
-        case .pieces(let pieces): write(pieces, response.body.count ?? 0)
         case .stream(let stream):
             let (loop, id) = (loop, id)
             phase = .streaming(stream)
@@ -149,7 +148,7 @@ extension Connection {
     /// loses the connection, as it must expect to, and asks again with its idempotency key, or for the revision. Nil then.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes = switch response.body {
-        case .none, .pieces: 0
+        case .none: 0
         case .bytes(let bytes): bytes.count
         case .stream(let stream): 2 * stream.limit  // what is queued, and what is on its way
         }

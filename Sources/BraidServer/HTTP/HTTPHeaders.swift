@@ -9,30 +9,9 @@ struct HTTPHeaders: Sendable {
         var value: Range<Int32>
     }
 
-    private(set) var bytes: [UInt8]
-    private(set) var fields: [Field]
-
-    /// Fields that a parser found in `bytes`; every range lies within them.
-    init(bytes: [UInt8] = [], fields: [Field] = []) {
-        self.bytes = bytes
-        self.fields = fields
-    }
-
-    init(_ pairs: [(name: String, value: String)]) {
-        self.init()
-        for (name, value) in pairs { add(name, value) }
-    }
-
-    mutating func add(_ name: String, _ value: String) {
-        func placed(_ text: String) -> Range<Int32> {
-            let start = Int32(bytes.count)
-            bytes.append(contentsOf: text.utf8)
-            return start..<Int32(bytes.count)
-        }
-        fields.append(Field(name: placed(name), value: placed(value)))
-    }
-
-    var count: Int { fields.count }
+    let bytes: [UInt8]
+    /// As a parser found them in `bytes`: every range lies within them.
+    let fields: [Field]
 
     /// The value of the field, or nil where there is none. Several lines are joined with ", " (RFC 9110, 5.3).
     subscript(name: String) -> String? {
@@ -47,11 +26,6 @@ struct HTTPHeaders: Sendable {
     /// The values of each line of that name, in order.
     func values(_ name: String) -> [String] {
         fields.filter { isNamed($0, name) }.map { text($0.value) }
-    }
-
-    /// Every line, in order.
-    var all: [(name: String, value: String)] {
-        fields.map { (text($0.name), text($0.value)) }
     }
 
     private func text(_ range: Range<Int32>) -> String {

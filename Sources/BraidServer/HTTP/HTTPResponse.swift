@@ -8,8 +8,6 @@ struct HTTPResponse: Sendable {
 enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
-    /// Written one after the other without being joined.
-    case pieces([[UInt8]])
     /// Written as it comes.
     case stream(HTTPBodyStream)
 
@@ -18,7 +16,6 @@ enum HTTPBody: Sendable {
         switch self {
         case .none: 0
         case .bytes(let bytes): bytes.count
-        case .pieces(let pieces): pieces.reduce(0) { $0 + $1.count }
         case .stream: nil
         }
     }
@@ -115,20 +112,13 @@ extension HTTPResponse {
         name.utf8.count == lowercase.utf8.count && name.utf8.elementsEqual(lowercase.utf8) { $0.lowercased == $1 }
     }
 
-    /// Source: RFC 9110, section 15; RFC 4918 (507); RFC 6585 (428, 429, 431).
+    /// Of the statuses that there are here. Source: RFC 9110, section 15; RFC 4918 (507); RFC 6585 (429, 431).
     static func reason(_ status: Int) -> StaticString {
         switch status {
         case 200: "OK"
         case 201: "Created"
-        case 202: "Accepted"
         case 204: "No Content"
-        case 206: "Partial Content"
-        case 301: "Moved Permanently"
-        case 302: "Found"
-        case 303: "See Other"
         case 304: "Not Modified"
-        case 307: "Temporary Redirect"
-        case 308: "Permanent Redirect"
         case 400: "Bad Request"
         case 401: "Unauthorized"
         case 403: "Forbidden"
@@ -137,17 +127,13 @@ extension HTTPResponse {
         case 406: "Not Acceptable"
         case 408: "Request Timeout"
         case 409: "Conflict"
-        case 410: "Gone"
-        case 411: "Length Required"
         case 412: "Precondition Failed"
         case 413: "Content Too Large"
         case 414: "URI Too Long"
         case 415: "Unsupported Media Type"
-        case 416: "Range Not Satisfiable"
         case 417: "Expectation Failed"
         case 421: "Misdirected Request"
         case 422: "Unprocessable Content"
-        case 428: "Precondition Required"
         case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"
         case 500: "Internal Server Error"

@@ -13,9 +13,6 @@ struct OutputQueue {
         if !piece.isEmpty { pieces.append(piece) }
     }
 
-    /// How many bytes wait. O(pieces).
-    var bytes: Int { pieces[first...].reduce(-offset) { $0 + $1.count } }
-
     /// Sends what the socket takes: as many pieces in one call as it may have. Gives -1 (see errno) or the number of bytes.
     mutating func send(to socket: Int32) -> Int {
         let count = min(pieces.count - first, Self.piecesInACall)

@@ -163,7 +163,6 @@ struct HTTPParserTests {
         #expect(headers["ACCEPT"] == "x, y ; q=1")
         #expect(headers.values("accept") == ["x", "y ; q=1"])
         #expect(headers["accep"] == nil)
-        #expect(HTTPHeaders([("A", "1"), ("B", "2")])["b"] == "2")
     }
 
     @Test(arguments: [

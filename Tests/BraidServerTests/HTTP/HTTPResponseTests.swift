@@ -13,7 +13,7 @@ struct HTTPResponseTests {
     }
 
     @Test func aBodyHasItsLength() {
-        let response = HTTPResponse(status: 201, headers: [("Location", "/x")], body: .pieces([[1, 2], [3]]))
+        let response = HTTPResponse(status: 201, headers: [("Location", "/x")], body: .bytes([1, 2, 3]))
         #expect(encoded(response) == "HTTP/1.1 201 Created\r\nDate: D\r\nLocation: /x\r\nContent-Length: 3\r\n\r\n")
         #expect(encoded(HTTPResponse(status: 200)) == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Length: 0\r\n\r\n")
     }

@@ -45,8 +45,6 @@ final class TestApplication: HTTPHandler {
             }
         case "large":
             return .ready(HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 120, count: number))))
-        case "pieces":
-            return .ready(HTTPResponse(status: 200, body: .pieces((0..<number).map { [UInt8]("<\($0)>".utf8) })))
         case "none":
             return .ready(HTTPResponse(status: number, body: .bytes([1])))
         case "stream":
@@ -104,6 +102,25 @@ extension HTTPServer.Limits {
         limits.lingerTime = .milliseconds(400)
         limits.sweep = .milliseconds(50)
         return limits
+    }
+}
+
+extension HTTPHeaders {
+    init(_ lines: [(name: String, value: String)]) {
+        var bytes: [UInt8] = []
+        func placed(_ text: String) -> Range<Int32> {
+            let start = Int32(bytes.count)
+            bytes += text.utf8
+            return start..<Int32(bytes.count)
+        }
+        let fields = lines.map { Field(name: placed($0.name), value: placed($0.value)) }
+        self.init(bytes: bytes, fields: fields)
+    }
+
+    /// Every line, in order.
+    var all: [(name: String, value: String)] {
+        func text(_ range: Range<Int32>) -> String { String(decoding: bytes[Int(range.lowerBound)..<Int(range.upperBound)], as: UTF8.self) }
+        return fields.map { (text($0.name), text($0.value)) }
     }
 }
 
