@@ -82,10 +82,6 @@ extension Connection {
         }
     }
 
-    func firstJournalRevision(of session: Int) throws -> Int? {
-        try query("SELECT revision FROM journal WHERE session = \(session) ORDER BY revision LIMIT 1").first?.int(0)
-    }
-
     func answer(to key: String, of session: Int, now: Int) throws -> KeptAnswer? {
         let rows = try query(
             """

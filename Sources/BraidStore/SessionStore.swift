@@ -42,8 +42,6 @@ public protocol SessionStore: Sendable {
     /// Records after a revision, ascending: `limit` at most, and none behind the one with which their texts reach so many
     /// `bytes`.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
-    /// The oldest revision that the journal still has.
-    func firstJournalRevision(of sessionNumber: Int) async throws -> Int?
 
     // MARK: Answers
 
@@ -83,10 +81,4 @@ public protocol SessionStore: Sendable {
 
 extension SessionStore {
     public var sharing: (any StoreSharing)? { nil }
-
-    public func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
-        try await journal(of: sessionNumber, after: revision, limit: limit, bytes: .max)
-    }
-
-    public func deleteSession(_ id: String) async throws -> Int? { try await deleteSession(id, as: nil) }
 }

@@ -8,9 +8,6 @@ public struct StoreStatistics: Sendable, Equatable {
     public var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
     /// Writes that failed: a full disk, or one that is out of order.
     public var failures = 0
-
-    public var transactions: Int { groupSizes.count }
-    public var writes: Int { Int(groupSizes.sum) }
 }
 
 /// How much is stored.

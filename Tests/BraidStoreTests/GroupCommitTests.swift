@@ -35,8 +35,8 @@ import Testing
             }
         }
         let after = store.statistics
-        #expect(after.writes - before.writes == 53)
-        #expect(after.transactions - before.transactions == 2)
+        #expect(after.groupSizes.sum - before.groupSizes.sum == 53)
+        #expect(after.groupSizes.count - before.groupSizes.count == 2)
         #expect(after.groupSizes.counts[6] == 1, "52 writes in one transaction, of 33 to 64")
         #expect(try await store.sessions(after: nil, limit: 100).filter { $0.revision == 1 }.count == 50)
         await store.close()

@@ -36,6 +36,14 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
+extension SessionStore {
+    func journal(of sessionNumber: Int, after revision: Int, limit: Int) async throws -> [JournalRecord] {
+        try await journal(of: sessionNumber, after: revision, limit: limit, bytes: .max)
+    }
+
+    func deleteSession(_ id: String) async throws -> Int? { try await deleteSession(id, as: nil) }
+}
+
 /// The PostgreSQL cluster that `Scripts/with-postgres` makes for the tests.
 enum PostgresCluster {
     static let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"]

@@ -109,13 +109,4 @@ extension Database {
             })
         return records
     }
-
-    func firstJournalRevision(of session: Int) throws -> Int? {
-        let keys = Key.all(of: session)
-        return try first(
-            "SELECT key FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 1", keys.lowerBound, keys.upperBound
-        ) {
-            Key.number(in: $0.int(0))
-        }
-    }
 }

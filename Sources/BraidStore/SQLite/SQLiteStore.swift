@@ -106,10 +106,6 @@ extension SQLiteStore {
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
         try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
-
-    public func firstJournalRevision(of sessionNumber: Int) async throws -> Int? {
-        try await read { try $0.firstJournalRevision(of: sessionNumber) }
-    }
 }
 
 extension SQLiteStore {
