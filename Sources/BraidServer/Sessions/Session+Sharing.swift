@@ -55,10 +55,10 @@ extension Session {
         while case let position = current.stored, position.number < revision {
             if isStale { throw StaleSession() }
             // With the revision that the copy is at, to see that it is the same one. (The first, 0, is the epoch's.)
-            var records = try await store.journal(of: number, after: max(0, position.number - 1), limit: feed.limits.historyPage, bytes: Self.pageBytes)
+            var records = try await history(after: max(0, position.number - 1), limit: feed.limits.historyPage, bytes: Self.pageBytes)
             // That one alone may fill the page.
             if records.count == 1, records[0].revision == position.number {
-                records += try await store.journal(of: number, after: position.number, limit: feed.limits.historyPage, bytes: Self.pageBytes)
+                records += try await history(after: position.number, limit: feed.limits.historyPage, bytes: Self.pageBytes)
             }
             do {
                 let isKnown = position.number == 0 || records.first.map { StoredRevision(number: $0.revision, time: $0.at) } == position

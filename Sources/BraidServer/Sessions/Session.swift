@@ -153,8 +153,7 @@ final class Session: Sendable {
     ///
     /// `base`: the revision that the command's references are meant as of. `keep` makes what is stored with the command, to be answered when the client asks again.
     func perform(
-        _ command: Command, text: JSONText, dryRun: Bool, base: Position? = nil, keep: (@Sendable (Session, Answer) -> KeptAnswer)? = nil,
-        precondition: (@Sendable (_ revision: Int) throws -> Void)?
+        _ command: Command, text: JSONText, dryRun: Bool, ifMatch: String?, base: Position?, keep: (@Sendable (Session, Answer) -> KeptAnswer)?
     ) async throws -> Answer {
         try await turn.wait()
         let result: Result<Answer, any Error>
@@ -163,7 +162,7 @@ final class Session: Sendable {
             while true {
                 let trial: Trial
                 do {
-                    trial = try await attempt(command, text, dryRun: dryRun, base: base, precondition)
+                    trial = try await attempt(command, text, dryRun: dryRun, ifMatch: ifMatch, base: base)
                 } catch {
                     // A copy that is behind may be what the command does not go with.
                     guard try await catchUp() else { throw error }
@@ -200,11 +199,11 @@ final class Session: Sendable {
     }
 
     private func attempt(
-        _ command: Command, _ text: JSONText, dryRun: Bool, base: Position?, _ precondition: (@Sendable (_ revision: Int) throws -> Void)?
+        _ command: Command, _ text: JSONText, dryRun: Bool, ifMatch: String?, base: Position?
     ) async throws -> Trial {
         let before = current
         if before.isStale { throw StaleSession() }
-        try precondition?(before.snapshot.revision)
+        try requireMatch(ifMatch, etag(before.snapshot.revision))
         let (command, text, place) = try await present(command, text, base: base, before)
         let at = source.instant(), start = Source.ticks()
         let outcome = try binder.applying(

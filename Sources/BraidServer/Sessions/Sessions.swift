@@ -271,9 +271,7 @@ final class Sessions: Sendable {
                 throw error
             }
             do {
-                let answer = try await session.perform(asked.command, text: asked.text, dryRun: dryRun, base: base, keep: keep) { revision in
-                    try requireMatch(ifMatch, session.etag(revision))
-                }
+                let answer = try await session.perform(asked.command, text: asked.text, dryRun: dryRun, ifMatch: ifMatch, base: base, keep: keep)
                 metrics.commands.count(asked.command, dryRun ? .dryRun : answer.outcome)
                 return (session, answer)
             } catch {
