@@ -68,7 +68,7 @@ extension Sessions {
             defer { withExtendedLifetime(share) {} }
             do {
                 var lines = opening, revision = 0
-                while try await body.writeWhole(lines.bytes, try lines.share(streams)) {
+                while await body.writeWhole(lines.bytes, try lines.share(streams)) {
                     // As many as fill the stream's queue, or one that is larger.
                     let records = try await store.journal(
                         of: facts.number, after: revision, limit: facts.revision - revision, bytes: body.limit / 2)
@@ -97,7 +97,7 @@ extension Sessions {
 
 extension HTTPBodyStream {
     /// Writes the bytes once there is room for them. False: the reader has left.
-    func writeWhole(_ bytes: [UInt8], _ share: Budget.Share? = nil) async throws -> Bool {
+    func writeWhole(_ bytes: [UInt8], _ share: Budget.Share? = nil) async -> Bool {
         while true {
             switch write(bytes, share) {
             case .accepted: return true

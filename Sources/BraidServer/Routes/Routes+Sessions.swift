@@ -108,7 +108,7 @@ extension Session {
         let body = HTTPBodyStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
         Task {
             for piece in pieces {
-                guard try await body.writeWhole(piece) else { return }
+                guard await body.writeWhole(piece) else { return }
             }
             body.finish()
         }

@@ -9,7 +9,7 @@ extension Session {
     /// Makes the copy what the session was when this was called, or later. Throws `StaleSession` where that cannot be.
     func refresh() async throws {
         guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return }
-        try await turn.wait()
+        await turn.wait()
         do {
             try await follow(through: revision)
         } catch {

@@ -144,7 +144,7 @@ final class Session: Sendable {
             let records = try await history(after: revision, limit: count, bytes: feed.limits.longHistoryBytes)
             if records.count == count || records.first?.revision != revision + 1 { return try body(records) }
         }
-        try await longReads.wait()
+        await longReads.wait()
         defer { longReads.end() }
         return try body(try await history(after: revision, limit: count, bytes: .max))
     }
@@ -155,7 +155,7 @@ final class Session: Sendable {
     func perform(
         _ command: Command, text: JSONText, dryRun: Bool, ifMatch: String?, base: Position?, keep: (@Sendable (Session, Answer) -> KeptAnswer)?
     ) async throws -> Answer {
-        try await turn.wait()
+        await turn.wait()
         let result: Result<Answer, any Error>
         do {
             var races = 0
@@ -303,7 +303,7 @@ final class Turn: Sendable {
     }
     private let state = Mutex(State())
 
-    func wait() async throws {
+    func wait() async {
         await withCheckedContinuation { continuation in
             let isMine = state.withLock { state in
                 if state.isTaken {
