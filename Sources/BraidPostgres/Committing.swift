@@ -7,20 +7,17 @@ import BraidStore
 // so alone in failing, without a savepoint, and another server that has meanwhile taken the session over is not written over.
 
 extension SessionCommit {
-    var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
-
     /// Returns whether the fence held, whether there is such a session, and whether the client's key has an answer already.
     ///
     /// It waits for nobody: a session whose row another server has locked, or whose turn it is not, is one that moves on.
     /// `hasTurn`: the turn is this server's. A row's key stands in one of the change's lists at most, and once: no part touches what another has written.
     func statement(journalLimit: Int, journalBytes: Int, hasTurn: Bool) -> Statement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
-        let added = command.count + update.count + (cellEvents?.count ?? 0) + (hidden?.count ?? 0)
         // `was` and `fence` compare the revision both: the one as the parts of this statement see it, the other as it is when
         // the session's row is locked. `oldest` looks at the journal only where something is due to go.
         var sql: Statement = """
             WITH was AS MATERIALIZED (
-                SELECT updated, journal_bytes + \(added) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
+                SELECT updated, journal_bytes + \(record.bytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
             """
         if let fromTime { sql += " AND updated = \(fromTime)" }
         if !hasTurn {

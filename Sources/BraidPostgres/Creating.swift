@@ -3,8 +3,6 @@ import BraidEngine
 import BraidStore
 
 extension NewSession {
-    var isExhausted: Bool { nextKey > Key.largest }
-
     /// Returns the number; null with whether the id was taken, whether the description is there, and whether the client's key has
     /// an answer already.
     ///

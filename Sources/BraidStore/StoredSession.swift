@@ -28,6 +28,8 @@ public struct NewSession: Sendable {
     /// What the session keeps of the description itself.
     package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
 
+    package var isExhausted: Bool { nextKey > Key.largest }
+
     public init(
         id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,
         opening: JSONText, state: JSONText, displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
@@ -195,6 +197,14 @@ public struct SessionCommit: Sendable {
         self.command = command
         self.update = update
         self.cellEvents = cellEvents
+    }
+}
+
+extension SessionCommit {
+    package var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
+
+    package var record: JournalRecord {
+        JournalRecord(revision: to, at: at, command: command, update: update, cellEvents: cellEvents, hidden: hidden)
     }
 }
 

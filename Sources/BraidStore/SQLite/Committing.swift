@@ -7,7 +7,7 @@ internal import GRDB
 extension Database {
     /// Returns the session's number.
     func create(_ session: NewSession) throws -> Int {
-        guard session.nextKey <= Key.largest else { throw StoreError.exhausted }
+        guard !session.isExhausted else { throw StoreError.exhausted }
         if try number(of: session.id) != nil { throw StoreError.sessionExists }
         if let version = session.tableVersion { try keepVersion(version, of: session.table ?? "", session.description, at: session.created) }
         try run(
@@ -31,9 +31,7 @@ extension Database {
 
     /// Writes what a command changed, and its journal record. Touches as many pages as the change has rows, about.
     func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
-        guard commit.to <= Key.largest, commit.nextKey <= Key.largest, commit.nextSection <= Key.largest else {
-            throw StoreError.exhausted
-        }
+        guard !commit.isExhausted else { throw StoreError.exhausted }
         guard let found = try first(
             "SELECT revision, updated, journal_bytes FROM session WHERE number = ?", commit.session, value: { ($0.int(0), $0.int(1), $0.int(2)) })
         else { throw StoreError.sessionMissing }
@@ -48,8 +46,7 @@ extension Database {
             "INSERT INTO journal (key, at, command, changes, cell_events, hidden) VALUES (?, ?, ?, ?, ?, ?)",
             Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents, commit.hidden)
         if let answer = commit.answer { try keep(answer) }
-        let added = commit.command.count + commit.update.count + (commit.cellEvents?.count ?? 0) + (commit.hidden?.count ?? 0)
-        let bytes = try trimJournal(of: commit.session, before: commit.to, limit: journalLimit, bytes: found.2 + added, byteLimit: journalBytes)
+        let bytes = try trimJournal(of: commit.session, before: commit.to, limit: journalLimit, bytes: found.2 + commit.record.bytes, byteLimit: journalBytes)
         try run(
             "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",
             commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
