@@ -21,7 +21,7 @@ struct Serve: AsyncParsableCommand {
         // Whoever reads the log, or waits for the first line, may leave: no reason to end.
         signal(SIGPIPE, SIG_IGN)
         Memory.prepare()
-        let log = LogLines(format: options.logFormat == .json ? .json : .text)
+        let log = LogLines(format: options.logFormat)
         var logger = Logger(label: "braid") { _ in log }
         logger.logLevel = options.logLevel
         let address = options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)

@@ -14,7 +14,7 @@ struct EnvironmentOptions {
         let isFlag: Bool
         let isRepeating: Bool
 
-        var variable: String { "BRAID_" + name.uppercased().replacingOccurrences(of: "-", with: "_") }
+        var variable: String { EnvironmentOptions.prefix + name.uppercased().replacingOccurrences(of: "-", with: "_") }
     }
 
     static let prefix = "BRAID_"

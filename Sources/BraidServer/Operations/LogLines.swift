@@ -6,7 +6,7 @@ import Logging
 ///
 /// Whatever a client sent stays within its value: it neither breaks the line nor adds a value.
 struct LogLines: LogHandler {
-    enum Format { case text, json }
+    enum Format: String, CaseIterable { case text, json }
 
     let format: Format
     var logLevel: Logger.Level = .info

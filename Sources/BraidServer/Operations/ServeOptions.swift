@@ -7,7 +7,6 @@ import Logging
 /// here are, too.
 struct ServeOptions: ParsableArguments {
     enum Synchronous: String, ExpressibleByArgument, CaseIterable { case full, normal }
-    enum LogFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
 
     @Option(help: "The address to bind. Other than loopback needs a token, or --allow-anonymous.")
     var hostname = "127.0.0.1"
@@ -35,7 +34,7 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "What is logged, to stderr. A line for each request is info.")
     var logLevel = Logger.Level.info
     @Option(help: "Log lines as text, or as JSON objects.")
-    var logFormat = LogFormat.text
+    var logFormat = LogLines.Format.text
 
     func validate() throws {
         guard !hostname.isEmpty else { throw ValidationError("--hostname must not be empty") }
@@ -60,3 +59,4 @@ struct ServeOptions: ParsableArguments {
 }
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
+extension LogLines.Format: ExpressibleByArgument {}
