@@ -10,7 +10,7 @@ extension Connection {
             bodyLimit = limit
             if case .length(let length) = head.framing {
                 if length > limit { return refuseBody() }
-                guard loop.load.buffers.has(length) else { return refuseForMemory() }
+                guard loop.load.buffers.has(length) else { return refuse(.noRoomForBody) }
             }
         case .stream:
             let (loop, id, handler) = (loop, id, loop.handler)
@@ -32,7 +32,7 @@ extension Connection {
             if bodyBytes > bodyLimit { return refuseBody() }
             let share = bodyShare ?? Budget.Share(of: loop.load.buffers)
             bodyShare = share
-            guard share.grow(to: bodyBytes) else { return refuseForMemory() }
+            guard share.grow(to: bodyBytes) else { return refuse(.noRoomForBody) }
         }
         piece.withUnsafeBufferPointer { bytes in
             if let reader {
@@ -46,10 +46,6 @@ extension Connection {
 
     private func refuseBody() {
         refuse(HTTPFailure(status: 413, detail: "The body is longer than the \(bodyLimit) bytes that are taken here."))
-    }
-
-    private func refuseForMemory() {
-        refuse(HTTPFailure(status: 503, detail: "Too many large bodies are under way; try again."))
     }
 
     func requestEnded() {
@@ -161,7 +157,7 @@ extension Connection {
             close()
             return nil
         }
-        return loop.handler.response(to: HTTPFailure(status: 503, detail: "Too many large answers are under way; try again."), head: head)
+        return loop.handler.response(to: .noRoomForAnswer, head: head)
     }
 
     /// Small bodies are copied behind their head, and answers to requests sent together leave in one call.

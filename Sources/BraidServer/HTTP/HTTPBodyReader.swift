@@ -52,7 +52,7 @@ final class HTTPBodyReader: Sendable {
 
     /// The handler is about to hold so many bytes at once. Throws when the server has not so much memory for bodies.
     func hold(_ bytes: Int) throws {
-        guard bytes <= limit || share?.grow(to: bytes) != false else { throw HTTPFailure(status: 503, detail: "Too many large bodies are under way; try again.") }
+        guard bytes <= limit || share?.grow(to: bytes) != false else { throw HTTPFailure.noRoomForBody }
     }
 
     // MARK: For the loop

@@ -42,6 +42,10 @@ struct HTTPFailure: Error, Sendable, Equatable {
     var detail: String
     /// Whether the connection cannot go on, because nobody knows where the next request starts.
     var closes = true
+
+    /// The memory for large bodies is taken.
+    static let noRoomForBody = HTTPFailure(status: 503, detail: "Too many large bodies are under way; try again.")
+    static let noRoomForAnswer = HTTPFailure(status: 503, detail: "Too many large answers are under way; try again.")
 }
 
 /// How a request's body reaches the application.

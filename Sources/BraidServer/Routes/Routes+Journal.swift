@@ -61,7 +61,7 @@ extension Sessions {
         do {
             share = try opening.share(streams)
         } catch {
-            throw ProblemError(.unavailable, "Too many large answers are under way; try again.", headers: [("Retry-After", "1")])
+            throw ProblemError(HTTPFailure.noRoomForAnswer)
         }
         let body = HTTPBodyStream(isEndless: false)
         Task { [store, streams] in
