@@ -36,7 +36,7 @@ func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error
             }
-            return .json(headers: []) { writer in
+            return .json { writer in
                 writer.beginObject()
                 writer.name("applied")
                 writer.value(applied)

@@ -18,9 +18,7 @@ func statelessRoutes(source: Source) -> [Route] {
                     return try Snapshot(json: text, at: JSONPointer.root.appending(name))
                 }
                 let update = try BatchUpdate(from: snapshot("from"), to: snapshot("to"))
-                return HTTPResponse(
-                    status: 200, headers: [("Content-Type", "application/json")],
-                    body: .bytes((form.isSequential ? update.sequentialJSON : update.json).bytes))
+                return .json((form.isSequential ? update.sequentialJSON : update.json).bytes)
             }
         },
         Route("POST", "/v1/render", takesBody: true) { context in
@@ -103,5 +101,4 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
     ]
 }
 
-private let healthy = HTTPResponse(
-    status: 200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")], body: .bytes(Array(#"{"status":"ok"}"#.utf8)))
+private let healthy = HTTPResponse.json(Array(#"{"status":"ok"}"#.utf8), headers: [("Cache-Control", "no-store")])

@@ -98,7 +98,7 @@ struct SnapshotWindow: Sendable {
 extension Session {
     func snapshotResponse() -> HTTPResponse {
         let (revision, bytes) = encodedSnapshot()
-        return HTTPResponse(status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(revision))], body: .bytes(bytes))
+        return .json(bytes, headers: [("ETag", etag(revision))])
     }
 
     /// The same, encoded as it is sent: a reader takes up some megabytes of it, however long it is.
@@ -125,7 +125,7 @@ extension Session {
             throw ProblemError(.rowNotFound, "No section \"\(window.section)\" is displayed.")
         }
         let bytes = snapshot.encoded(session: id, table: table, epoch: epoch, window: (window.section, window.offset, window.limit))
-        return HTTPResponse(status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(snapshot.revision))], body: .bytes(bytes))
+        return .json(bytes, headers: [("ETag", etag(snapshot.revision))])
     }
 }
 

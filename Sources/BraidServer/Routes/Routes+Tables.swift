@@ -76,7 +76,7 @@ func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
             let name = context.parameter("table")
             return .later {
                 guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\".") }
-                return HTTPResponse(status: 200, headers: [("Content-Type", "application/json")], body: .bytes(table.description.bytes))
+                return .json(table.description.bytes)
             }
         },
         Route("DELETE", "/v1/tables/{table}") { context in
@@ -106,6 +106,10 @@ extension HTTPResponse {
     static func json(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) -> Void) -> HTTPResponse {
         var writer = JSONWriter()
         write(&writer)
-        return HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(writer.bytes))
+        return .json(writer.bytes, status: status, headers: headers)
+    }
+
+    static func json(_ bytes: [UInt8], status: Int = 200, headers: [(String, String)] = []) -> HTTPResponse {
+        HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(bytes))
     }
 }
