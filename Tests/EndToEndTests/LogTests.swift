@@ -40,6 +40,13 @@ import Testing
         #expect(requests.last?.contains(#" path="/\"x\"status=200" route="" status=404 "#) == true, "\(lines)")
     }
 
+    @Test(.enabled(if: TestDatabase.isSQLite)) func aMessageIsOneLineWithoutControls() throws {
+        let directory = try TemporaryDirectory()
+        let server = try ServerProcess(database: directory.path("a\u{7F}b\nc"), ["--log-level", "info"])
+        server.stop()
+        #expect(server.log.contains("/a b c\n"), "\(server.log)")
+    }
+
     @Test func whatTheHTTPLayerRefusesIsALineTooWithWhatIsKnown() throws {
         let server = try ServerProcess(["--log-level", "info", "--log-format", "json", "--header-timeout", "1"])
         let fields = "Host: x\r\nX-Request-Id: mine\r\nContent-Type: application/x-ndjson\r\n"

@@ -33,9 +33,9 @@ struct LogLines: LogHandler {
 
     private static func text(_ value: Logger.MetadataValue) -> String { if case .string(let text) = value { text } else { "\(value)" } }
 
-    /// Several lines (a fault's description) become one.
+    /// Several lines (a fault's description) become one, and no control reaches a terminal.
     private static func oneLine(_ message: String) -> String {
-        message.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? String(message.map { $0.isNewline || ($0.asciiValue ?? 0x20) < 0x20 ? " " : $0 }) : message
+        String(decoding: message.utf8.map { $0 < 0x20 || $0 == 0x7F ? .space : $0 }, as: UTF8.self)
     }
 }
 
