@@ -801,7 +801,6 @@ extension Embedded {
         class EventParser {
           /** Milliseconds, when the server has said them. */
           retryTime;
-          #line = "";
           #pieces = [];
           #endedWithCR = false;
           #type = "";
@@ -815,17 +814,16 @@ extension Embedded {
             ends.lastIndex = start;
             for (let end = ends.exec(text); end; end = ends.exec(text)) {
               this.#pieces.push(text.slice(start, end.index));
-              this.#line = this.#pieces.join("");
+              const event = this.#endLine(this.#pieces.join(""));
               this.#pieces = [];
               start = ends.lastIndex;
-              const event = this.#endLine();
               if (event) yield event;
             }
             if (start < text.length) this.#pieces.push(text.slice(start));
           }
 
-          #endLine() {
-            const line = this.#line;
+          /** The event that an empty line ends. */
+          #endLine(line) {
             if (line === "") {
               const event = this.#data.length > 0 ? { type: this.#type || "message", data: this.#data.join("\n"), id: this.#id } : undefined;
               this.#type = "";

@@ -19,7 +19,7 @@ extension Embedded {
           taps: ({ sections }) => ({ at: { section: sections[0]?.id ?? "", row: 0 } }),
           events: ({ sections }) => ({ at: { section: sections[0]?.id ?? "", row: 0 }, event: { name: {} } }),
           "displayed-rows": ({ sections }) => ({ rows: sections.slice(-1).map(({ id, rowCount }) => ({ section: id, row: Math.max(0, rowCount - 1) })) }),
-          transactions: (snapshot) => ({ commands: [{ state: snapshot.state ?? {} }] }),
+          transactions: ({ state }) => ({ commands: [{ state }] }),
           rows: () => ({ at: [0, 0], model: {} }),
           "update row": () => ({ at: [0, 0], model: {} }),
           "remove row": () => ({ at: [0, 0] }),

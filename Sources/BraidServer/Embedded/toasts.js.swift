@@ -3,7 +3,7 @@
 extension Embedded {
     static let toastsJS = ##"""
         import { ConnectionError, Problem } from "/braid.js";
-        import { button, h } from "./dom.js";
+        import { button, h, shortened } from "./dom.js";
 
         const place = document.querySelector("#toasts");
         const announcer = document.querySelector("#announcer");
@@ -50,7 +50,7 @@ extension Embedded {
         export async function copy(text) {
           try {
             await navigator.clipboard.writeText(text);
-            toast("Copied", { detail: text.length > 160 ? `${text.slice(0, 160)}…` : text });
+            toast("Copied", { detail: shortened(text, 160) });
           } catch {
             const area = h("textarea", { readOnly: true, rows: 6, value: text, "aria-label": "To copy" });
             dialog("Copy", [area], [["Done", null]]);

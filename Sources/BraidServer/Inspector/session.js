@@ -93,7 +93,7 @@ export class SessionView {
     const parts = [
       h("dl", { class: "facts" }, Object.entries(facts).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
       h("h3", {}, "State"),
-      jsonBlock(state ?? {}, "State"),
+      jsonBlock(state, "State"),
       h("h3", {}, "Send a command"),
     ];
     // The console stays in the page: what is being written in it is not lost.
@@ -148,7 +148,7 @@ export class SessionView {
       check("Show hidden sections", (shows) => this.screen.setShowsHidden(shows)),
       check("Report displayed rows", (reports) => this.screen.setReports(reports)),
       h("hr"),
-      item("Reset to the opening", () => this.#reset(id)),
+      item("Reset to the opening", () => this.#reset()),
       item("Copy the snapshot as curl", () => copyRead("snapshot")),
       item("Copy the stream of updates as curl", () => copyRead("updates", { Accept: "text/event-stream" })),
       item("Edit its description", () => this.#editDescription()),

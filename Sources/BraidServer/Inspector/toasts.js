@@ -1,5 +1,5 @@
 import { ConnectionError, Problem } from "/braid.js";
-import { button, h } from "./dom.js";
+import { button, h, shortened } from "./dom.js";
 
 const place = document.querySelector("#toasts");
 const announcer = document.querySelector("#announcer");
@@ -46,7 +46,7 @@ export const copyButton = (text, label = "Copy as curl") =>
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
-    toast("Copied", { detail: text.length > 160 ? `${text.slice(0, 160)}…` : text });
+    toast("Copied", { detail: shortened(text, 160) });
   } catch {
     const area = h("textarea", { readOnly: true, rows: 6, value: text, "aria-label": "To copy" });
     dialog("Copy", [area], [["Done", null]]);
