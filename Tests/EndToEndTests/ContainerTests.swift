@@ -16,7 +16,7 @@ import Testing
         let environment = image.environment.merging(["BRAID_PORT": "0", "BRAID_TOKEN": "secret", "BRAID_FIXTURES": "/fixtures"]) { $1 }
         let server = try root.start(image.entrypoint + image.command, as: image.user, environment: environment)
         defer { server.process.terminate() }
-        let line = try server.line()
+        let line = try server.standardOutput.line()
         let port = try #require(line.split(separator: ":").last.flatMap { Int($0) }, "\(line)")
         #expect(line == "listening on http://0.0.0.0:\(port)")
         let status = try String(contentsOfFile: "/proc/\(server.process.processIdentifier)/status", encoding: .utf8)

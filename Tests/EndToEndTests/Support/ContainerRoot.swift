@@ -13,13 +13,6 @@ final class ContainerRoot {
 
         var status: Int32 { process.terminationStatus }
         var errors: String { (try? String(contentsOf: standardError, encoding: .utf8)) ?? "" }
-
-        /// The first line of its output.
-        func line() throws -> String {
-            var line = Data()
-            while let byte = try standardOutput.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
-            return String(decoding: line, as: UTF8.self)
-        }
     }
 
     /// Whether this machine allows what a container engine does.

@@ -24,13 +24,7 @@ final class PostgresCluster {
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        directory = try Self.line(of: output)
-    }
-
-    private static func line(of output: Pipe) throws -> String {
-        var line = Data()
-        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
-        return String(decoding: line, as: UTF8.self)
+        directory = try output.line()
     }
 
     /// Of its database `postgres`.
@@ -39,18 +33,12 @@ final class PostgresCluster {
     /// `restart`, `stop` (as a crash does it) or `start`; returns when that is done.
     func control(_ command: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data("\(command)\(command == "start" ? "" : " -m immediate")\n".utf8))
-        #expect(try Self.line(of: output) == "0", "pg_ctl \(command)")
+        #expect(try output.line() == "0", "pg_ctl \(command)")
     }
 
     /// Ends every connection, as a network does that fails for a moment.
     func cutConnections() throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["psql", "-q", address, "-c", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()"]
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        try TestDatabase.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()", in: address)
     }
 
     deinit {

@@ -38,9 +38,7 @@ final class ServerProcess {
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: errors)
         try process.run()
-        var line = Data()
-        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
-        let text = String(decoding: line, as: UTF8.self)
+        let text = try output.line()
         guard text.hasPrefix("listening on http://"), let port = text.split(separator: ":").last.flatMap({ Int($0) }) else {
             process.waitUntilExit()
             throw StartFailure(output: text, errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "", status: process.terminationStatus)
@@ -80,6 +78,15 @@ final class ServerProcess {
     }
 }
 
+extension Pipe {
+    /// The next line of what is written into it, without its end.
+    func line() throws -> String {
+        var line = Data()
+        while let byte = try fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
+        return String(decoding: line, as: UTF8.self)
+    }
+}
+
 /// Where the servers keep their data: SQLite, or (`BRAID_TEST_DATABASE=postgres`) the cluster that `Scripts/with-postgres` makes.
 enum TestDatabase {
     static let isSQLite = ProcessInfo.processInfo.environment["BRAID_TEST_DATABASE"] != "postgres"
@@ -106,8 +113,10 @@ enum TestDatabase {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["psql", "-q", address, "-c", sql]
+        process.standardOutput = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(sql)")
     }
 }
 

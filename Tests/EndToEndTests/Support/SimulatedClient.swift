@@ -146,13 +146,7 @@ final class SimulatedClient: @unchecked Sendable {
         guard snapshot.status == 200 else { return }
         let journal = try client.get("/v1/sessions/\(id)/journal", headers: ["Accept": "application/x-ndjson"])
         try journal.text.write(toFile: path, atomically: false, encoding: .utf8)
-        let process = Process(), output = Pipe()
-        process.executableURL = ServerProcess.binary
-        process.arguments = ["replay", path]
-        process.standardOutput = output
-        try process.run()
-        let replayed = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard replayed == snapshot.text + "\n" else { throw Wrong(description: "\(id): the journal leads to \(replayed), and \(snapshot.text) is stored") }
+        let replayed = try CommandRun(["replay", path])
+        guard replayed.status == 0, replayed.output == snapshot.text + "\n" else { throw Wrong(description: "\(id): the journal leads to \(replayed.output)\(replayed.errors), and \(snapshot.text) is stored") }
     }
 }
