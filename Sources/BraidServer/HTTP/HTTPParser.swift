@@ -96,7 +96,7 @@ struct HTTPParser {
         return HTTPRequestHead(
             method: method, target: target == nil ? "" : String(decoding: bytes[requestLine.target], as: UTF8.self),
             path: target?.path ?? [], query: target?.query ?? [], headers: HTTPHeaders(bytes: bytes, fields: fields),
-            version: (1, requestLine.minor), keepsAlive: false, authority: target?.authority)
+            minor: requestLine.minor, keepsAlive: false, authority: target?.authority)
     }
 
     private mutating func event(_ input: Span<UInt8>, _ position: inout Int) throws(HTTPFailure) -> Event {
@@ -256,7 +256,7 @@ extension HTTPParser {
         }
         let head = HTTPRequestHead(
             method: method, target: String(decoding: bytes[requestLine.target], as: UTF8.self),
-            path: target.path, query: target.query, headers: headers, version: (1, minor),
+            path: target.path, query: target.query, headers: headers, minor: minor,
             keepsAlive: !facts.saysClose && (minor > 0 || facts.saysKeepAlive),
             framing: framing, expectsContinue: facts.hasExpectation && minor > 0, authority: target.authority)
         bytes = []

@@ -16,7 +16,8 @@ struct HTTPRequestHead: Sendable {
     /// In order. `+` is a space; "?pretty" has the value "".
     var query: [(name: String, value: String)]
     var headers: HTTPHeaders
-    var version: (major: Int, minor: Int)
+    /// Of HTTP/1.
+    var minor: Int
     /// Whether the client wants the connection to go on after the answer.
     var keepsAlive: Bool
     var framing: Framing = .none
@@ -35,13 +36,12 @@ struct HTTPRequest: Sendable {
     var body: [UInt8] = []
 }
 
-/// What a client did wrong, before its request reached the application.
+/// What a client did wrong, before its request reached the application. The connection ends with its answer: nobody knows where the
+/// next request starts.
 struct HTTPFailure: Error, Sendable, Equatable {
     var status: Int
     /// One sentence: what is wrong and what would be right.
     var detail: String
-    /// Whether the connection cannot go on, because nobody knows where the next request starts.
-    var closes = true
 
     /// The memory for large bodies is taken.
     static let noRoomForBody = HTTPFailure(status: 503, detail: "Too many large bodies are under way; try again.")

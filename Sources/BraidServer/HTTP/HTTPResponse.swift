@@ -45,7 +45,7 @@ struct HTTPExchange {
 
     init(_ head: HTTPRequestHead) {
         isHead = head.isHead
-        minor = head.version.minor
+        minor = head.minor
         keepsAlive = head.keepsAlive
     }
 }

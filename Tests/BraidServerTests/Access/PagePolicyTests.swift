@@ -6,7 +6,7 @@ import Testing
     private static func head(_ fields: [(String, String)], method: String = "POST", host: String? = "127.0.0.1:8080") -> HTTPRequestHead {
         HTTPRequestHead(
             method: method, target: "/v1/sessions", path: ["v1", "sessions"], query: [], headers: HTTPHeaders((host.map { [("Host", $0)] } ?? []) + fields),
-            version: (1, 1), keepsAlive: true)
+            minor: 1, keepsAlive: true)
     }
 
     private static func problem(_ policy: PagePolicy, _ head: HTTPRequestHead) -> Problem? {
