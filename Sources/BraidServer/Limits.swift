@@ -24,7 +24,7 @@ extension Budget {
     /// Throws `unavailable`.
     func required(_ what: String, retryAfter seconds: Int = 1) throws -> Share {
         guard let share = share() else {
-            throw ProblemError(.unavailable, "The server has as many \(what) as it takes; try again.", headers: [("Retry-After", "\(seconds)")])
+            throw ProblemError(unavailable: "The server has as many \(what) as it takes; try again.", retryAfter: seconds)
         }
         return share
     }

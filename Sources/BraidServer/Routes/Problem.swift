@@ -140,6 +140,11 @@ struct ProblemError: Error, Sendable {
         self.headers = headers
     }
 
+    /// What is to be tried again, after a while.
+    init(unavailable detail: String, retryAfter seconds: Int = 1) {
+        self.init(.unavailable, detail, headers: [("Retry-After", "\(seconds)")])
+    }
+
     init(_ refusal: Refusal) {
         let problem: Problem = switch refusal.code {
         case .ambiguousRow: .ambiguousRow
@@ -199,11 +204,11 @@ struct ProblemError: Error, Sendable {
             case .full: self.init(.storageFull, "The disk is full: nothing was changed.")
             case .sessionMissing: self.init(.notFound, "There is no such session.")
             case .tableMissing: self.init(.notFound, "The table description was deleted meanwhile.")
-            case .busy: self.init(.unavailable, "Another program holds the database; try again.", headers: [("Retry-After", "1")])
-            case .readOnly: self.init(.unavailable, "The database cannot be written now; try again.", headers: [("Retry-After", "1")])
-            case .unavailable: self.init(.unavailable, "The database is not available; try again.", headers: [("Retry-After", "1")])
-            case .closed: self.init(.unavailable, "The server is stopping.", headers: [("Retry-After", "1")])
-            case .revisionConflict: self.init(.unavailable, "The session changed elsewhere; try again.", headers: [("Retry-After", "1")])
+            case .busy: self.init(unavailable: "Another program holds the database; try again.")
+            case .readOnly: self.init(unavailable: "The database cannot be written now; try again.")
+            case .unavailable: self.init(unavailable: "The database is not available; try again.")
+            case .closed: self.init(unavailable: "The server is stopping.")
+            case .revisionConflict: self.init(unavailable: "The session changed elsewhere; try again.")
             default: return nil
             }
         default: return nil

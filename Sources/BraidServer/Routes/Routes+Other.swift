@@ -80,7 +80,7 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
                     try await store.check()
                 } catch {
                     logger.warning("not ready: \(error)")
-                    throw ProblemError(.unavailable, "The database cannot be read and written; the log says why.", headers: [("Retry-After", "1")])
+                    throw ProblemError(unavailable: "The database cannot be read and written; the log says why.")
                 }
                 return .json { writer in
                     writer.beginObject()

@@ -298,6 +298,6 @@ final class Sessions: Sendable {
                 continue
             }
         }
-        throw ProblemError(.unavailable, "The session is being reloaded; try again.", headers: [("Retry-After", "1")])
+        throw ProblemError(unavailable: "The session is being reloaded; try again.")
     }
 }
