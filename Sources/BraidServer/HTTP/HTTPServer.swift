@@ -57,9 +57,6 @@ final class HTTPServer: Sendable {
     /// Where the server listens, with the port that it took; nil while it does not run.
     var address: HTTPAddress? { running.withLock { $0?.address } }
 
-    /// How many connections are open.
-    var connections: Int { running.withLock { $0?.load.connections ?? 0 } }
-
     /// What it knows of its connections; nil while it does not run.
     var connectionFacts: HTTPConnections? { running.withLock { $0?.load.facts } }
 

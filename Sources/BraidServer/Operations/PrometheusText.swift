@@ -15,13 +15,13 @@ struct PrometheusText {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     }
 
-    mutating func sample(_ name: String, _ labels: [(String, String)] = [], _ value: Double) {
+    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Double) {
         text += name
         if !labels.isEmpty { text += "{" + labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",") + "}" }
         text += " \(Self.number(value))\n"
     }
 
-    mutating func sample(_ name: String, _ labels: [(String, String)] = [], _ value: Int) { sample(name, labels, Double(value)) }
+    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int) { sample(name, labels, Double(value)) }
 
     /// A family of one sample.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
@@ -32,7 +32,7 @@ struct PrometheusText {
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Int) { single(name, kind, help, Double(value)) }
 
     /// The samples of one histogram. Its buckets are cumulative.
-    mutating func histogram(_ name: String, _ labels: [(String, String)] = [], _ histogram: Histogram) {
+    mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
         var total = 0
         for (bound, count) in zip(histogram.bounds.map(Self.number) + ["+Inf"], histogram.counts) {
             total += count

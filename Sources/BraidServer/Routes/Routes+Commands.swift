@@ -9,7 +9,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
             let body = try context.json()
             let command = try Command(resource: resource, body: body, partial: partial)
             try context.requester.require(command.role)
-            let text = command.journalText(resource: resource, body: body, partial: partial)
+            let text = Command.journalText(resource: resource, body: body, partial: partial)
             return try sessions.reply(to: context) { _ in (command, text) }
         }
     }
@@ -31,7 +31,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
 
 extension Command {
     /// `{resource: body}`, as the journal keeps it.
-    func journalText(resource: String, body: JSONText, partial: Bool) -> JSONText {
+    static func journalText(resource: String, body: JSONText, partial: Bool) -> JSONText {
         var writer = JSONWriter(capacity: body.count + 32)
         writer.beginObject()
         writer.name(resource)
@@ -66,7 +66,7 @@ struct CommandForm: Sendable {
     }
 
     /// Answers of the data source have a `notification`.
-    func response(_ answer: Session.Answer, of session: Session, notifies: Bool = false) -> HTTPResponse {
+    func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {
         var headers = [("ETag", session.etag(answer.committed))]
         switch preference {
         case "minimal":

@@ -18,7 +18,7 @@ func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
                 while let line = try await lines.next() {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(resource: "models", body: models, partial: partial)
-                    let text = command.journalText(resource: "models", body: models, partial: partial)
+                    let text = Command.journalText(resource: "models", body: models, partial: partial)
                     let answer = try await sessions.perform({ present in
                         // Another one may have been opened under the id meanwhile.
                         guard present.number == session.number else { throw ProblemError(noSession: id) }

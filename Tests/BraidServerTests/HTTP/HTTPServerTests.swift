@@ -239,7 +239,7 @@ struct HTTPServerTests {
             client = nil
             #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
             #expect(application.streams.withLock { $0[0].write([1]) } == .closed)
-            #expect(eventually { server.connections == 0 })
+            #expect(eventually { server.connectionFacts?.open == 0 })
         }
     }
 
