@@ -24,7 +24,7 @@ final class ServerLoad: Sendable {
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
-    /// Bytes of the bodies of all connections.
+    /// Memory for large bodies (`HTTPServer.Configuration.buffers`); streams take of it for large events, too.
     let buffers: Budget
 
     init(maximum: Int, buffers: Budget) {

@@ -138,7 +138,7 @@ extension Connection {
     }
 
     /// What a large body of its own takes of the memory waits there until the client has read it: there may be only so many.
-    /// (Smaller ones are kept and shared, and events have short queues.)
+    /// (Smaller ones are kept and shared; a stream counts with its queue, and its large pieces bring shares of their own.)
     ///
     /// One that cannot be had is 503. But a command may be carried out already, and "try again" would have it done twice: its client
     /// loses the connection, as it must expect to, and asks again with its idempotency key, or for the revision. Nil then.

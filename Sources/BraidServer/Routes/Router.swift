@@ -3,11 +3,10 @@ struct RequestContext: Sendable {
     let request: HTTPRequest
     let requestID: String
     let route: Route
-
-    var head: HTTPRequestHead { request.head }
-
     let requester: Requester
     let limits: Limits
+
+    var head: HTTPRequestHead { request.head }
 
     /// The path's variable segment of that name.
     func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
