@@ -1,13 +1,6 @@
-/// Where a row reference as of an earlier revision is now.
-public enum RowTrace: Sendable, Equatable {
-    /// Among the displayed sections after the update.
-    case at(IndexPath)
-    case gone
-}
-
 extension BatchUpdate {
     /// Follows a displayed row through this update: through deletes, inserts and moves, and sections that come, go and
-    /// move. `path` counts in the table before the update, the answer in the one after it.
+    /// move. `path` counts in the table before the update, the answer in the one after it; nil: the row is gone.
     ///
     /// With its `id`, a row that went, or whose section went or was reloaded, is found where it came again: in its own
     /// section if that was reloaded, or else wherever the update brings a row of that id, if it brings only one.
@@ -15,7 +8,7 @@ extension BatchUpdate {
     ///
     /// Whether there was such a row is not known here: of a path that led nowhere the answer means nothing. A negative
     /// path is gone. O(n log n) for n operations, and rows of sections that came if the row has to be looked for.
-    public func following(_ path: IndexPath, id: RowID? = nil) -> RowTrace {
+    public func following(_ path: IndexPath, id: RowID? = nil) -> IndexPath? {
         var path = path, next = 0, hasComeAgain = false
         while next < stages.count {
             if let after = stages[next].following(path, id: id) {
@@ -23,10 +16,10 @@ extension BatchUpdate {
             } else if !hasComeAgain, let id, let arrival = onlyArrival(of: id) {
                 (path, next, hasComeAgain) = (arrival.path, arrival.stage + 1, true)
             } else {
-                return .gone
+                return nil
             }
         }
-        return path.section >= 0 && path.row >= 0 ? .at(path) : .gone
+        return path.section >= 0 && path.row >= 0 ? path : nil
     }
 
     /// Where the row stood before this update that stands at `path` after it: `following` backwards. Nil if the update brought it. O(n log n).

@@ -128,7 +128,7 @@ public struct RowHistory: Sendable {
         for step in steps {
             if let hidden = place.flatMap({ step.hidden.id(at: $0) }) { id = hidden }
             place = switch place {
-            case let path?: step.update.following(path, id: id).path
+            case let path?: step.update.following(path, id: id)
             case nil: id.flatMap { step.update.arrival(of: $0) }
             }
         }
@@ -176,12 +176,6 @@ public struct RowHistory: Sendable {
 
     /// How far back to look for a row that is still there.
     private static let mostPredecessors = 16
-}
-
-extension RowTrace {
-    fileprivate var path: IndexPath? {
-        if case .at(let path) = self { path } else { nil }
-    }
 }
 
 /// What an update took out of sight, as the journal keeps it: `{"sections": [{"at": index, "id": …, "rows": [id or

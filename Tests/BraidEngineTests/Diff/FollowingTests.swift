@@ -5,7 +5,7 @@ import Testing
 @Suite struct FollowingTests {
     private func update(_ old: Snapshot, _ new: Snapshot) throws -> BatchUpdate { try BatchUpdate(from: old, to: new) }
 
-    private func at(_ section: Int, _ row: Int) -> RowTrace { .at(IndexPath(section: section, row: row)) }
+    private func at(_ section: Int, _ row: Int) -> IndexPath { IndexPath(section: section, row: row) }
 
     @Test func aRowIsFollowed() throws {
         let old = Snapshot.make("A: a b c", "B: d e", "C: f"), new = Snapshot.make("C: f", "A: x c b1", "B: a d")
@@ -14,7 +14,7 @@ import Testing
         #expect(update.following(.init(section: 0, row: 1)) == at(1, 2))
         #expect(update.following(.init(section: 0, row: 2)) == at(1, 1))
         #expect(update.following(.init(section: 1, row: 0)) == at(2, 1))
-        #expect(update.following(.init(section: 1, row: 1)) == .gone)
+        #expect(update.following(.init(section: 1, row: 1)) == nil)
         #expect(update.following(.init(section: 2, row: 0)) == at(0, 0))
         #expect((0..<3).map { update.followingSection($0) } == [1, 2, 0])
     }
@@ -22,13 +22,13 @@ import Testing
     @Test func aRowIsFoundAgainByItsID() throws {
         let old = Snapshot.make("A: a b", "B: c"), new = Snapshot.make("B: c b", "C: a")
         let update = try update(old, new)
-        #expect(update.following(.init(section: 0, row: 0)) == .gone)
+        #expect(update.following(.init(section: 0, row: 0)) == nil)
         #expect(update.following(.init(section: 0, row: 0), id: RowID("a")) == at(1, 0))
         #expect(update.following(.init(section: 0, row: 1), id: RowID("b")) == at(0, 1))
-        #expect(update.following(.init(section: 0, row: 1), id: RowID("x")) == .gone)
+        #expect(update.following(.init(section: 0, row: 1), id: RowID("x")) == nil)
         #expect(update.followingSection(0) == nil)
         let twice = try self.update(old, Snapshot.make("C: a b", "D: a"))
-        #expect(twice.following(.init(section: 0, row: 0), id: RowID("a")) == .gone)
+        #expect(twice.following(.init(section: 0, row: 0), id: RowID("a")) == nil)
         #expect(twice.following(.init(section: 0, row: 1), id: RowID("b")) == at(0, 1))
     }
 
@@ -63,7 +63,7 @@ import Testing
             _ = update.following(IndexPath(section: 0, row: index))
             _ = update.followingSection(index)
         }
-        #expect(update.following(IndexPath(section: -1, row: 0)) == .gone)
+        #expect(update.following(IndexPath(section: -1, row: 0)) == nil)
         #expect(update.followingSection(-1) == nil)
     }
 
@@ -84,16 +84,15 @@ import Testing
                 }
                 let isUnique = places.count <= 1 && old.sections.reduce(0) { $0 + $1.rows.count { $0.id == id } } == 1
                 let trace = update.following(IndexPath(section: number, row: index), id: id)
-                switch trace {
-                case .at(let path):
-                    #expect(places.contains(path), about())
-                    if let own = places.first(where: { $0.section == after }), !isComposed { #expect(path == own, about()) }
-                case .gone:
+                if let trace {
+                    #expect(places.contains(trace), about())
+                    if let own = places.first(where: { $0.section == after }), !isComposed { #expect(trace == own, about()) }
+                } else {
                     #expect(!isUnique || places.isEmpty, about())
                 }
                 // Without the id, it is followed to the same place or not at all.
                 let blind = update.following(IndexPath(section: number, row: index))
-                #expect(blind == trace || blind == .gone, about())
+                #expect(blind == trace || blind == nil, about())
             }
         }
     }
