@@ -25,12 +25,11 @@ extension BatchUpdate {
                 throw UpdateFault(stage: number, detail: error.detail)
             }
         }
-        var result = Snapshot(
+        let result = Snapshot(
             revision: to, sections: sections, state: state ?? snapshot.state, empty: empty.map { $0.isNull ? nil : $0 } ?? snapshot.empty)
         guard result.totalRowCount == totalRowCount else {
             throw UpdateFault(detail: "`totalRowCount` is \(totalRowCount), but there are \(result.totalRowCount) rows")
         }
-        result.totalRowCount = totalRowCount
         return result
     }
 }

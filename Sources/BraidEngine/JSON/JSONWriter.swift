@@ -94,8 +94,6 @@ public struct JSONWriter: Sendable {
     /// Bytes as they are, which the writer does not look at: it neither puts a comma before them nor counts them as
     /// a value.
     public mutating func raw(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
-    public mutating func raw(_ bytes: ArraySlice<UInt8>) { self.bytes.append(contentsOf: bytes) }
-    public mutating func raw(_ bytes: UnsafeRawBufferPointer) { self.bytes.append(contentsOf: bytes) }
     public mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
     // MARK: Commas

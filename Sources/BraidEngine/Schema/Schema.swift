@@ -40,11 +40,6 @@ public struct Schema: Sendable {
 
     /// The empty form: every value is accepted.
     static let any = Schema(nodes: [SchemaNode()])
-
-    /// Whether every value is accepted: the empty form (section 3.3.1), or a reference to it.
-    public var isEmpty: Bool {
-        if case .empty = nodes[nodes[0].target(from: 0)].form { true } else { false }
-    }
 }
 
 /// A schema or subschema, compiled. Others are named by their positions in `Schema.nodes`.

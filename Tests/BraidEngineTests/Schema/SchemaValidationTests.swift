@@ -54,16 +54,6 @@ import Testing
         #expect(try Schema.make(schema).mismatches(of: JSONValue(parsing: value)).map(\.detail) == [detail])
     }
 
-    @Test(arguments: [
-        ("{}", true), (#"{"nullable": false}"#, true), (#"{"definitions": {"a": {}}, "ref": "a"}"#, true),
-        (#"{"definitions": {"a": {"ref": "b"}, "b": {}}, "ref": "a", "metadata": {}}"#, true), (#"{"elements": {}}"#, false),
-        (#"{"type": "string", "nullable": true}"#, false), (#"{"definitions": {"a": {"ref": "a"}}, "ref": "a"}"#, false),
-        (#"{"optionalProperties": {}, "additionalProperties": true}"#, false),
-    ])
-    func onlyTheEmptyFormIsEmpty(schema: String, isEmpty: Bool) throws {
-        #expect(try Schema.make(schema).isEmpty == isEmpty)
-    }
-
     // MARK: Recursion
 
     @Test func aDefinitionMayReferToItselfThroughData() throws {
