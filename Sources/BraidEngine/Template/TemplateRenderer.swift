@@ -84,9 +84,9 @@ extension TemplateEvaluator {
 
     private mutating func renderJSON(_ node: TemplateNode) throws(TemplateError) -> JSONValue {
         guard let value = try render(node, at: "$json") else { throw .template("$json value must not be absent") }
-        var text = ""
-        try value.writeSorted(to: &text, &budget)
-        return .string(text)
+        var writer = JSONWriter()
+        try value.writeSorted(to: &writer, &budget)
+        return .string(writer.text.text)
     }
 
     private mutating func renderFromNow(

@@ -69,9 +69,9 @@ extension JSONValue {
     }
 
     var shown: String {
-        var text = "", budget = TemplateBudget(steps: .max, output: .max)
-        do { try writeSorted(to: &text, &budget) } catch { return "\(error)" }
-        return text
+        var writer = JSONWriter(), budget = TemplateBudget(steps: .max, output: .max)
+        do { try writeSorted(to: &writer, &budget) } catch { return "\(error)" }
+        return writer.text.text
     }
 }
 
