@@ -77,12 +77,7 @@ extension DataSourceNotification {
         case .rows(let paths):
             writer.name("rows")
             writer.beginArray()
-            for path in paths {
-                writer.beginArray()
-                writer.value(path.section)
-                writer.value(path.row)
-                writer.endArray()
-            }
+            for path in paths { writer.value(path) }
             writer.endArray()
         }
         writer.endObject()
