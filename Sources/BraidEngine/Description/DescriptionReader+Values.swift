@@ -155,7 +155,6 @@ extension DescriptionReader {
     }
 
     /// A template that must give an object, an array or a string: what can be seen of it without a context is checked.
-    @discardableResult
     private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> Template? {
         guard let template = template(value, at: pointer) else { return nil }
         if !template.canGive(kind) {
@@ -274,20 +273,6 @@ extension Expression {
             return try evaluate(context, budget: &budget)
         } catch {
             throw Refusal(.templateFailed, "The expression \(place.map { "from \($0) " } ?? "")of the table description failed: \(error.message).")
-        }
-    }
-}
-
-extension JSONKind {
-    /// As DataSourceController's registration names a model's type.
-    var name: String {
-        switch self {
-        case .null: "null"
-        case .bool: "boolean"
-        case .number: "number"
-        case .string: "string"
-        case .array: "array"
-        case .object: "object"
         }
     }
 }

@@ -1,5 +1,17 @@
 public enum JSONKind: Sendable, Hashable {
     case null, bool, number, string, array, object
+
+    /// As JSON-e's `typeof` says, and as models of no `type` are registered.
+    var name: String {
+        switch self {
+        case .null: "null"
+        case .bool: "boolean"
+        case .number: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
 }
 
 // Scalars.

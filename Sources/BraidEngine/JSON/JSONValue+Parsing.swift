@@ -136,6 +136,17 @@ private struct MoveStack<Element>: ~Copyable {
 
 // What a value is, for reading.
 extension JSONValue {
+    var kind: JSONKind {
+        switch self {
+        case .null: .null
+        case .bool: .bool
+        case .number: .number
+        case .string: .string
+        case .array: .array
+        case .object: .object
+        }
+    }
+
     public var isNull: Bool { if case .null = self { true } else { false } }
     public var boolValue: Bool? { if case .bool(let bool) = self { bool } else { nil } }
     public var stringValue: String? { if case .string(let string) = self { string } else { nil } }

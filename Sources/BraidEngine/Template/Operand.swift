@@ -69,15 +69,7 @@ enum Operand: Sendable {
         switch self {
         case .number: "number"
         case .function: "function"
-        case .json(let value):
-            switch value {
-            case .null: "null"
-            case .bool: "boolean"
-            case .number: "number"
-            case .string: "string"
-            case .array: "array"
-            case .object: "object"
-            }
+        case .json(let value): value.kind.name
         }
     }
 }

@@ -104,12 +104,7 @@ extension TemplateNode {
     /// Nil where it can be any.
     var kind: JSONKind? {
         switch self {
-        case .literal(.null): .null
-        case .literal(.bool): .bool
-        case .literal(.number): .number
-        case .literal(.string): .string
-        case .literal(.array): .array
-        case .literal(.object): .object
+        case .literal(let value): value.kind
         case .text: .string
         case .array: .array
         case .object: .object
