@@ -5,16 +5,11 @@ extension Binder {
         return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
-    /// What is known of the table before a command, so that only what the command touched is made anew.
+    /// The table before a command, and what has happened since: only what was touched is made anew.
     struct Previous {
         var table: TableModel
         var snapshot: Snapshot
-        var touched: TouchedRows
-        var touchedSections: Set<SectionID>
-        var stateChanged: Bool
-        var cellsChanged: Bool
-        /// Sections came, went or changed places, or others are to be displayed.
-        var displayChanged: Bool
+        var step: TableEditor.Step
     }
 
     typealias Remade = (section: SectionID, rowCount: Int)
@@ -62,9 +57,9 @@ private struct SnapshotMaking {
         room = max(binder.limits.rows, previous?.snapshot.totalRowCount ?? 0)
         var changed: Reads = .now
         if let previous {
-            if previous.stateChanged { changed.insert(.state) }
-            if previous.cellsChanged { changed.insert(.cells) }
-            if !previous.touchedSections.isEmpty { changed.insert(.models) }
+            if previous.step.stateChanged { changed.insert(.state) }
+            if previous.step.cellsChanged { changed.insert(.cells) }
+            if !previous.step.sections.isEmpty { changed.insert(.models) }
         }
         self.changed = changed
     }
@@ -105,10 +100,10 @@ private struct SnapshotMaking {
     /// The snapshot before, with the sections that the command touched made anew; nil where others may look different,
     /// too. Nothing is done for those that were not touched.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
-        guard !previous.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else { return nil }
+        guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else { return nil }
         var snapshot = previous.snapshot
         var targets = MoveTargets(binder: binder, evaluation: evaluation, displayed: [])
-        for id in previous.touchedSections {
+        for id in previous.step.sections {
             guard let position = table.position(of: id) else { return nil }
             let place = oldPlace(of: id, near: position)
             if binder.display.behavior != .manuallyManaged {
@@ -142,7 +137,7 @@ private struct SnapshotMaking {
     /// The section as it was before, if nothing that it shows can have changed.
     private mutating func unchanged(_ position: Int, _ binding: SectionBinding, at place: Int) -> Section? {
         let id = id(at: position)
-        guard let previous, !previous.touchedSections.contains(id), !binding.asksMovePolicy,
+        guard let previous, !previous.step.sections.contains(id), !binding.asksMovePolicy,
             binding.rowReads.isDisjoint(with: changed), binding.titleReads.isDisjoint(with: changed)
         else { return nil }
         return oldPlace(of: id, near: place).map { shown[$0] }
@@ -186,14 +181,14 @@ private struct SnapshotMaking {
     private mutating func makeRows(at position: Int, _ binding: SectionBinding) throws -> ChunkedList<Row> {
         try evaluation.meter.checkTime()
         let stored = table.sections[position]
-        let isTouched = previous?.touchedSections.contains(stored.id) ?? true
+        let isTouched = previous?.step.sections.contains(stored.id) ?? true
         let old = oldRows(at: position, stored.id)
         let isUpToDate = binding.rowReads.isDisjoint(with: changed.union(isTouched ? [.row, .count] : []))
         let maker = RowMaker(binding: binding, section: stored.id, count: stored.rows.count, room: room, binder: binder, evaluation: evaluation)
         switch binding.cells.source {
         case .stored:
             if let previous, let old, isUpToDate, let oldStored = previous.table[stored.id] {
-                return try maker.rows(of: stored, after: oldStored, shown: old, touched: previous.touched)
+                return try maker.rows(of: stored, after: oldStored, shown: old, touched: previous.step.touched)
             }
         default:
             if let old, isUpToDate, !isTouched || !binding.cells.source.isStored { return old }

@@ -101,10 +101,7 @@ struct CommandInProgress {
         var remade: [Binder.Remade] = []
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,
-            after: .init(
-                table: shownTable, snapshot: shown, touched: step.touched, touchedSections: step.sections,
-                stateChanged: step.stateChanged, cellsChanged: step.cellsChanged, displayChanged: step.displayChanged),
-            remade: &remade, evaluation)
+            after: .init(table: shownTable, snapshot: shown, step: step), remade: &remade, evaluation)
         for (id, rowCount) in remade {
             editor.noteWhole(id)
             // Models that follow from the state were replaced by this.
