@@ -61,7 +61,10 @@ extension CommandInProgress {
         case .removeRow(let path): try removeRow(at: path)
         case .addSection(let section, let index): try addSection(section, at: index)
         case .updateSectionData(let header, let footer, let section):
-            try updateSection(at: section) { work, id throws(Refusal) in try work.setTitles(header, footer, of: id) }
+            try updateSection(at: section) { work, id throws(Refusal) in
+                try work.setHeader(header, of: id)
+                try work.setFooter(footer, of: id)
+            }
         case .updateSection(let content, let section):
             try updateSection(at: section) { work, id throws(Refusal) in try work.fill(id, with: content, at: .root) }
         case .updateAllSections(let sections): try updateAllSections(sections)

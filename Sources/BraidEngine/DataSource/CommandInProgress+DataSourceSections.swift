@@ -107,18 +107,9 @@ extension CommandInProgress {
     /// `pointer` is where the content stands in its document.
     mutating func fill(_ id: SectionID, with content: SectionContent, at pointer: JSONPointer) throws(Refusal) {
         _ = try requireStored(id)
-        try setTitles(content.header, content.footer, of: id)
+        try setHeader(content.header, of: id)
+        try setFooter(content.footer, of: id)
         try editor.setModels(try binder.identified(content.rows, in: id, at: pointer.appending("rows")), in: id)
-    }
-
-    /// Nil: none of its own, as before any was set. Null: none, whatever the table's description binds.
-    mutating func setTitles(_ header: JSONText?, _ footer: JSONText?, of id: SectionID) throws(Refusal) {
-        let binding = try binder.requiredBinding(of: id)
-        func stored(_ title: JSONText?, isBound: Bool) -> JSONText? {
-            title.flatMap { $0.isNull && !isBound ? nil : $0.detached }
-        }
-        try editor.setHeader(stored(header, isBound: binding.header != nil), of: id)
-        try editor.setFooter(stored(footer, isBound: binding.footer != nil), of: id)
     }
 
     private var sectionsAreDeclared: Refusal {

@@ -53,15 +53,9 @@ struct CommandInProgress {
         case .move(let row, let section, let index): try move(row, section, index)
         case .setModels(let sections, let partial): try setModels(sections, partial: partial)
         case .setHeaders(let titles):
-            for (section, title) in titles {
-                let isBound = try binder.binding(of: known(section))?.header != nil
-                try editor.setHeader(title.isNull && !isBound ? nil : title, of: section)
-            }
+            for (section, title) in titles { try setHeader(title, of: section) }
         case .setFooters(let titles):
-            for (section, title) in titles {
-                let isBound = try binder.binding(of: known(section))?.footer != nil
-                try editor.setFooter(title.isNull && !isBound ? nil : title, of: section)
-            }
+            for (section, title) in titles { try setFooter(title, of: section) }
         case .setDisplayedSections(let ids): ignored = try setDisplayedSections(ids)
         case .patchState(let patch): editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))
         case .tap(let row): try tap(row)
@@ -134,18 +128,13 @@ struct CommandInProgress {
 
 // Data.
 extension CommandInProgress {
-    func known(_ section: SectionID) throws(Refusal) -> SectionID {
-        guard editor.table.position(of: section) != nil else { throw .noSection(section) }
-        return section
-    }
-
     mutating func setModels(_ sections: [(section: SectionID, models: [JSONText])], partial: Bool) throws {
         for (section, models) in sections {
             if binder.declaredSections == nil {
                 _ = try binder.requiredBinding(of: section)
                 editor.ensureSection(section)
             }
-            _ = try known(section)
+            _ = try editor.position(of: section)
             let identified = try binder.identified(models, in: section, at: JSONPointer.root.appending(section.text))
             try editor.setModels(identified, in: section)
         }
@@ -153,6 +142,19 @@ extension CommandInProgress {
             let named = Set(sections.map(\.section))
             for section in editor.table.sections where !named.contains(section.id) { try editor.setModels([], in: section.id) }
         }
+    }
+
+    /// Nil: none of its own, as before any was set. Null: none, whatever the table's description binds.
+    mutating func setHeader(_ title: JSONText?, of section: SectionID) throws(Refusal) {
+        try editor.setHeader(stored(title, isBound: binder.binding(of: section)?.header != nil), of: section)
+    }
+
+    mutating func setFooter(_ title: JSONText?, of section: SectionID) throws(Refusal) {
+        try editor.setFooter(stored(title, isBound: binder.binding(of: section)?.footer != nil), of: section)
+    }
+
+    private func stored(_ title: JSONText?, isBound: Bool) -> JSONText? {
+        title.flatMap { $0.isNull && !isBound ? nil : $0 }
     }
 
     /// Every section, title and model as in `opening`; rows whose ids stay keep their identity.
@@ -173,7 +175,7 @@ extension CommandInProgress {
     }
 
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {
-        for id in ids { _ = try known(id) }
+        for id in ids { _ = try editor.position(of: id) }
         if let reason = binder.display.behavior.whyNotSet { return reason }
         // What declared sections show is set already; dynamic ones may come to more.
         if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }

@@ -52,7 +52,8 @@ extension TableEditor {
     ) throws(Refusal) {
         let position = try position(of: id)
         guard table.sections[position].facts[keyPath: which] != title else { return }
-        table.sections[position].facts[keyPath: which] = title
+        // In bytes of its own: it would keep the whole request in memory.
+        table.sections[position].facts[keyPath: which] = title?.detached
         changedFacts.insert(id)
         step.sections.insert(id)
     }

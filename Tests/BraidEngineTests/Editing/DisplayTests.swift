@@ -21,6 +21,15 @@ import Testing
         #expect(try session.snapshot.text == session.binder.snapshot(of: session.table, revision: 1, now: RandomCommandTests.now).text)
     }
 
+    /// A title kept the whole request that brought it in memory.
+    @Test func aTitleStandsInBytesOfItsOwn() throws {
+        var session = try Self.session()
+        let outcome = try session.perform(Command(json: JSONText(parsing: #"{"headers":{"a":"A"}}"#)))
+        let header = try #require(outcome.table["a"]?.facts.header)
+        // Of a part of others they are a copy, made each time.
+        #expect(header.bytes.hasSameStorage(as: header.bytes))
+    }
+
     /// A cell event without a handler is a revision, and nothing else: what reads its time is made anew all the same.
     @Test(arguments: [
         (#"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section.id] * (1 - number(now[3:4]) - number(now[3:4]))"}}"#, #""anySection""#),
