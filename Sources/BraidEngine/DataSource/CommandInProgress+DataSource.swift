@@ -148,20 +148,4 @@ extension CommandInProgress {
         guard section.rows.indices.contains(path.row) else { return nil }
         return try storedIndex(of: path.row, in: section, try requireStored(section.id)).map { (section.id, $0) }
     }
-
-    func requireStored(_ section: SectionID) throws(Refusal) -> SectionBinding {
-        let binding = try binder.requiredBinding(of: section)
-        guard binding.cells.source.isStored else {
-            throw Refusal(.editingNotAllowed, "The rows of the section \"\(section)\" are derived: they cannot be edited, only what they derive from.")
-        }
-        return binding
-    }
-
-    private func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (id: RowID?, model: JSONText) {
-        do throws(Refusal) {
-            return try binder.identified(model, in: section)
-        } catch {
-            throw error.placed(at: pointer)
-        }
-    }
 }

@@ -2,8 +2,7 @@
 extension CommandInProgress {
     mutating func delete(_ reference: RowReference) throws {
         let place = try resolve(reference)
-        let binding = try binder.requiredBinding(of: place.section.id)
-        let (stored, index) = try requireEditing(.delete, binding, place)
+        let (binding, stored, index) = try requireEditing(.delete, place)
         let removed = stored.rows[index]
         if !binding.cells.isProvided { try editor.remove(at: index, in: stored.id) }
         try call(binding.onDelete, HandlerCall(section: stored.id, row: index, model: removed.model, reason: .editing))
@@ -13,8 +12,7 @@ extension CommandInProgress {
 
     mutating func insert(_ reference: RowReference, _ given: JSONText?) throws {
         let place = try resolve(reference, orEnd: true)
-        let binding = try binder.requiredBinding(of: place.section.id)
-        let (stored, index) = try requireEditing(.insert, binding, place)
+        let (binding, stored, index) = try requireEditing(.insert, place)
         if binding.cells.isProvided {
             // The program makes the model: there is none to give it.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
@@ -29,12 +27,7 @@ extension CommandInProgress {
         case (nil, nil):
             throw Refusal(.modelRequired, "An insert into the section \"\(stored.id)\" needs a `model`: its binding has \(binding.insertTemplate == nil ? "no `insert.template`" : "an `insert.template` that gives nothing").")
         }
-        let identified: (id: RowID?, model: JSONText)
-        do throws(Refusal) {
-            identified = try binder.identified(model, in: stored.id)
-        } catch {
-            throw error.placed(at: JSONPointer.root.appending("model"))
-        }
+        let identified = try identified(model, in: stored.id, at: JSONPointer.root.appending("model"))
         let key = editor.table.nextKey
         try editor.insert(identified.model, id: identified.id, in: stored.id, at: index)
         try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: model, reason: .editing, key: key, id: identified.id))
@@ -102,10 +95,8 @@ extension CommandInProgress {
     }
 
     /// The stored section and the index in it at which the edit is to be made.
-    func requireEditing(_ style: EditingStyle, _ binding: SectionBinding, _ place: Place) throws -> (stored: StoredSection, index: Int) {
-        guard binding.cells.source.isStored, let stored = editor.table[place.section.id] else {
-            throw Refusal(.editingNotAllowed, "The rows of the section \"\(place.section.id)\" are derived: they cannot be edited, only what they derive from.")
-        }
+    func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (binding: SectionBinding, stored: StoredSection, index: Int) {
+        let binding = try requireStored(place.section.id), stored = editor.table.sections[try editor.position(of: place.section.id)]
         let index = try storedIndex(of: place.row, in: place.section, binding) ?? stored.rows.count
         let allowed: EditingStyle
         if index < stored.rows.count {
@@ -118,7 +109,25 @@ extension CommandInProgress {
         guard allowed == style else {
             throw Refusal(.editingNotAllowed, "Row \(place.row) of the section \"\(stored.id)\" does not allow \(style.rawValue); its editing style is \(allowed.rawValue).")
         }
-        return (stored, index)
+        return (binding, stored, index)
+    }
+
+    /// What is bound to a section whose rows are stored ones. Throws `editingNotAllowed` for derived rows.
+    func requireStored(_ section: SectionID) throws(Refusal) -> SectionBinding {
+        let binding = try binder.requiredBinding(of: section)
+        guard binding.cells.source.isStored else {
+            throw Refusal(.editingNotAllowed, "The rows of the section \"\(section)\" are derived: they cannot be edited, only what they derive from.")
+        }
+        return binding
+    }
+
+    /// A model as it is stored in a section, with its identity. `pointer` is where it stands in the request.
+    func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (id: RowID?, model: JSONText) {
+        do throws(Refusal) {
+            return try binder.identified(model, in: section)
+        } catch {
+            throw error.placed(at: pointer)
+        }
     }
 
     /// The index of the row among its section's stored rows.
