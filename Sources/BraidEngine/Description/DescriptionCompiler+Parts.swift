@@ -82,13 +82,7 @@ extension DescriptionCompiler {
         case nil: reader.fault(pointer, "`moving` needs `to`: \"anySection\", an array of section ids, or {\"passing\": expression}")
         default: reader.fault(to, "`to` must be \"anySection\", an array of section ids, or {\"passing\": expression}")
         }
-        var movable: Computed<RowInput>?
-        if object["movable"] != nil, let expression = reader.expression(object["movable"], at: pointer.appending("movable"), over: DescriptionReader.rowNames, what: "`movable`") {
-            let reads = Reads(names: expression.freeNames)
-            movable = Computed(reads: reads) { input, evaluation in
-                JSONText(.bool(try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy))
-            }
-        }
-        if let policy { chain.allowMoving(policy, rowIsMovable: movable) }
+        let movable = reader.expression(object["movable"], at: pointer.appending("movable"), over: DescriptionReader.rowNames, what: "`movable`")
+        if let policy { chain.allowMoving(policy, rowIsMovable: movable.map { Computed(holding: $0) }) }
     }
 }
