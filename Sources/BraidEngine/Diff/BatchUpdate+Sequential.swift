@@ -104,9 +104,7 @@ private struct OriginsOfSections {
 private struct MovingPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
-    /// Slots of the leaving and of the arriving, and how many that stay are before them.
-    private var slotsOfLeaving: [Int] = []
-    private var slotsOfArriving: [Int] = []
+    private let slots: MoverSlots
     private var presence: [Int]
 
     /// Indexes before any left, and indexes after all arrived.
@@ -114,26 +112,14 @@ private struct MovingPlaces {
         self.leaving = leaving.sorted()
         self.arriving = arriving.sorted()
         presence = Array(repeating: 0, count: leaving.count + arriving.count + 1)
-        var left = 0, arrived = 0
-        while left < self.leaving.count || arrived < self.arriving.count {
-            // Of movers with equally many that stay before them, the arriving come first.
-            let arrivesNext = arrived < self.arriving.count
-                && (left == self.leaving.count || self.arriving[arrived] - arrived <= self.leaving[left] - left)
-            if arrivesNext {
-                slotsOfArriving.append(left + arrived)
-                arrived += 1
-            } else {
-                slotsOfLeaving.append(left + arrived)
-                left += 1
-            }
-        }
-        for slot in slotsOfLeaving { change(slot, by: 1) }
+        slots = MoverSlots(leaving: self.leaving, arriving: self.arriving)
+        for slot in slots.leaving { change(slot, by: 1) }
     }
 
     /// Takes out what stood at `index` before any left; returns where it stands now.
     mutating func leave(_ index: Int) -> Int {
         let rank = leaving.countBelow(index)
-        let slot = slotsOfLeaving[rank]
+        let slot = slots.leaving[rank]
         change(slot, by: -1)
         return index &- rank &+ present(before: slot)
     }
@@ -141,7 +127,7 @@ private struct MovingPlaces {
     /// Puts in what shall stand at `index` after all arrived; returns where it is put now.
     mutating func arrive(_ index: Int) -> Int {
         let rank = arriving.countBelow(index)
-        let slot = slotsOfArriving[rank]
+        let slot = slots.arriving[rank]
         let place = index &- rank &+ present(before: slot)
         change(slot, by: 1)
         return place

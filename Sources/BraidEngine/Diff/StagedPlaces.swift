@@ -7,29 +7,19 @@
 struct StagedPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
-    private let slotsOfLeaving: [Int]
-    private let slotsOfArriving: [Int]
+    private let slots: MoverSlots
     /// For each state, before the first stage to after the last: how many movers are there before each slot.
     private let present: [[Int]]
 
     init(leaving: [(index: Int, stage: Int)], arriving: [(index: Int, stage: Int)], stageCount: Int) {
         let leaving = leaving.sorted { $0.index < $1.index }, arriving = arriving.sorted { $0.index < $1.index }
-        var slotsOfLeaving: [Int] = [], slotsOfArriving: [Int] = []
+        self.leaving = leaving.map(\.index)
+        self.arriving = arriving.map(\.index)
+        slots = MoverSlots(leaving: self.leaving, arriving: self.arriving)
         // The states in which the mover in each slot is there.
-        var states: [ClosedRange<Int>] = []
-        while slotsOfLeaving.count < leaving.count || slotsOfArriving.count < arriving.count {
-            let left = slotsOfLeaving.count, arrived = slotsOfArriving.count
-            // Of movers with equally many that stay before them, the arriving come first.
-            let arrivesNext = arrived < arriving.count
-                && (left == leaving.count || arriving[arrived].index - arrived <= leaving[left].index - left)
-            if arrivesNext {
-                slotsOfArriving.append(left + arrived)
-                states.append(arriving[arrived].stage + 1...stageCount)
-            } else {
-                slotsOfLeaving.append(left + arrived)
-                states.append(0...leaving[left].stage)
-            }
-        }
+        var states = Array(repeating: 0...stageCount, count: leaving.count + arriving.count)
+        for (slot, mover) in zip(slots.leaving, leaving) { states[slot] = 0...mover.stage }
+        for (slot, mover) in zip(slots.arriving, arriving) { states[slot] = mover.stage + 1...stageCount }
         present = (0...stageCount).map { state in
             var count = 0
             return [0] + states.map { states in
@@ -37,24 +27,37 @@ struct StagedPlaces {
                 return count
             }
         }
-        self.leaving = leaving.map(\.index)
-        self.arriving = arriving.map(\.index)
-        self.slotsOfLeaving = slotsOfLeaving
-        self.slotsOfArriving = slotsOfArriving
     }
 
     /// Where what stood at an old index stands before a stage, if it has not left yet.
     func place(ofOld index: Int, before stage: Int) -> Int {
         let rank = leaving.countBelow(index)
-        if rank < leaving.count, leaving[rank] == index { return index - rank + present[stage][slotsOfLeaving[rank]] }
+        if rank < leaving.count, leaving[rank] == index { return index - rank + present[stage][slots.leaving[rank]] }
         return index - rank + present[stage][rank + arriving.countOfThoseBefore(stayer: index - rank)]
     }
 
     /// Where what will stand at a new index stands before a stage, if it has arrived already.
     func place(ofNew index: Int, before stage: Int) -> Int {
         let rank = arriving.countBelow(index)
-        if rank < arriving.count, arriving[rank] == index { return index - rank + present[stage][slotsOfArriving[rank]] }
+        if rank < arriving.count, arriving[rank] == index { return index - rank + present[stage][slots.arriving[rank]] }
         return index - rank + present[stage][rank + leaving.countOfThoseBefore(stayer: index - rank)]
+    }
+}
+
+/// The slots of those that leave a list and of those that arrive in it, in the order of all that ever stand there.
+struct MoverSlots {
+    private(set) var leaving: [Int] = []
+    private(set) var arriving: [Int] = []
+
+    /// Indexes before any left, and indexes after all arrived: ascending.
+    init(leaving leavers: [Int], arriving arrivers: [Int]) {
+        while leaving.count < leavers.count || arriving.count < arrivers.count {
+            let left = leaving.count, arrived = arriving.count
+            // Of movers with equally many that stay before them, the arriving come first.
+            let arrivesNext = arrived < arrivers.count
+                && (left == leavers.count || arrivers[arrived] - arrived <= leavers[left] - left)
+            if arrivesNext { arriving.append(left + arrived) } else { leaving.append(left + arrived) }
+        }
     }
 }
 
