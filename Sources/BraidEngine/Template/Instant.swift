@@ -13,7 +13,7 @@ struct Instant: Equatable, Sendable {
             let day = scanner.digits(1...2), scanner.take("T"), let hour = scanner.digits(1...2), scanner.take(":"),
             let minute = scanner.digits(1...2), scanner.take(":"), let second = scanner.digits(1...2),
             let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.isAtEnd,
-            year >= 1, 1...12 ~= month, day >= 1, day <= Self.days(in: month, of: year),
+            year >= 1, 1...12 ~= month, day >= 1, day <= Timestamp.lastDay(ofMonth: month, year: year),
             hour < 24, minute < 60, second < 60
         else { return nil }
         let seconds = (hour * 60 + minute - offset) * 60 + second
@@ -49,14 +49,6 @@ struct Instant: Equatable, Sendable {
     }
 
     // MARK: The Gregorian calendar, counted in years that begin in March
-
-    private static func days(in month: Int, of year: Int) -> Int {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
 
     /// Days since 1970-01-01; years from 1 on.
     private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
