@@ -1,5 +1,5 @@
 /// The sections that a binding is about.
-public enum Scope: Sendable, Hashable {
+enum Scope: Sendable, Hashable {
     /// The single section of an unsectioned table.
     case table
     case sections([SectionID])
@@ -15,17 +15,17 @@ public enum EditingStyle: String, Sendable {
 }
 
 /// A model type: where a model's identity stands, and what its models look like.
-public struct ModelType: Sendable {
+struct ModelType: Sendable {
     /// Nil for the type of a binding that names none.
-    public var name: UTF8Key?
+    var name: UTF8Key?
     /// Where the id stands in a model; nil: models of this type are not identifiable.
-    public var id: JSONPointer?
+    var id: JSONPointer?
     /// A model with nothing there that could be an id has none, where it would be refused otherwise.
     var isIDOptional = false
     /// Nil: any JSON will do.
-    public var schema: Schema?
+    var schema: Schema?
 
-    public init(name: String? = nil, id: JSONPointer?, schema: Schema? = nil) {
+    init(name: String? = nil, id: JSONPointer?, schema: Schema? = nil) {
         self.name = name.map { UTF8Key($0) }
         self.id = id
         self.schema = schema
@@ -77,7 +77,7 @@ struct CellDeclarations: Sendable {
 }
 
 /// Which sections rows may move to (Braid's `allowMoving`).
-public struct MovePolicy: Sendable {
+struct MovePolicy: Sendable {
     enum Targets: Sendable {
         case anySection
         case sections([SectionID])
@@ -87,9 +87,9 @@ public struct MovePolicy: Sendable {
     let targets: Targets
 
     /// Each section that binds models of the same type.
-    public static let anySection = MovePolicy(targets: .anySection)
+    static let anySection = MovePolicy(targets: .anySection)
     /// A list must name the row's own section too if rows may move inside it.
-    public static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
+    static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
     /// The displayed sections that the closure passes; it is asked once for each section and snapshot.
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool) -> MovePolicy {
         MovePolicy(targets: .passing(PassingPolicy(reads: reads, passes)))
@@ -109,7 +109,7 @@ final class PassingPolicy: Sendable {
 }
 
 /// Why rows come or go.
-public enum HandlerReason: Sendable {
+enum HandlerReason: Sendable {
     case editing
     case movedTo(section: SectionID, row: Int)
     case movedFrom(section: SectionID, row: Int)
@@ -133,7 +133,7 @@ struct HandlerCall {
 }
 
 /// What is done when something happens to a row: the steps of a description, or the closure of a program.
-public struct Handler: Sendable {
+struct Handler: Sendable {
     let run: @Sendable (HandlerCall, inout TableEditor, HandlerContext) throws -> Void
 }
 
@@ -145,7 +145,7 @@ struct HandlerContext: Sendable {
 }
 
 /// Where a section's rows come from.
-public enum RowSource: Sendable {
+enum RowSource: Sendable {
     /// One for each stored model.
     case stored
     /// One for each stored model for which the expression holds.
@@ -174,20 +174,20 @@ public enum RowSource: Sendable {
 }
 
 /// Which cell shows a row, and what the cell is given.
-public struct CellBinding: Sendable {
-    public var source = RowSource.stored
+struct CellBinding: Sendable {
+    var source = RowSource.stored
     /// Renders the cell's name, a JSON string.
-    public var cell: Computed<RowInput>
+    var cell: Computed<RowInput>
     /// Nil: the row stands with its model alone.
-    public var viewModel: Computed<RowInput>?
+    var viewModel: Computed<RowInput>?
     /// False for view-model bindings: what is stored is itself what the cell is given.
-    public var showsModel = true
+    var showsModel = true
     /// A program keeps the models: its handlers take them out and put them in, and the table reads them anew.
     var isProvided = false
     /// Makes the cell itself; nil where a description says what clients show.
     var instance: CellMaker?
 
-    public init(cell: Computed<RowInput>) { self.cell = cell }
+    init(cell: Computed<RowInput>) { self.cell = cell }
 }
 
 typealias CellMaker = @Sendable (RowInput) throws -> any ReuseIdentifiable

@@ -30,7 +30,7 @@ public struct BindingChain<Section: TableSection, Cell, Model> {
 // Cells and models.
 extension BindingChain {
     @discardableResult
-    public func bind(_ cells: CellBinding, of type: ModelType? = nil) -> Self {
+    func bind(_ cells: CellBinding, of type: ModelType? = nil) -> Self {
         edit { binding in
             binding.cells = cells
             if let type { binding.modelType = type }
@@ -39,7 +39,7 @@ extension BindingChain {
 
     /// The chain is about sections whose models another chain binds, and takes their type for granted.
     @discardableResult
-    public func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = UTF8Key(name) } }
+    func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = UTF8Key(name) } }
 
     /// Changed rows appear as `updateRows`, never as `reloadRows`.
     @discardableResult
@@ -50,28 +50,28 @@ extension BindingChain {
 extension BindingChain {
     /// A string, null, or `{"view": name, "viewModel": …}`. `section` nil: for all of the scope that have none of their own.
     @discardableResult
-    public func bind(header: Computed<SectionInput>, of section: SectionID? = nil) -> Self {
+    func bind(header: Computed<SectionInput>, of section: SectionID? = nil) -> Self {
         edit { if let section { $0.headers[section] = header } else { $0.header = header } }
     }
 
     @discardableResult
-    public func bind(footer: Computed<SectionInput>, of section: SectionID? = nil) -> Self {
+    func bind(footer: Computed<SectionInput>, of section: SectionID? = nil) -> Self {
         edit { if let section { $0.footers[section] = footer } else { $0.footer = footer } }
     }
 
-    @discardableResult public func cellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.cellHeight = height } }
-    @discardableResult public func estimatedCellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.estimatedCellHeight = height } }
-    @discardableResult public func headerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.headerHeight = height } }
-    @discardableResult public func estimatedHeaderHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedHeaderHeight = height } }
-    @discardableResult public func footerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.footerHeight = height } }
-    @discardableResult public func estimatedFooterHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedFooterHeight = height } }
+    @discardableResult func cellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.cellHeight = height } }
+    @discardableResult func estimatedCellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.estimatedCellHeight = height } }
+    @discardableResult func headerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.headerHeight = height } }
+    @discardableResult func estimatedHeaderHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedHeaderHeight = height } }
+    @discardableResult func footerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.footerHeight = height } }
+    @discardableResult func estimatedFooterHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedFooterHeight = height } }
 }
 
 // Editing, moving, handlers.
 extension BindingChain {
     /// Gives an `EditingStyle` as a JSON string.
     @discardableResult
-    public func allowEditing(_ style: Computed<RowInput>) -> Self { edit { $0.editing = style } }
+    func allowEditing(_ style: Computed<RowInput>) -> Self { edit { $0.editing = style } }
 
     /// Makes the model of an insert, or what is missing in the one that is given.
     @discardableResult
@@ -81,26 +81,26 @@ extension BindingChain {
 
     /// `rowIsMovable` gives a JSON boolean; nil: every row is.
     @discardableResult
-    public func allowMoving(_ policy: MovePolicy, rowIsMovable: Computed<RowInput>?) -> Self {
+    func allowMoving(_ policy: MovePolicy, rowIsMovable: Computed<RowInput>?) -> Self {
         edit { binding in
             binding.moving = policy
             binding.movable = rowIsMovable
         }
     }
 
-    @discardableResult public func onDelete(_ handler: Handler) -> Self { edit { $0.onDelete = handler } }
-    @discardableResult public func onInsert(_ handler: Handler) -> Self { edit { $0.onInsert = handler } }
-    @discardableResult public func onTapped(_ handler: Handler) -> Self { edit { $0.onTap = handler } }
+    @discardableResult func onDelete(_ handler: Handler) -> Self { edit { $0.onDelete = handler } }
+    @discardableResult func onInsert(_ handler: Handler) -> Self { edit { $0.onInsert = handler } }
+    @discardableResult func onTapped(_ handler: Handler) -> Self { edit { $0.onTap = handler } }
 
     @discardableResult
-    public func onEvent(_ event: String, from cell: String, _ handler: Handler) -> Self {
+    func onEvent(_ event: String, from cell: String, _ handler: Handler) -> Self {
         edit { $0.onEvent[UTF8Key(cell), default: [:]][UTF8Key(event)] = handler }
     }
 
     /// `handler` runs when a row is displayed that is at most so many rows from its section's end, once for each growth
     /// of the section.
     @discardableResult
-    public func prefetch(cellsFromEnd: Int, _ handler: Handler?) -> Self {
+    func prefetch(cellsFromEnd: Int, _ handler: Handler?) -> Self {
         edit { binding in
             binding.prefetchDistance = cellsFromEnd
             binding.onPrefetch = handler

@@ -1,40 +1,40 @@
 import Synchronization
 
 /// One section's facts, as expressions read them in `order` and `passing`, and as titles and dimensions need them.
-public struct SectionInput: Sendable {
-    public var id: SectionID
-    public var rowCount: Int
-    public var header: JSONText
-    public var footer: JSONText
+struct SectionInput: Sendable {
+    var id: SectionID
+    var rowCount: Int
+    var header: JSONText
+    var footer: JSONText
 }
 
 /// One row's facts, as cells, policies and dimensions need them. `row` counts in the section's stored rows.
-public struct RowInput: Sendable {
-    public var section: SectionID
-    public var row: Int
-    public var count: Int
-    public var model: JSONText
+struct RowInput: Sendable {
+    var section: SectionID
+    var row: Int
+    var count: Int
+    var model: JSONText
 }
 
 /// What an expression may read, beside the row or section it is evaluated for. What a binding reads decides when its
 /// rows have to be made anew.
-public struct Reads: OptionSet, Sendable {
-    public let rawValue: Int
-    public init(rawValue: Int) { self.rawValue = rawValue }
+struct Reads: OptionSet, Sendable {
+    let rawValue: Int
+    init(rawValue: Int) { self.rawValue = rawValue }
 
-    public static let everything = Reads(rawValue: 255)
+    static let everything = Reads(rawValue: 255)
 
     /// The row's index: changes for all rows after an insert or a delete.
-    public static let row = Reads(rawValue: 1)
+    static let row = Reads(rawValue: 1)
     /// The section's row count.
-    public static let count = Reads(rawValue: 2)
-    public static let state = Reads(rawValue: 4)
+    static let count = Reads(rawValue: 2)
+    static let state = Reads(rawValue: 4)
     /// The stored models of all sections.
-    public static let models = Reads(rawValue: 8)
+    static let models = Reads(rawValue: 8)
     /// The time of the command: changes with every command.
-    public static let now = Reads(rawValue: 16)
-    public static let model = Reads(rawValue: 32)
-    public static let section = Reads(rawValue: 64)
+    static let now = Reads(rawValue: 16)
+    static let model = Reads(rawValue: 32)
+    static let section = Reads(rawValue: 64)
     /// The cells that the session registered for model types.
     static let cells = Reads(rawValue: 128)
 
@@ -51,9 +51,9 @@ public struct Reads: OptionSet, Sendable {
 }
 
 /// What expressions can read at one moment of a command; costly values are built once, and only if read.
-public final class Evaluation: Sendable {
+final class Evaluation: Sendable {
     /// The command's time, RFC 3339.
-    public let now: String
+    let now: String
     let table: TableModel
     /// Shared by all evaluations of a command.
     let meter: CommandMeter
@@ -65,7 +65,7 @@ public final class Evaluation: Sendable {
         self.meter = meter
     }
 
-    public var state: JSONValue {
+    var state: JSONValue {
         made.withLock { made in
             if let state = made.state { return state }
             let value = table.state.value()
@@ -75,7 +75,7 @@ public final class Evaluation: Sendable {
     }
 
     /// The stored models by section.
-    public var models: JSONValue {
+    var models: JSONValue {
         made.withLock { made in
             if let models = made.models { return models }
             let sections = table.sections.map { ($0.id.text, JSONValue.array($0.rows.map { $0.model.value() })) }
@@ -124,19 +124,19 @@ public final class Evaluation: Sendable {
 }
 
 /// A value given directly, or computed for each row or section from what stands in the context.
-public struct Computed<Input>: Sendable {
-    public let reads: Reads
+struct Computed<Input>: Sendable {
+    let reads: Reads
     /// The value, when it is the same for every input.
-    public let constant: JSONText?
+    let constant: JSONText?
     private let compute: @Sendable (Input, Evaluation) throws -> JSONText?
 
-    public init(constant: JSONText) {
+    init(constant: JSONText) {
         self.constant = constant
         reads = []
         compute = { _, _ in constant }
     }
 
-    public init(reads: Reads, _ compute: @escaping @Sendable (Input, Evaluation) throws -> JSONText?) {
+    init(reads: Reads, _ compute: @escaping @Sendable (Input, Evaluation) throws -> JSONText?) {
         constant = nil
         self.reads = reads
         self.compute = compute

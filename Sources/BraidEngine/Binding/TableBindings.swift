@@ -1,7 +1,7 @@
 /// Gathers what binding chains bind, in the order in which they are written, and makes a `Binder` of it.
 ///
 /// The one way to bind a table: a program writes chains, and a table description is compiled by writing the same ones.
-public final class TableBindings<Section: TableSection> {
+final class TableBindings<Section: TableSection> {
     /// The declared sections; nil when sections are dynamic and come with the models.
     let declared: [SectionID]?
     /// The program's sections by their ids.
@@ -28,7 +28,7 @@ public final class TableBindings<Section: TableSection> {
     }
 
     /// `sections`: the declared ones, in order; nil: dynamic.
-    public init(sections: [Section]?) {
+    init(sections: [Section]?) {
         declared = sections?.map(\.sectionID)
         self.sections = SectionNames(areDeclared: sections != nil)
         for section in sections ?? [] { mistake { () throws(Refusal) in try self.sections.add(section) } }
@@ -37,26 +37,26 @@ public final class TableBindings<Section: TableSection> {
     // MARK: Starting chains
 
     /// For the single section of an unsectioned table.
-    public func onTable() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.table) }
+    func onTable() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.table) }
 
-    public func onSection(_ section: Section) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections([section]) }
+    func onSection(_ section: Section) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections([section]) }
 
-    public func onSections(_ sections: Section...) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections(sections) }
+    func onSections(_ sections: Section...) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections(sections) }
 
-    public func onSections(_ sections: [Section]) -> BindingChain<Section, any ReuseIdentifiable, Never> {
+    func onSections(_ sections: [Section]) -> BindingChain<Section, any ReuseIdentifiable, Never> {
         for section in sections { mistake { () throws(Refusal) in try self.sections.add(section) } }
         return on(.sections(sections.map(\.sectionID)))
     }
 
     /// For every section whose cells are not bound by name: those that `onSection` and `onSections` leave.
-    public func onAllOtherSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
+    func onAllOtherSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
 
     /// The same scope as `onAllOtherSections()`, for tables that bind no section by name.
-    public func onAllSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
+    func onAllSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
 
     /// For any section, bound by name or not: a fallback for dimensions, and handlers called in addition. It binds no
     /// cells, titles, editing or moving.
-    public func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
+    func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {
         bindings.append(Binding(scope: scope))
