@@ -39,7 +39,7 @@ private struct ReadRequests: Equatable {
                     if let head = parser.takeUnfinishedHead() { claim(!head.method.isEmpty && head.framing == .none, "a head's beginning says what it cannot know") }
                     break feeding
                 case .head(let head):
-                    heads.append("\(head.method) \(head.target) \(head.path) \(head.query) \(head.headers.all) \(head.version) \(head.keepsAlive) \(head.framing) \(head.expectsContinue) \(head.host ?? "-")")
+                    heads.append("\(head.method) \(head.target) \(head.path) \(head.query) \(head.headers.fields) \(head.headers.bytes) \(head.minor) \(head.keepsAlive) \(head.framing) \(head.expectsContinue) \(head.host ?? "-")")
                     bodies.append([])
                 case .body(let range):
                     claim(!range.isEmpty && range.lowerBound >= before && range.upperBound <= position, "a piece of a body is not of this input")
