@@ -11,7 +11,7 @@ private final class RawStore {
     init(path: String, sessions: Int, synchronous: String) throws {
         revisions = [Int](repeating: 0, count: sessions)
         guard sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else { throw Fault("sqlite3_open failed") }
-        try execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = \(synchronous); PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000")
+        try execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = \(synchronous); PRAGMA cache_size = -4096; PRAGMA wal_autocheckpoint = 4000")
         let schema = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("schema.sql")
         try execute(String(contentsOf: schema, encoding: .utf8))
