@@ -117,7 +117,7 @@ extension Connection {
         var isStream = false
         if case .stream = response.body { isStream = true }
         let sendsBody = response.sendsBody(in: exchange)
-        if loop.isStopping || response.saysClose || isStream && sendsBody && exchange.minor == 0 { exchange.keepsAlive = false }
+        if loop.isStopping || isStream && sendsBody && exchange.minor == 0 { exchange.keepsAlive = false }
         response.encodeHead(for: exchange, keepsAlive: exchange.keepsAlive, date: loop.dateLine, to: &loop.output)
         guard sendsBody else {
             answerShare = nil

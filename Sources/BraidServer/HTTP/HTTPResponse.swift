@@ -67,23 +67,21 @@ extension HTTPResponse {
         out.append(Self.reason(status))
         out.append("\r\n")
         out.append(contentsOf: date)
-        // A HEAD or a 304 without a body of its own may say how long the GET's would be.
-        let keepsLength = !sendsBody(in: exchange) && status != 204 && body.count == 0
-        for (name, value) in headers where !Self.isServers(name, keepsLength: keepsLength) {
+        for (name, value) in headers where !Self.isServers(name) {
             out.append(fieldText: name)
             out.append(": ")
             out.append(fieldText: value)
             out.append("\r\n")
         }
-        if let count = body.count {
-            let isSilent = status == 204 || status == 304 && count == 0 || keepsLength && hasLength
-            if !isSilent {
+        // What has no body by its status says nothing of its length; a HEAD's answer says what the GET's would.
+        if status != 204, status != 304 {
+            if let count = body.count {
                 out.append("Content-Length: ")
                 out.append(decimal: count)
                 out.append("\r\n")
+            } else if exchange.minor > 0 {
+                out.append("Transfer-Encoding: chunked\r\n")
             }
-        } else if exchange.minor > 0, status != 204, status != 304 {
-            out.append("Transfer-Encoding: chunked\r\n")
         }
         if !keepsAlive {
             out.append("Connection: close\r\n")
@@ -93,16 +91,14 @@ extension HTTPResponse {
         out.append("\r\n")
     }
 
-    var saysClose: Bool { headers.contains { Self.names($0.0, "connection") && Self.names($0.1, "close") } }
-    private var hasLength: Bool { headers.contains { Self.names($0.0, "content-length") } }
     /// A final status, whatever the application said.
     private var safeStatus: Int { (200...599).contains(status) ? status : 500 }
 
-    private static func isServers(_ name: String, keepsLength: Bool) -> Bool {
+    private static func isServers(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: names(name, "date")
         case 10: names(name, "connection")
-        case 14: !keepsLength && names(name, "content-length")
+        case 14: names(name, "content-length")
         case 17: names(name, "transfer-encoding")
         default: false
         }

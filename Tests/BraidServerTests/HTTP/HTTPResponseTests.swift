@@ -27,8 +27,7 @@ struct HTTPResponseTests {
     @Test func someAnswersHaveNoBody() {
         #expect(encoded(HTTPResponse(status: 200, body: .bytes([1, 2, 3])), method: "HEAD").contains("Content-Length: 3\r\n"))
         #expect(!encoded(HTTPResponse(status: 204, body: .bytes([1]))).contains("Content-Length"))
-        #expect(!encoded(HTTPResponse(status: 304)).contains("Content-Length"))
-        #expect(encoded(HTTPResponse(status: 200, headers: [("content-length", "9")]), method: "HEAD").contains("content-length: 9\r\n\r\n"))
+        #expect(!encoded(HTTPResponse(status: 304, body: .bytes([1]))).contains("Content-Length"))
         for (status, sends) in [(200, true), (204, false), (304, false)] {
             #expect(HTTPResponse(status: status).sendsBody(in: HTTPExchange()) == sends)
         }
@@ -45,7 +44,6 @@ struct HTTPResponseTests {
     @Test func theConnectionIsAnnounced() {
         #expect(encoded(HTTPResponse(status: 200), keepsAlive: false).contains("Connection: close\r\n"))
         #expect(encoded(HTTPResponse(status: 200), minor: 0).contains("Connection: keep-alive\r\n"))
-        #expect(HTTPResponse(status: 200, headers: [("connection", "Close")]).saysClose)
     }
 
     @Test(arguments: [
