@@ -228,8 +228,7 @@ extension Connection {
             if loop.output.count > 64 * 1024 { flush() }
         }
         flush()
-        if case .closing = phase { return bytes.count }  // nothing behind the last request is ever read as one
-        return position
+        return position  // what lies behind the last request is dropped with what still comes
     }
 
     private func readEnd() {
