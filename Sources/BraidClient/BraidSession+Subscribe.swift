@@ -143,9 +143,6 @@ private struct Follower {
             if let id = event.id { position = id }
             tell(.cellEvent(try decoded(CellEvent.self)))
         case "caught-up":
-            struct CaughtUp: Decodable { var revision: Int }
-            let revision = try decoded(CaughtUp.self).revision
-            if let known = snapshot?.revision { snapshot?.revision = max(known, revision) }
             position = event.id
             tell(.live)
         case "ended": hasEnded = true
