@@ -29,6 +29,23 @@ import Testing
         #expect(budget.taken == 0)
     }
 
+    @Test("An unfinished line of a streamed body takes of the memory for bodies, and is refused where there is not so much")
+    func unfinishedLines() async throws {
+        let budget = Budget(300_000), line = [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)
+        func read() async throws -> Int? {
+            let body = HTTPBodyReader(share: Budget.Share(of: budget))
+            line.withUnsafeBufferPointer { body.append($0) }
+            body.finish()
+            var lines = BodyLines(body, limit: 1 << 20)
+            return try await lines.next()?.count
+        }
+        let others = budget.share(150_000)
+        await #expect(throws: HTTPFailure.noRoomForBody) { try await read() }
+        others?.giveBack()
+        #expect(try await read() == 200_000)
+        #expect(budget.taken == 0)
+    }
+
     @Test("What is larger than all there is gets through alone")
     func alone() {
         let budget = Budget(10)

@@ -169,6 +169,7 @@ struct HTTPParserTests {
         ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", true), ("GET / HTTP/1.1\r\nHost: a\r\nConnection: x , CLOSE\r\n\r\n", false),
         ("GET / HTTP/1.0\r\n\r\n", false), ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", true),
         ("GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", false),
+        ("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", false), ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", true),
     ]) func whetherTheConnectionGoesOn(_ text: String, _ keeps: Bool) throws {
         #expect(try head(text).keepsAlive == keeps)
     }
@@ -191,7 +192,20 @@ struct HTTPParserTests {
         }
     }
 
-    @Test func limitsCountExactly() {
+    /// What one may have of everything, the next has again.
+    @Test func eachRequestOfAConnectionIsReadAsTheFirst() {
+        let extensions = "1;\(String(repeating: "x", count: 10_000))\r\na\r\n0\r\n\r\n"
+        let request = [UInt8]("\r\n\(chunked)\(extensions)".utf8)
+        #expect(Parsed(request + request).ended == 2)
+    }
+
+    @Test func anExpectationIsNoneBeforeHTTP11() throws {
+        for value in ["100-continue", "200-ok"] {
+            #expect(try !head("POST / HTTP/1.0\r\nExpect: \(value)\r\nContent-Length: 1\r\n\r\n").expectsContinue)
+        }
+    }
+
+    @Test func limitsCountExactly() throws {
         func request(target: Int = 1, fields: Int = 0, padding: Int = 0) -> [UInt8] {
             let lines = (0..<fields).map { "F\($0): x\r\n" }.joined()
             let pad = padding > 0 ? "P: \(String(repeating: "p", count: padding))\r\n" : ""
@@ -204,6 +218,13 @@ struct HTTPParserTests {
         let bare = request().count + "P: \r\n".utf8.count
         #expect(Parsed(request(padding: 32_768 - bare)).failure == nil)
         #expect(Parsed(request(padding: 32_769 - bare)).failure?.status == 431)
+        // The framing's own.
+        func trailers(_ count: Int) -> [UInt8] { [UInt8]("\(chunked)0\r\nT: \(String(repeating: "t", count: count - 7))\r\n\r\n".utf8) }
+        #expect(Parsed(trailers(8_192)).ended == 1)
+        #expect(Parsed(trailers(8_193)).failure?.status == 431)
+        #expect(Parsed([UInt8]("\(chunked)\(String(repeating: "0", count: 15))\r\n\r\n".utf8)).ended == 1)
+        #expect(try head("\(post)Content-Length: \(String(repeating: "9", count: 18))\r\n\r\n").framing == .length(999_999_999_999_999_999))
+        #expect(Parsed([UInt8]("\(post)Content-Length: \(String(repeating: "9", count: 19))\r\n\r\n".utf8)).failure?.status == 413)
         for bytes in [request(target: 8_193), request(target: 100_000), request(fields: 100), request(padding: 32_769 - bare)] {
             #expect(Parsed(bytes, cuts: Array(1..<bytes.count)) == Parsed(bytes))
         }
@@ -276,7 +297,7 @@ let malformed: [(String, Int)] = [
     // Host.
     (get + "\r\n", 400), (get + "Host: a\r\nHost: a\r\n\r\n", 400), (get + "Host:\r\n\r\n", 400), (get + "Host: a b\r\n\r\n", 400),
     (get + "Host: a:b\r\n\r\n", 400), (get + "Host: a/b\r\n\r\n", 400), (get + "Host: [::1\r\n\r\n", 400), (get + "Host: u@h\r\n\r\n", 400),
-    (get + "Host: a, b:1\r\n\r\n", 400), ("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+    (get + "Host: a, b:1\r\n\r\n", 400), (get + "Host: a:123456\r\n\r\n", 400), ("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400),
     // Content-Length.
     (post + "Content-Length: +4\r\n\r\nabcd", 400), (post + "Content-Length: -4\r\n\r\nabcd", 400), (post + "Content-Length: 4 4\r\n\r\n", 400),
     (post + "Content-Length: 4,4\r\n\r\nabcd", 400), (post + "Content-Length: 0x4\r\n\r\nabcd", 400), (post + "Content-Length:\r\n\r\n", 400),

@@ -56,6 +56,8 @@ struct HTTPServerTests {
             #expect(try client.receive(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
             try client.send("ok")
             #expect(try client.answer().body == "ok")
+            try client.send("GET /x?n=1 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try client.answer().body == "ready 1", "there is no body to go on with")
             try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 100001\r\n\r\n")
             #expect(status(try client.receiveAll()) == 413)
         }
@@ -122,7 +124,7 @@ struct HTTPServerTests {
             }
             try twice.send("GET /download?n=16384 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
             let all = try twice.receiveAll()
-            #expect(!all.contains("chunked") && all.hasSuffix("\r\n\r\n" + String(repeating: "y", count: 16_384)))
+            #expect(!all.contains("chunked") && all.contains("Connection: close\r\n") && all.hasSuffix("\r\n\r\n" + String(repeating: "y", count: 16_384)))
         }
     }
 
@@ -164,6 +166,17 @@ struct HTTPServerTests {
                 // The whole body is sent before the answer is read, as simple clients do.
                 try client.send([UInt8](repeating: 97, count: 30_000_000))
                 #expect(status(try client.receive(until: "\r\n\r\n")) == 413)
+            }
+        }
+    }
+
+    @Test func aBodyMayBeAsLongAsTheLimit() async throws {
+        try await withServer { server, application in
+            let limit = application.bodyLimit, body = String(repeating: "b", count: limit)
+            for framed in ["Content-Length: \(limit)\r\n\r\n\(body)", "Transfer-Encoding: chunked\r\n\r\n\(String(limit, radix: 16))\r\n\(body)\r\n0\r\n\r\n"] {
+                let client = try Client(server)
+                try client.send("POST /echo HTTP/1.1\r\nHost: a\r\n\(framed)")
+                #expect(try client.answer().body == body)
             }
         }
     }

@@ -50,6 +50,19 @@ struct HTTPUnderAttackTests {
         }
     }
 
+    @Test func whileMemoryIsShortABodyMustComeFaster() async throws {
+        var limits = HTTPServer.Limits.short
+        limits.leastBodyBytesPerSecond = 1
+        try await withServer(limits) { server, _ in
+            let others = try #require(server.configuration.buffers.share(200 << 20))
+            let client = try Client(server)
+            // Enough for as many seconds, while there is memory.
+            try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + String(repeating: "s", count: 130))
+            #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
+            others.giveBack()
+        }
+    }
+
     @Test func aStreamedBodyMayBeSlowButNotSilent() async throws {
         try await withServer(.short) { server, application in
             let client = try Client(server)
@@ -91,6 +104,10 @@ struct HTTPUnderAttackTests {
             #expect(refusals == 200, "the queue is bounded: \(accepted) bytes were taken")
             #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
             #expect(eventually { server.connectionFacts?.open == 0 })
+            // TCP may have found it out for itself, and closed the connection first.
+            guard case .unix = address else { return }
+            let facts = try #require(server.connectionFacts)
+            #expect(facts.stalled == 2 && facts.stalledStreams == 1)
         }
     }
 
@@ -147,6 +164,7 @@ struct HTTPUnderAttackTests {
     @Test func idleConnectionsGiveWayWhenTheServerIsFull() async throws {
         var limits = HTTPServer.Limits()
         limits.sweep = .milliseconds(50)
+        limits.idleTime = .seconds(3_600)
         try await withServer(limits, maxConnections: 2) { server, _ in
             let idle = try (0..<2).map { _ in try Client(server) }
             let next = try Client(server)
