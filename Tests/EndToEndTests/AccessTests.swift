@@ -37,6 +37,12 @@ import Testing
             #expect(response.header("www-authenticate")?.contains(#"error="invalid_token""#) == true, "\(wrong)")
         }
         #expect(try server.client().get("/v1/tables", headers: ["Authorization": "Basic eDp5"]).header("www-authenticate") == #"Bearer realm="braid""#)
+        // Not that of a token which there is either, whether the server knows it already or not.
+        let token = try Self.token("viewer", on: server).token, forged = String(token.dropLast()) + (token.hasSuffix("0") ? "1" : "0")
+        for _ in 0..<2 {
+            #expect(try server.client().get("/v1/sessions/mine", headers: Self.bearer(forged)).status == 401)
+            #expect(try server.client().get("/v1/sessions/mine", headers: Self.bearer(token)).status == 200)
+        }
         for malformed in ["Bearer", "Bearer ", "Bearer a b", "Bearer é"] {
             let response = try server.client().get("/v1/tables", headers: ["Authorization": malformed])
             #expect(response.status == 400 && response.header("www-authenticate")?.contains(#"error="invalid_request""#) == true, "\(malformed)")
@@ -140,7 +146,7 @@ import Testing
     @Test("What cannot be a token's role or life is refused, and so is a token for no session")
     func badTokenRequests() throws {
         let server = try Self.server()
-        for body in [#"{"role":"controller","expiresIn":1}"#, #"{"role":"viewer"}"#, #"{"role":"viewer","expiresIn":0}"#, #"{"role":"viewer","expiresIn":1.5}"#, #"{"role":"viewer","expiresIn":"1"}"#, #"{"role":"viewer","expiresIn":99999999999}"#, #"{"expiresIn":5}"#, #"{"role":"viewer","expiresIn":5,"x":1}"#, "[]"] {
+        for body in [#"{"role":"controller","expiresIn":1}"#, #"{"role":"viewer"}"#, #"{"role":"viewer","expiresIn":0}"#, #"{"role":"viewer","expiresIn":1.5}"#, #"{"role":"viewer","expiresIn":"1"}"#, #"{"role":"viewer","expiresIn":315360001}"#, #"{"expiresIn":5}"#, #"{"role":"viewer","expiresIn":5,"x":1}"#, "[]"] {
             #expect(try server.client().request("POST", "/v1/sessions/mine/tokens", body, headers: Self.controller).status == 400, "\(body)")
         }
         #expect(try server.client().request("POST", "/v1/sessions/none/tokens", #"{"role":"viewer","expiresIn":5}"#, headers: Self.controller).status == 404)
@@ -216,6 +222,7 @@ import Testing
         (["--hostname", "0.0.0.0"], [:], "--allow-anonymous"), (["--hostname", "::"], [:], "not a loopback address"),
         (["--hostname", ""], [:], "--hostname must not be empty"), (["--database", ""], [:], "--database must not be empty"),
         ([], ["BRAID_TOKEN": ""], "BRAID_TOKEN is empty"), ([], ["BRAID_TOKEN": "a b"], "one word"), (["--token-file", "/nowhere"], [:], "cannot be read"),
+        (["--token-file", "/dev/null"], ["BRAID_TOKEN": "x"], "two tokens"),
         (["--allow-origin", "app.example"], [:], "--allow-origin takes an origin"),
     ])
     func wrongStartsAreRefused(options: [String], environment: [String: String], says: String) throws {

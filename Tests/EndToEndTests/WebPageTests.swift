@@ -66,7 +66,7 @@ import Testing
         let edit = #"{"delete":{"section":"attending","row":1}}"#
         // What a page may send without being asked for a preflight: a form, an image, a fetch in the mode no-cors.
         for fields in [["Origin": "https://evil.example", "Content-Type": "text/plain"], ["Origin": "https://evil.example"], ["Origin": "null"], ["Sec-Fetch-Site": "cross-site"], ["Sec-Fetch-Site": "same-site", "Origin": "http://localhost:3000"]] {
-            for (method, path, body) in [("POST", "/v1/sessions/party/edits", edit), ("GET", "/v1/sessions/party/snapshot", nil), ("GET", "/v1/sessions/none", nil), ("DELETE", "/v1/sessions/party", nil)] {
+            for (method, path, body) in [("POST", "/v1/sessions/party/edits", edit), ("GET", "/v1/sessions/party/snapshot", nil), ("GET", "/v1/sessions/none", nil), ("DELETE", "/v1/sessions/party", nil), ("POST", "/v1/sessions/party/observe", #"{"invited":[]}"#)] {
                 let response = try server.client().request(method, path, body, headers: fields)
                 #expect(response.status == 403 && response.object["type"] as? String == "/problems/origin-not-allowed", "\(fields) \(method) \(path): \(response.text)")
             }
@@ -78,7 +78,8 @@ import Testing
             #expect(response.status == 421 && response.object["type"] as? String == "/problems/misdirected-request", "\(host): \(response.text)")
         }
         #expect(try server.client().get("/v1/sessions/party/snapshot").text == before)
-        // The server's own pages, and programs, go on.
+        // What says nothing of any session is for everyone; the server's own pages, and programs, go on.
+        #expect(try server.client().get("/openapi.json", headers: ["Origin": "https://evil.example"]).status == 200)
         let own = "http://127.0.0.1:\(server.port)"
         let client = try server.client()
         try client.send("POST /v1/sessions/party/edits HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nOrigin: \(own)\r\nContent-Type: application/json\r\nContent-Length: \(edit.utf8.count)\r\n\r\n\(edit)")
