@@ -82,6 +82,10 @@ struct SubscriberTests {
         #expect(!viewer.events.contains { $0.hasPrefix("cellEvent") })
         let late = test.subscribe(after: 0, StreamForm(hasCellEvents: false))
         #expect(await late.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
+        // Nor where it is told from the journal, as nobody followed.
+        for reader in [controller, viewer, late] { reader.subscriber.stream.close() }
+        let alone = test.subscribe(after: 0, StreamForm(hasCellEvents: false))
+        #expect(await alone.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
     }
 
     @Test func aFullQueueIsAnsweredWithASnapshotAndNeverGrows() async throws {
@@ -98,6 +102,7 @@ struct SubscriberTests {
         let told = await stalled.events(through: "snapshot", 40)
         let missed = try #require(told.firstIndex(of: "snapshot 40"))
         #expect(told[2..<missed].map { $0 } == (1...missed - 2).map { "update \($0)" }, "what was queued, and then the table as it is")
+        #expect(test.feed.behind.value == 1)
         try await test.setState(41)
         #expect(await stalled.events(through: "update", 41).last == "update 41")
     }
@@ -195,6 +200,17 @@ struct SubscriberTests {
 }
 
 struct StreamCommentTests {
+    @Test func whoComesWhenAllHaveLeftGetsCommentsToo() async throws {
+        let test = try await TestSession(StreamLimits(commentInterval: .milliseconds(10)))
+        for _ in 0..<2 {
+            let reader = test.subscribe()
+            #expect(await happens { reader.subscriber.stream.take().pieces.contains(ServerSentEvent.comment) })
+            reader.subscriber.stream.close()
+            // Long enough to be noticed; if not, it is as if the next had come a little earlier.
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
     @Test func commentsKeepAQuietStreamAlive() async throws {
         let store = try SQLiteStore(path: ":memory:")
         let app = App(
