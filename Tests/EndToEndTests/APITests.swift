@@ -140,6 +140,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s/snapshot").header("etag") == etag, "a dry run changes nothing")
         let minimal = try client.request("POST", "/v1/sessions/s/moves", #"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, headers: ["Prefer": "return=minimal", "If-Match": etag])
         #expect(minimal.status == 204)
+        let several = ["Prefer": #"respond-async, return="minimal"; why=x, return=representation"#]
+        #expect(try client.request("POST", "/v1/sessions/s/edits?dryRun", #"{"delete":{"id":"1"}}"#, headers: several).status == 204, "the first counts")
         #expect(minimal.header("etag") != etag)
         #expect(try client.request("POST", "/v1/sessions/s/moves", #"{"from":{"id":"1"},"to":{"section":"a","row":0}}"#, headers: ["If-Match": etag]).status == 412)
         let whole = try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"A"}"#, headers: ["Prefer": "return=representation"])
@@ -175,6 +177,8 @@ import Testing
         for number in 0..<6 { try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"\#(number)"}"#) }
         let recent = try client.get("/v1/sessions/s/updates?since=4").object
         #expect((recent["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int } == [5, 6])
+        let sequential = try client.get("/v1/sessions/s/updates?since=4&form=sequential").object
+        #expect((sequential["updates"] as? [[String: Any]])?.map { $0["operations"] != nil } == [true, true])
         #expect(try client.get("/v1/sessions/s/updates?since=\(epoch).6").text == #"{"from":6,"to":6,"updates":[]}"#)
         for position in ["0", "other.5", "7"] {
             let reset = try client.get("/v1/sessions/s/updates?since=\(position)").object
@@ -188,7 +192,7 @@ import Testing
         let old = try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#).text
         let deleted = try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#)
         let new = try client.get("/v1/sessions/s/snapshot").text
-        let diff = try client.request("POST", "/v1/diff", #"{"from":\#(old),"to":\#(new)}"#)
+        let diff = try client.request("POST", "/v1/diff", #"{"from":\#(old),"to":\#(new)}"#, headers: ["Content-Type": "Application/JSON; charset=utf-8"])
         #expect(diff.status == 200)
         #expect(deleted.text == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
     }
@@ -200,7 +204,10 @@ import Testing
         #expect(options.header("allow") == "GET, HEAD, OPTIONS")
         #expect(try client.request("POST", "/v1/sessions/x/snapshot", "{}").header("allow") == "GET, HEAD, OPTIONS")
         #expect(try client.request("OPTIONS", "*").status == 204)
-        #expect(try client.get("/healthz", headers: ["X-Request-Id": "abc"]).header("x-request-id") == "abc")
+        for (id, isTaken) in [("abc", true), (String(repeating: "i", count: 128), true), (String(repeating: "i", count: 129), false), ("a b", false)] {
+            let answered = try client.get("/healthz", headers: ["X-Request-Id": id]).header("x-request-id")
+            #expect((answered == id) == isTaken, "\(id)")
+        }
         #expect(try client.get("/healthz").header("x-request-id")?.isEmpty == false)
     }
 

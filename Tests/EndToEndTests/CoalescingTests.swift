@@ -54,6 +54,7 @@ import Testing
                 for update in updates {
                     #expect(update["from"] as? Int == then.revision && update["to"] as? Int == last.revision)
                     #expect((update["stages"] as? [Any])?.count ?? 0 <= 3)
+                    #expect((update["operations"] != nil) == (index % 2 == 1), "the form that was asked for")
                     try replica.apply(update)
                 }
                 replica.pass(to: last.revision)

@@ -73,6 +73,7 @@ import Testing
         #expect(try insert(client, 1).status == 200)
         #expect(unlink(path) == 0)
         #expect(try insert(client, 2).status == 500)
+        #expect(try client.get("/metrics").text.contains(#"outcome="failed"} 1"#))
         #expect(try client.get("/readyz").status == 503 && client.get("/healthz").status == 200)
         #expect(server.log.contains("warning not ready: ") && server.log.contains("\(path) was removed"), "\(server.log)")
     }

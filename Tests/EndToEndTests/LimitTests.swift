@@ -128,9 +128,16 @@ import Testing
         expect(try open(first, "c"), 429, "too-many-sessions", retries: true)
         first.stop()
         let second = try ServerProcess(database: directory.path("db"), ["--max-sessions", "2"])
+        func openOnce() throws -> HTTPClient.Response { try second.client().request("POST", "/v1/sessions", #"{"id":"d","rows":[]}"#, headers: ["Idempotency-Key": "k"]) }
         expect(try open(second, "c"), 429, "too-many-sessions", retries: true)
+        expect(try openOnce(), 429, "too-many-sessions", retries: true)
         #expect(try second.client().request("DELETE", "/v1/sessions/a").status == 204)
-        #expect(try open(second, "c").status == 201)
+        #expect(try openOnce().status == 201, "this answer was not kept")
+        second.stop()
+        let third = try ServerProcess(database: directory.path("db"), ["--max-sessions", "2"])
+        #expect(try third.client().request("DELETE", "/v1/sessions/b").status == 204)
+        expect(try open(third, "d"), 409, "session-exists")
+        #expect(try open(third, "e").status == 201, "one that could not be opened takes no room")
     }
 
     @Test("There are as many subscribers as are allowed; one that leaves makes room")

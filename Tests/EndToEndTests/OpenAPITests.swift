@@ -46,6 +46,7 @@ import Testing
         for path in ["/readyz", "/openapi.json", "/problems/role", "/v1/sessions/mine/snapshot", "/v1/sessions/mine/updates?since=0", "/v1/tables", "/v1/nothing"] {
             let response = try client.get(path, headers: AccessTests.controller)
             #expect(response.header("cache-control") == "no-cache", "\(path)")
+            #expect(try client.request("HEAD", path, headers: AccessTests.controller).header("cache-control") == "no-cache", "\(path)")
             if let etag = response.header("etag"), path.hasSuffix("snapshot") {
                 let known = try client.get(path, headers: AccessTests.controller.merging(["If-None-Match": etag]) { $1 })
                 #expect(known.status == 304 && known.header("cache-control") == "no-cache")

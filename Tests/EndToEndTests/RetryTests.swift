@@ -111,6 +111,7 @@ import Testing
         try Self.open(client)
         #expect(try delete(client, key: key).status == 400)
         #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 0)
+        #expect(try delete(client, key: String(repeating: "k", count: 255)).status == 200)
     }
 
     @Test func ofManyWithTheSameKeyAtOnceOneIsDone() throws {
