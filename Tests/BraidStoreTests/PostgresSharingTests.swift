@@ -168,6 +168,33 @@ import Testing
         _ = try await stores[0].deleteSession("s")
         try await wait { heard.withLock { $0.contains(.ended(session: session)) } }
         #expect(heard.withLock { $0.filter { $0 != .look } } == [.hearing, .committed(session: session, revision: 1), .revoked(token: "t"), .ended(session: session)])
+        // A server may end between a commit and its notice: nobody relies on them alone.
+        try await wait { heard.withLock { $0.contains(.look) } }
+        await close()
+    }
+
+    @Test func ofAllThatIsCommittedAtOnceTheOthersHear() async throws {
+        let heard = Mutex<Set<Int>>([]), isHearing = Mutex(false)
+        stores[1].listen { notice in
+            switch notice {
+            case .committed(let session, 1): heard.withLock { _ = $0.insert(session) }
+            case .hearing: isHearing.withLock { $0 = true }
+            default: break
+            }
+        }
+        try await wait { isHearing.withLock { $0 } }
+        // More than one notice has room for.
+        let made = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<400 {
+                group.addTask { [store = stores[0]] in
+                    let session = try await store.createSession(.make("s\(number)"))
+                    try await store.commit(SessionCommit.make(session, to: 1))
+                    return session
+                }
+            }
+            return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+        }
+        try await wait { heard.withLock { $0 == made } }
         await close()
     }
 

@@ -161,6 +161,10 @@ import Testing
                 try await store.commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(9))] })
             }
         }
+        // Nor is the revision of that number which was stored at another time the one that was meant.
+        var late = SessionCommit.make(number, to: 2)
+        late.fromTime = .max
+        await #expect(throws: StoreError.revisionConflict) { try await store.commit(late) }
         await #expect(throws: StoreError.sessionMissing) { try await store.commit(.make(number + 1, to: 1)) }
         #expect(dump(try await store.session("s")) == before)
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [1])

@@ -94,6 +94,17 @@ import Testing
         }
     }
 
+    @Test("Cell events are told at every server, whichever took the command")
+    func cellEventsAreToldEverywhere() throws {
+        let cluster = try ServerCluster(2), clients = try cluster.clients()
+        #expect(try clients[0].request("POST", "/v1/sessions", #"{"id":"x","table":\#(AccessTests.table)}"#).status == 201)
+        let streams = try cluster.indices.map { try EventStreamClient(port: cluster[$0].port, "/v1/sessions/x/updates") }
+        for stream in streams { _ = try stream.events(through: "caught-up") }
+        #expect(try clients[0].request("POST", "/v1/sessions/x/events", #"{"at":{"id":"1"},"event":{"go":{}}}"#).status == 200)
+        #expect(try clients[0].request("PATCH", "/v1/sessions/x/state", #"{"n":1}"#).status == 200)
+        for stream in streams { #expect(try stream.next().name == "cellEvent") }
+    }
+
     @Test("A stream whose server was killed goes on at another, and what was done meanwhile is told")
     func streamsGoOnElsewhere() throws {
         let (cluster, clients) = try open()
