@@ -7,7 +7,7 @@ import Testing
     @Test("A stream is read the same however its bytes are cut, and whichever line breaks it has", arguments: ["\n", "\r\n", "\r"])
     func cuts(end: String) {
         let lines = [
-            "\u{FEFF}retry: 7", "", ": hello", "event: snapshot", "data: {\"ü\":", "data:\"€\u{2028}\"}", "id: e.0", "", "event:update", "data", "", "id: e.1", "", "data: lost",
+            "\u{FEFF}retry: 7", "", ": hello", "event: snapshot", "data: {\"ü\":", "data:\"€\u{2028}\"}", "id: e.0", "", "event:update", "data", "id: \0", "", "event: none", "id: e.1", "", "data: 1", "", "data: lost",
         ]
         let bytes = Array(lines.joined(separator: end).utf8)
         for size in [1, 2, 3, 7, bytes.count] {
@@ -15,6 +15,7 @@ import Testing
             for start in stride(from: 0, to: bytes.count, by: size) { events += parser.events(in: Data(bytes[start..<min(start + size, bytes.count)])) }
             #expect(events == [
                 ServerEvent(type: "snapshot", data: Array("{\"ü\":\n\"€\u{2028}\"}".utf8), id: "e.0"), ServerEvent(type: "update"),
+                ServerEvent(data: Array("1".utf8)),
             ])
             #expect(parser.retryTime == .milliseconds(7))
         }
@@ -45,6 +46,13 @@ import Testing
         #expect(isRetried(command, Problem(status: 409, type: "/problems/idempotency-key-in-use")))
         #expect(isRetried(command, Problem(status: 503, retryAfter: .seconds(30))) && !isRetried(command, Problem(status: 503, retryAfter: .seconds(31))))
         #expect(!isRetried(command, URLError(.cancelled)))
+    }
+
+    @Test("A long poll is given up only when the server has had all its time, and an answer's beyond it")
+    func patience() throws {
+        let client = BraidClient(url: try #require(URL(string: "http://x")), timeout: .seconds(5))
+        #expect(try client.urlRequest(Request("GET", ["updates"], wait: .seconds(60))).timeoutInterval == 65)
+        #expect(try client.urlRequest(Request("GET", ["updates"])).timeoutInterval == 5)
     }
 
     @Test("What a server asks to be left alone for is no longer than a clock counts")

@@ -1,5 +1,6 @@
 import BraidClient
 import Foundation
+import Synchronization
 import Testing
 
 /// The client for Swift and what stands between it and the server: log-in pages, proxies with a mind of their own.
@@ -39,6 +40,25 @@ import Testing
             let ended = await #expect(throws: Problem.self) { for try await _ in client.session("party").subscribe() {} }
             #expect(ended?.status == 401)
         }
+    }
+
+    @Test("Who is busy is asked again as often as the program says, and not before the time that it named")
+    func busy() async throws {
+        let server = try ServerProcess(ServerProcess.attendees), tries = Mutex(0)
+        let proxy = try LossyProxy(to: server.port) { toServer in
+            guard toServer else { return .pass }
+            let number = tries.withLock { tries in
+                tries += 1
+                return tries
+            }
+            return number > 3 ? .pass : .answer(Self.answer("503 Service Unavailable", number == 1 ? ["Retry-After: 1"] : []))
+        }
+        let client = SwiftClientTests.client(proxy.url, retries: 2), start = ContinuousClock.now
+        let refused = await #expect(throws: Problem.self) { try await client.tables() }
+        let tried = tries.withLock { $0 }
+        #expect(refused?.status == 503 && tried == 3)
+        #expect(ContinuousClock.now - start >= .seconds(1))
+        #expect(try await !client.tables().isEmpty)
     }
 
     @Test("What comes before an answer is none")

@@ -117,6 +117,20 @@ import Testing
         #expect(listener.snapshots == 1)
     }
 
+    @Test("Who is told when to come back does not come before")
+    func waits() async throws {
+        let server = try ServerProcess(ServerProcess.attendees), flag = Flag()
+        let busy = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && toServer ? .answer(busy) : .pass }
+        flag.set(true)
+        var listener = Listener(SwiftClientTests.client(proxy.url).session("party"))
+        let start = ContinuousClock.now
+        try await listener.listen { $0.interruptions.count == 2 }
+        #expect(ContinuousClock.now - start >= .seconds(1))
+        flag.set(false)
+        try await listener.live()
+    }
+
     private final class Flag: Sendable {
         private let value = Atomic<Bool>(false)
         var isSet: Bool { value.load(ordering: .relaxed) }
@@ -189,6 +203,24 @@ import Testing
         try await event.revokeToken(token.tokenId)
         let refused = await #expect(throws: Problem.self) { try await listener.listen { _ in false } }
         #expect(refused?.status == 401)
+    }
+
+    @Test("A cell event that changed nothing is told once, also where the connection is lost behind it")
+    func cellEventsAreToldOnce() async throws {
+        let server = try ServerProcess(), flag = Flag()
+        let table: JSON = ["table": "t", "cells": ["C": ["events": ["go": [:]]]], "bindings": [["on": "table", "cell": "C", "models": [["id": "1"]]]]]
+        let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
+        let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .lose : .pass }
+        var listener = Listener(SwiftClientTests.client(proxy.url).session(session.id))
+        try await listener.live()
+        try await session.perform(.event(named: "go", at: .id("1")))
+        try await listener.listen { !$0.cellEvents.isEmpty }
+        flag.set(true)
+        try await session.perform(.patchState(["x": 1]))
+        try await listener.listen { !$0.interruptions.isEmpty }
+        flag.set(false)
+        try await listener.revision(2)
+        #expect(listener.cellEvents.count == 1)
     }
 
     @Test("Who breaks off is followed no more: the server has its connection back")

@@ -93,6 +93,8 @@ import Testing
         #expect(try await client.diff(from: opened, to: Snapshot(state: opened.state)).stages.first?.deleteSections == [0, 1, 2])
         #expect(try await client.render("${name}!", context: ["name": "Omar"]) == "Omar!")
         try await guests.end()
+        let ended = await #expect(throws: Problem.self, "it was gone before") { try await guests.end() }
+        #expect(ended?.status == 404)
         try await client.deleteTable("guests")
         let gone = await #expect(throws: Problem.self) { try await guests.snapshot() }
         #expect(gone?.status == 404 && gone?.kind == "not-found")
