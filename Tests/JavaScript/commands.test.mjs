@@ -196,6 +196,10 @@ test("What a proxy says in a problem's place is a Problem, whatever it is, and a
     assert.deepEqual(said, { name: "Problem", status: 503, type: "about:blank", kind: "about:blank", errors: [], tries: 2 }, body);
     assert.equal(problem.message, "The server answered 503.");
   }
+  // A date to try again that has passed by the client's clock.
+  const late = { status: 503, headers: { "Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT" } };
+  const client = new BraidClient({ url: "http://x", fetch: async () => new Response("", late), retries: 0 });
+  await assert.rejects(client.tables.list(), { status: 503, retryAfter: 0 });
 });
 
 test("A page in an answer's place, where a network wants a log-in first, is told as a failure, also where nothing was to be read of the answer", async () => {
@@ -257,6 +261,16 @@ test("Where nobody answers the client gives up after its retries; an aborted req
   await assert.rejects(stalled, { message: "enough" });
   const slow = new BraidClient({ url: proxy.url, timeout: 20, retries: 1, wait: atOnce }).session("party").snapshot();
   await assert.rejects(slow, (error) => error instanceof ConnectionError && error.tries === 2 && /20 milliseconds/.test(error.message));
+});
+
+test("A long poll is given up only when the server has had all its time, and an answer's beyond it", async (t) => {
+  const timers = [];
+  const timer = globalThis.setTimeout;
+  t.mock.method(globalThis, "setTimeout", (action, milliseconds, ...values) => (timers.push(milliseconds), timer(action, milliseconds, ...values)));
+  const client = new BraidClient({ url: "http://x", timeout: 5000, fetch: async () => Response.json({ from: 0, to: 0, updates: [] }) });
+  await client.session("x").updates(0, { wait: 60 });
+  await client.session("x").updates(0);
+  assert.deepEqual(timers, [65_000, 5000]);
 });
 
 test("Times beyond what a timer holds, 24 days, are waited for as long as one does, not passed over", async (t) => {

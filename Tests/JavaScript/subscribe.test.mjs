@@ -45,6 +45,9 @@ test("An update after revisions that showed nothing applies to the snapshot that
   const listener = new Listener(t, list);
   await listener.status("live");
   await list.addRow([0, 1], { id: "b" }, { notify: false });
+  const late = new Listener(t, list, { from: list.opened });
+  await late.status("live");
+  assert.equal(late.subscription.revision, 1);
   await list.addRow([0, 2], { id: "c" });
   await listener.revision(2);
   assertGapless(listener, 0, 2);
@@ -151,6 +154,71 @@ test("A connection on which nothing comes any more is given up, and made anew", 
   listener.subscription.close();
 });
 
+test("A cell event that changed nothing is told once, also where the connection is lost behind it", async (t) => {
+  const server = await Server.start(t);
+  const table = { table: "t", cells: { C: { events: { go: {} } } }, bindings: [{ on: "table", cell: "C", models: [{ id: "1" }] }] };
+  const session = await new BraidClient({ url: server.url }).sessions.open({ table });
+  let isLosing = false;
+  const proxy = await Proxy.start(t, server.port, (toServer) => (isLosing && !toServer ? "lose" : "pass"));
+  const listener = new Listener(t, new BraidClient({ url: proxy.url, wait: atOnce }).session(session.id));
+  await listener.status("live");
+  await session.event({ id: "1" }, { go: {} });
+  await listener.until(() => listener.of("cellEvent").length > 0);
+  isLosing = true;
+  await session.patchState({ x: 1 });
+  await listener.until(() => listener.of("status").some(([status]) => status === "waiting"));
+  isLosing = false;
+  await listener.revision(2);
+  assert.equal(listener.of("cellEvent").length, 1);
+});
+
+test("A listener's fault is its own: the stream goes on, and once closed it tells nothing", async (t) => {
+  const thrown = [];
+  const later = globalThis.queueMicrotask;
+  t.mock.method(globalThis, "queueMicrotask", (action) => later(() => {
+    try {
+      action();
+    } catch (error) {
+      thrown.push(error.message);
+    }
+  }));
+  const snapshots = [0, 1, 2].map((revision) => `id: e.${revision}\nevent: snapshot\ndata: {"revision":${revision},"sections":[]}\n\n`).join("");
+  const fetch = async () => new Response(snapshots, { headers: { "Content-Type": "text/event-stream" } });
+  const client = new BraidClient({ url: "http://x", fetch });
+  await new Promise((resolve) => {
+    const listener = new Listener(t, client.session("x"), {
+      onSnapshot: ({ revision }) => {
+        if (revision === 1) listener.subscription.close(), setImmediate(resolve);
+        throw new Error(`fault ${revision}`);
+      },
+    });
+  });
+  assert.deepEqual(thrown, ["fault 0", "fault 1"]);
+});
+
+test("A stream on which nothing happens is kept, as long as there are signs of life", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  let stream;
+  const body = () => new ReadableStream({ start: (controller) => (stream = controller) });
+  const fetch = async (_, { signal }) => {
+    signal.addEventListener("abort", () => stream.error(signal.reason));
+    return new Response(body(), { headers: { "Content-Type": "text/event-stream" } });
+  };
+  const client = new BraidClient({ url: "http://x", fetch, wait: () => new Promise(() => {}) });
+  const listener = new Listener(t, client.session("x"), { silence: 40_000 });
+  const heard = () => new Promise(setImmediate);
+  await heard();
+  for (let comments = 0; comments < 5; comments++) {
+    t.mock.timers.tick(30_000);
+    stream.enqueue(new TextEncoder().encode(":\n\n"));
+    await heard();
+    assert.equal(listener.subscription.status, "connecting");
+  }
+  t.mock.timers.tick(40_000);
+  await heard();
+  assert.equal(listener.subscription.status, "waiting");
+});
+
 test("A reset is an update like any other; an ended session ends its subscribers; one of the same id is another", async (t) => {
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url, wait: atOnce });
@@ -166,6 +234,8 @@ test("A reset is an update like any other; an ended session ends its subscribers
   await listener.until(() => listener.of("end").length > 0);
   assert.deepEqual(listener.of("end"), [[undefined]]);
   assert.equal(listener.subscription.snapshot, last);
+  listener.subscription.close();
+  assert.equal(listener.subscription.status, "ended");
   const late = new Listener(t, guests, { from: last });
   await late.until(() => late.of("end").length > 0);
   assert.equal(late.of("end")[0][0].status, 404);
@@ -255,6 +325,7 @@ test("Each time nothing is to be had, the subscriber waits longer, and as long a
   const fetch = async () => {
     count++;
     if (count === 3) return new Response("{}", { status: 503, headers: { "Retry-After": "9" } });
+    if (count === 4) return new Response("{}", { status: 429 });
     if (count > 6) return new Response("{}", { status: 404 });
     throw new TypeError("no network");
   };
