@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidStore
+import GRDBSQLite
 import Testing
 
 /// What any store must do.
@@ -335,6 +336,37 @@ import Testing
         #expect(try await store.deleteTable("t") == .deleted)
         #expect(try await store.tables() == [])
         #expect(try await store.putTable("t", description: "3", at: 30).isNew)
+        await store.close()
+    }
+
+    /// In the file: what an ended session leaves there nobody would ever see, or delete.
+    @Test func nothingIsLeftOfASessionThatIsEnded() async throws {
+        let place = try StoreKind.file.place(), store = try StoreKind.file.open(at: place)
+        _ = try await store.putTable("t", description: "1", at: 10)
+        let number = try await store.createSession(.make(table: "t", version: 1, description: "1", rows: [(1, .make(1)), (1, .make(2))]))
+        _ = try await store.putTable("t", description: "2", at: 20)
+        var commit = SessionCommit.make(number, to: 1, publishes: false) {
+            $0.removedRows = [1]
+            $0.writtenSections = [.init(number: 1, id: "a", ordinal: 1, header: "1")]
+        }
+        commit.answer = KeptAnswer(session: number, key: "k", at: 30, request: 1, answer: "1")
+        try await store.commit(commit)
+        try await store.createToken(NewToken(id: "x", role: "viewer", created: 30, expires: 40, hash: "h"), for: "s")
+        func rows() throws -> [String: Int] {
+            var database: OpaquePointer?, counts: [String: Int] = [:]
+            try #require(sqlite3_open(place, &database) == SQLITE_OK)
+            defer { sqlite3_close(database) }
+            for table in ["table_description", "session", "opening", "state", "section", "model", "published", "published_section", "published_model", "journal", "answer", "token"] {
+                var statement: OpaquePointer?
+                try #require(sqlite3_prepare_v2(database, "SELECT count(*) FROM \(table)", -1, &statement, nil) == SQLITE_OK)
+                if sqlite3_step(statement) == SQLITE_ROW { counts[table] = Int(sqlite3_column_int64(statement, 0)) }
+                sqlite3_finalize(statement)
+            }
+            return counts.filter { $0.value > 0 }
+        }
+        #expect(try rows().count == 12)
+        #expect(try await store.deleteSession("s") == number)
+        #expect(try rows() == ["table_description": 1], "its newest version")
         await store.close()
     }
 
