@@ -80,7 +80,7 @@ extension TableEditor {
         let relabelled = table.sections[position].insert(row, at: index)
         let number = table.sections[position].facts.number
         let placedRow = table.sections[position].rows[index]
-        if isNew || written[row.key] != nil {
+        if isNew {
             written[row.key] = (number, placedRow)
         } else {
             placed[row.key] = (number, placedRow.rank)
