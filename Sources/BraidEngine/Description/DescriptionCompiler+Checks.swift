@@ -18,9 +18,7 @@ extension DescriptionCompiler {
                 }
                 guard types.contains(where: { $0 != to.modelType.name }) else { continue }
                 // One is enough to say it.
-                let other = sources.first { source in
-                    source != target && binder.binding(of: source).map { $0.modelType.name != to.modelType.name } ?? false
-                }
+                let other = sources.first { binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false }
                 guard let other, let from = binder.binding(of: other) else { continue }
                 reader.fault(pointer.appending(index), "the models of \"\(other)\" are of the type \(from.modelType.nameForMessages), those of \"\(target)\" of the type \(to.modelType.nameForMessages): rows cannot be moved between them")
             }
