@@ -67,6 +67,14 @@ import Testing
         #expect(update.followingSection(-1) == nil)
     }
 
+    /// It was looked for where it had come, again and again.
+    @Test func aRowThatComesAgainAndGoesIsGone() throws {
+        let update = try BatchUpdate(json: JSONText(parsing: """
+            {"from":0,"to":1,"stages":[{"deleteRows":[[0,0]]},{"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"C"}}]},{"deleteRows":[[0,0]]}],"totalRowCount":0}
+            """))
+        #expect(update.following(at(0, 0), id: RowID("a")) == nil)
+    }
+
     /// A row is where its id is, in its own section or else the only one it is left in, or gone.
     private func checkFollowing(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot, isComposed: Bool = false) {
         func about() -> Comment { "\(old.json)\n\(new.json)\n\(update.json)" }

@@ -143,6 +143,32 @@ import Testing
         #expect(try Self.asking([.delete(RowReference(path(1, 1)))], then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)).after.ids == [["2", "3"], ["4", "1"]])
         // To the end, within its own section.
         #expect(try Self.asking([.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .id("a"), row: 2)).after.ids == [["3", "1"], ["4", "5"]])
+        // Where the section that was hidden is displayed again.
+        #expect(try Self.asking([.setDisplayedSections(["b"]), .setDisplayedSections(["b", "a"])], then: .move(RowReference(path(0, 0)), to: .displayed(0), row: 2)).after.ids == [["4", "5"], ["2", "3", "1"]])
+        // Nothing that stood around the place is there any more.
+        let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], partial: true)
+        #expect(try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .id("a"), row: 0)).after.ids == [["4", "8", "9"], ["5"]])
+    }
+
+    /// To its own place: between the rows that stood around it, wherever these and the row itself are by now.
+    @Test func aMoveToItsOwnPlaceBringsARowBack() throws {
+        let third = Command.delete(.id(RowID("3"), in: nil))
+        for (commands, after) in [
+            ([.move(RowReference(path(0, 1)), to: .displayed(0), row: 2)], ["1", "2", "3"]), ([third], ["1", "2"]),
+            ([third, .move(RowReference(path(0, 1)), to: .displayed(0), row: 0)], ["1", "2"]),
+        ] as [([Command], [String])] {
+            #expect(try Self.asking(commands, then: .move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).after.ids[0] == after)
+        }
+    }
+
+    /// It took the row of the section that the client had never seen.
+    @Test func aSectionThatWasNotThereThenIsNoneNow() throws {
+        var session = try Played(sections: [SectionContent(rows: ["1"])])
+        let before = session.snapshot, update = try session.perform(.dataSource(.addSection(SectionContent(rows: ["2"]), at: nil), notify: true)).update
+        let history = try RowHistory([(update.json, update.hidden(in: before))], now: session.snapshot)
+        for call: DataSourceCommand in [.removeSection(at: 1), .removeRow(at: path(1, 0)), .updateSectionData(header: "H", footer: nil, at: 1)] {
+            #expect(try session.perform(history.present(.dataSource(call, notify: true)).command).isIgnored)
+        }
     }
 
     /// Within its section, a row that was named by its id came to stand one row above its target.
@@ -160,6 +186,20 @@ import Testing
                 #expect(try ids(.id(RowID("\(row + 1)"), in: nil)) == ids(RowReference(path(0, row))), "\(row) to \(target) after \(commands)")
             }
         }
+    }
+
+    @Test func anInsertMayBeBehindTheLastRow() throws {
+        let snapshot = Snapshot.make("a: x y")
+        let (command, at) = try RowHistory([], now: snapshot).present(.insert(.at(.displayed(0), row: 2), model: nil))
+        guard case .insert(.at(.displayed(0), row: 2), model: nil) = command else { return #expect(Bool(false), "\(command)") }
+        #expect(at == path(0, 2))
+        #expect(Self.code(try RowHistory([], now: snapshot), .delete(.at(.displayed(0), row: 2))) == .rowNotFound)
+    }
+
+    @Test func anIdOfSeveralSectionsNeedsItsSection() throws {
+        let history = try RowHistory([], now: Snapshot.make("a: x", "b: y x"))
+        #expect(Self.code(history, .tap(.id(RowID("x"), in: nil))) == .ambiguousRow)
+        #expect(try history.present(.tap(.id(RowID("x"), in: .id("b")))).at == path(1, 1))
     }
 
     @Test func anIdSaysByItselfWhichRowItIs() throws {
