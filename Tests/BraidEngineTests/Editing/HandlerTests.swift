@@ -95,4 +95,101 @@ import Testing
         var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#)
         #expect(try table.perform(.displayedRows([RowReference(path(0, 0))])).kind == .unchanged)
     }
+
+    @Test func onDeleteFindsTheRowTakenOutAndOnInsertFindsItThere() throws {
+        var table = try Table("""
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[]},"insert":{"template":{"id":"new","from":"template"}},
+             "onDelete":[{"setState":{"left":{"$eval":"count"}}}],"onInsert":[{"update":{"merge":{"of":{"$eval":"count"}}}}]},
+             {"on":{"section":"a"},"editing":"delete"},{"on":{"section":"b"},"editing":"insert"}]}
+            """)
+        _ = try table.perform(.delete(RowReference(path(0, 0))))
+        #expect(table.model.state.text == #"{"left":1}"#)
+        _ = try table.perform(.insert(RowReference(path(1, 0)), model: #"{"from":"request"}"#))
+        #expect(table.snapshot.sections[1].rows[0].model?.text == #"{"id":"new","from":"request","of":1}"#)
+    }
+
+    /// One row fewer, one more, or, within a section, as many.
+    @Test(arguments: [
+        (#"{"delete":{"id":"1"}}"#, "onDelete", "a"), (#"{"insert":{"section":"a","row":0},"model":{"id":"new"}}"#, "onInsert", "a"),
+        (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onDelete", "a"), (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onInsert", "a"),
+        (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onDelete", "a"), (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onInsert", "b"),
+    ])
+    func aHandlerThatPutsOneRowMoreInTheSectionIsRefused(command: String, handler: String, section: String) throws {
+        let editing = command.hasPrefix(#"{"insert"#) ? "insert" : "delete"
+        var table = try Table("""
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
+             "editing":"\(editing)","moving":{"to":"anySection"},"\(handler)":[{"insert":{"section":"\(section)","model":{"id":"extra"}}}]}]}
+            """)
+        #expect { try table.perform(Command(json: JSONText(parsing: command))) } throws: { ($0 as? Refusal)?.code == .handlerContract }
+    }
+
+    @Test func aMoveToItsOwnPlaceIsNone() throws {
+        var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#)
+        #expect(try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).kind == .unchanged)
+        #expect(throws: Refusal(.rejected, "no")) { try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 0)) }
+    }
+
+    /// Of each section, the first row is hidden.
+    @Test func theRowsOfAReasonCountAmongTheStoredOnes() throws {
+        var table = try Table("""
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"0","hidden":true},{"id":"1"}],"b":[{"id":"2","hidden":true},{"id":"3"}]},
+             "shown":"!('hidden' in model)","moving":{"to":"anySection"},
+             "onDelete":[{"setState":{"to":{"$eval":"reason"}}}],"onInsert":[{"setState":{"from":{"$eval":"reason"}}}]}]}
+            """)
+        _ = try table.perform(.move(RowReference(path(0, 0)), to: .displayed(1), row: 0))
+        #expect(table.snapshot.ids == [[], ["1", "3"]])
+        #expect(table.model.state.text == #"{"to":{"moved":{"toSection":"b","row":1}},"from":{"moved":{"fromSection":"a","row":1}}}"#)
+    }
+
+    @Test func eachStepReadsWhatTheStepsBeforeItLeft() throws {
+        var table = try Table("""
+            {"table":"t","state":{"n":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[
+             {"setState":{"n":{"$eval":"state.n + 1"}}},{"insert":{"section":"table","model":{"id":"2"}}},{"setState":{"n":{"$eval":"state.n + 1"},"rows":{"$eval":"len(models.table)"}}}]}]}
+            """)
+        _ = try table.perform(.tap(RowReference(path(0, 0))))
+        #expect(table.model.state.text == #"{"n":2,"rows":2}"#)
+    }
+
+    /// `onDelete` is its source's: the row stands in another section by then.
+    @Test func theHandlersOfAMoveFindTheRowWhereItIs() throws {
+        for handler in ["onDelete", "onInsert"] {
+            var table = try Table("""
+                {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[]},"moving":{"to":"anySection"},
+                 "\(handler)":[{"update":{"merge":{"moved":true}}}]}]}
+                """)
+            _ = try table.perform(.move(RowReference(path(0, 0)), to: .displayed(1), row: 0))
+            #expect(table.snapshot.sections[1].rows[0].model?.text == #"{"id":"1","moved":true}"#)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"move":{"id":"1","to":{"section":"other"}}}"#, #"{"remove":{"id":"both"}}"#, #"{"update":{"section":"a","row":9,"merge":{}}}"#,
+    ])
+    func anActionThatCannotBeIsTheHandlersFault(action: String) throws {
+        var table = try Table("""
+            {"table":"t","sections":["a","b","other"],"modelTypes":{"O":{}},"cells":{"C":{}},"bindings":[
+             {"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"both"}],"b":[{"id":"both"}]},"onTap":[\(action)]},{"on":{"section":"other"},"cell":"C","modelType":"O"}]}
+            """)
+        #expect { try table.perform(.tap(RowReference(path(0, 0)))) } throws: { ($0 as? Refusal)?.code == .handlerContract }
+    }
+
+    @Test func aHandlerOfADerivedRowCountsTheDerivedRows() throws {
+        var table = try Table("""
+            {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelsFrom":[{"id":"1"},{"id":"2"}],"onTap":[{"setState":{"at":["${row}","${count}"]}}]}]}
+            """)
+        _ = try table.perform(.tap(RowReference(path(0, 1))))
+        #expect(table.model.state.text == #"{"at":["1","2"]}"#)
+    }
+
+    /// What was asked for took the place of all that was there, and was less.
+    @Test func aSectionThatOnPrefetchFilledWithFewerRowsMayGrowAgain() throws {
+        var table = try Table("""
+            {"table":"t","state":{"asked":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":0},
+             "onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}},{"setModels":{"table":[{"id":"4"}]}}]}]}
+            """)
+        for (row, asked) in [(1, "0"), (2, "1"), (0, "2"), (0, "2")] {
+            _ = try table.perform(.displayedRows([RowReference(path(0, row))]))
+            #expect(table.model.state["asked"]?.text == asked)
+        }
+    }
 }
