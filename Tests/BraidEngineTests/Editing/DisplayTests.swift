@@ -83,4 +83,104 @@ import Testing
         try session.perform(.dataSource(.updateRows(rows), notify: true))
         #expect(session.contents.first?.rows == [.number(0)] + rows.map(\.model))
     }
+
+    /// The first one's place was looked up, and taken for the second's.
+    @Test func theRowsOfATransactionAreThoseThatTheOnesBeforeThemLeft() throws {
+        var session = try Played(#"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":[1,2,3,4],"shown":"model != 2","editing":"delete"}]}"#)
+        try session.perform(.transaction([.delete(.at(.displayed(0), row: 0)), .delete(.at(.displayed(0), row: 0))]))
+        #expect(session.contents.map(\.rows) == [["2", "4"]])
+    }
+
+    @Test func aPolicyIsAskedOfTheRowsThatAreDisplayed() throws {
+        var session = try Played("""
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3","off":true},{"id":"4"}]},
+             "shown":"!('off' in model)","moving":{"to":{"passing":"section.rowCount < 2"}}}]}
+            """)
+        #expect(session.snapshot.sections[0].movesTo?.text == #"["b"]"#)
+        try session.perform(.move(.at(.displayed(0), row: 0), to: .displayed(1), row: 1))
+        #expect(session.snapshot.brief == "-[2] -[4 1]")
+    }
+
+    /// Whatever a part reads, it is made anew when that has changed.
+    @Test(arguments: [
+        #""viewModel":{"$eval":"state.x"}"#, #""cellProvider":"${state.cell}""#, #""shown":"state.x > 1""#, #""editing":"${state.style}""#,
+        #""moving":{"to":"anySection","movable":"state.x > 1"}"#, #""moving":{"to":{"passing":"state.x > 1"}}"#, #""header":"${state.x}""#, #""footer":"${state.x}""#,
+        #""dimensions":{"cellHeight":{"$eval":"state.x"}}"#, #""dimensions":{"estimatedCellHeight":{"$eval":"state.x"}}"#,
+        #""header":"H","dimensions":{"headerHeight":{"$eval":"state.x"}}"#, #""header":"H","dimensions":{"estimatedHeaderHeight":{"$eval":"state.x"}}"#,
+        #""footer":"F","dimensions":{"footerHeight":{"$eval":"state.x"}}"#, #""footer":"F","dimensions":{"estimatedFooterHeight":{"$eval":"state.x"}}"#,
+    ])
+    func everyPartFollowsTheState(part: String) throws {
+        var session = try Played("""
+            {"table":"t","cells":{"C":{},"D":{}},"state":{"x":1,"cell":"C","style":"none"},
+             "bindings":[{"on":"table",\(part.contains("cellProvider") ? "" : #""cell":"C","#)"models":[{"id":"1"}],\(part)}]}
+            """)
+        let update = try session.perform(.patchState(#"{"x":2,"cell":"D","style":"delete"}"#)).update
+        #expect(!update.stages.isEmpty)
+        #expect(try session.snapshot.text == session.binder.snapshot(of: session.table, revision: 1, now: RandomCommandTests.now).text)
+    }
+
+    @Test func aTitleIsWhatIsSetOrElseWhatIsBound() throws {
+        var session = try Played("""
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"headers":{"a":"A"}}]}
+            """)
+        #expect(try session.perform(.setHeaders([("b", .null)])).kind == .unchanged)
+        #expect(try session.perform(.transaction([.setHeaders([("b", "\"B\"")]), .setHeaders([("b", .null)])])).kind == .unchanged)
+        try session.perform(.setHeaders([("a", .null), ("b", "\"B\"")]))
+        #expect(session.snapshot.brief == "-[] B[]")
+    }
+
+    @Test func theTitlesOfDynamicSectionsMayBeBoundByTheirIDs() throws {
+        let session = try Played(#"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[]},"headers":{"b":"B"}}]}"#)
+        #expect(session.snapshot.brief == "-[] B[]")
+    }
+
+    @Test func aFooterIsDataAndSectionsThatAreEqualInOrderStayAsDeclared() throws {
+        let session = try Played("""
+            {"table":"t","sections":["c","b","a","none"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData","order":{"by":"0"}},"cells":{"C":{}},
+             "bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}]},"headers":{"b":"B"},"footers":{"c":"F"}}]}
+            """)
+        #expect(session.snapshot.brief == "-/F[] B[] -[1]")
+    }
+
+    @Test func aResetBringsBackAllThatASessionWasOpenedWith() throws {
+        var session = try Played("""
+            {"table":"t","sections":"dynamic","cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C"},"state":{"asked":0},
+             "bindings":[{"on":"allSections","cell":{"byModelType":true},"models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},"prefetch":{"cellsFromEnd":0},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
+            """)
+        let opening = session.table, display = Command.displayedRows([.at(.displayed(0), row: 0)])
+        try session.perform(display)
+        try session.perform(.dataSource(.updateAllSections([SectionContent(id: "b", rows: [#"{"id":"2"}"#]), SectionContent(id: "a", rows: [#"{"id":"1"}"#])]), notify: true))
+        try session.perform(.dataSource(.registerCell("D", modelType: "object"), notify: true))
+        #expect(session.cells == ["D", "D"], "the session's own registration wins")
+        try session.perform(.setDisplayedSections(["b"]))
+        let outcome = try session.perform(.reset(to: opening))
+        #expect(session.ids == ["a", "b"] && session.cells == ["C", "C"] && session.snapshot.brief == "-[1] -[2]")
+        #expect(outcome.change.displayedSections == .null, "no list is stored any more")
+        try session.perform(display)
+        #expect(session.table.state.text == #"{"asked":1}"#)
+    }
+
+    /// Those that were all of them at that time.
+    @Test func dynamicSectionsThatWereSetToBeDisplayedStayTheOnlyOnes() throws {
+        var session = try Played(#"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[]}}]}"#)
+        try session.perform(.setDisplayedSections(["a", "b"]))
+        try session.perform(.setModels([("c", [])], partial: true))
+        #expect(session.ids == ["a", "b"])
+    }
+
+    @Test(arguments: [
+        (#""editing":{"$eval":"state.x"}"#, #""none""#, [#""both""#, #""""#, "1"]), (#""dimensions":{"cellHeight":{"$eval":"state.x"}}"#, "0", ["-1", #""auto""#, "[]"]),
+        (#""header":"H","dimensions":{"headerHeight":{"$eval":"state.x"}}"#, #""automatic""#, ["-1", "true"]),
+    ])
+    func whatATemplateGivesIsOfItsPartsKind(part: String, right: String, wrong: [String]) throws {
+        var session = try Played(#"{"table":"t","cells":{"C":{}},"state":{"x":\#(right)},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],\#(part)}]}"#)
+        for value in wrong {
+            #expect { try session.perform(.patchState(JSONText(parsing: #"{"x":\#(value)}"#))) } throws: { ($0 as? Refusal)?.code == .templateFailed }
+        }
+    }
+
+    @Test func sectionsThatDerivedModelsDoNotNameAreEmpty() throws {
+        let session = try Played(#"{"table":"t","sections":["a","b"],"cells":{"C":{}},"state":{"rows":{"b":[{"id":"1"}]}},"bindings":[{"on":"allSections","cell":"C","modelsFrom":{"$eval":"state.rows"}}]}"#)
+        #expect(session.snapshot.brief == "-[] -[1]")
+    }
 }

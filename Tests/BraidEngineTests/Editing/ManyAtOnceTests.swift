@@ -72,6 +72,27 @@ import Testing
         #expect(session.snapshot.brief == before)
     }
 
+    /// Limits that were lowered since.
+    @Test func aTableOverItsLimitsMayShrinkAndNotGrow() throws {
+        func check(_ description: String, _ limit: (inout TableLimits) -> Void, shrinking: [Command], growing: Command, _ code: Refusal.Code) throws {
+            let described = try TableDescription(JSONText(parsing: description))
+            var binder = described.binder
+            let table = try described.openingTable(), shown = try binder.snapshot(of: table, revision: 0, now: "")
+            limit(&binder.limits)
+            for command in shrinking { #expect(try binder.applying(command, to: table, shown: shown, unpublished: nil, now: "").kind == .applied) }
+            #expect { try binder.applying(growing, to: table, shown: shown, unpublished: nil, now: "") } throws: { ($0 as? Refusal)?.code == code }
+        }
+        for source in [#""modelsFrom":{"$map":{"$eval":"range(0, state.n)"},"each(i)":{"id":"${i}"}}"#, #""numberOfCells":"state.n""#] {
+            try check(
+                #"{"table":"t","cells":{"C":{}},"state":{"n":6},"bindings":[{"on":"table","cell":"C",\#(source)}]}"#, { $0.rows = 3 },
+                shrinking: [.patchState(#"{"n":5}"#), .patchState(#"{"other":1}"#)], growing: .patchState(#"{"n":7}"#), .tooManyRows)
+        }
+        try check(
+            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[],"c":[]}}]}"#, { $0.sections = 1 },
+            shrinking: [.dataSource(.removeSection(at: 0), notify: true), .patchState(#"{"other":1}"#)],
+            growing: .dataSource(.addSection(SectionContent(), at: nil), notify: true), .tooManySections)
+    }
+
     /// Each use reads all digits.
     @Test func aLongNumberIsPaidForWheneverItIsUsed() throws {
         let digits = "1." + String(repeating: "3", count: 20_000)
@@ -105,6 +126,7 @@ import Testing
                     for id in ids { binding.headers[id] = maybe(Computed(constant: name)) }
                     binding.footer = maybe(Computed(constant: name))
                 }
+                if scope != .anySection, Bool.random(using: &random) { (binding.moving, binding.movable) = (.anySection, maybe(Computed(constant: name))) }
                 binding.cellHeight = maybe(Computed(constant: name))
                 binding.onTap = maybe(Handler { _, _, _ in throw Refusal(.rejected, "tap \(number)") })
                 binding.onEvent = maybe([UTF8Key("C"): [UTF8Key("a"): Handler { _, _, _ in throw Refusal(.rejected, "event \(number)") }]]) ?? [:]
@@ -123,6 +145,8 @@ import Testing
                 #expect(bound.cells.cell.constant == all.lazy.compactMap(\.cells).first?.cell.constant)
                 #expect(bound.header?.constant == all.lazy.compactMap { $0.headers[id] ?? $0.header }.first?.constant)
                 #expect(bound.footer?.constant == all.lazy.compactMap { $0.footers[id] ?? $0.footer }.first?.constant)
+                let mover = all.first { $0.moving != nil }
+                #expect((bound.moving != nil) == (mover != nil) && bound.movable?.constant == mover?.movable?.constant)
                 #expect(bound.cellHeight?.constant == all.lazy.compactMap(\.cellHeight).first?.constant)
                 let taps = [own.lazy.compactMap(\.onTap).first].compactMap { $0 } + any.compactMap(\.onTap)
                 #expect(bound.onTap.map(said) == taps.map(said))
