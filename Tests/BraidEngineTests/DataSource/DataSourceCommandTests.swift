@@ -39,6 +39,7 @@ import Testing
         #expect(session.snapshot.brief == DataSourceCase.start && session.snapshot.revision == 1)
         try session.perform(.patchState("{\"x\":1}"))
         #expect(session.snapshot.brief == "A[b c] B[d] -[]" && session.snapshot.revision == 2)
+        #expect(try session.perform(.dataSource(.updateRow("\"b\"", at: .init(section: 0, row: 0)), notify: true)).kind == .unchanged)
     }
 
     @Test func aTransactionIsPublishedIfAnyOfItsCommandsIs() throws {
@@ -57,6 +58,7 @@ import Testing
         let silent = Command.dataSource(.addRow(#"{"id":"b"}"#, at: .init(section: 0, row: 1)), notify: false)
         try session.perform(.transaction([silent, ignored]))
         #expect(session.snapshot.revision == 1 && session.snapshot.sections[0].rows.count == 1)
+        #expect(try session.perform(.transaction([ignored, .patchState(.emptyObject)])).isIgnored)
         try session.perform(.transaction([ignored, .patchState("{\"x\":1}")]))
         #expect(session.snapshot.sections[0].rows.count == 2)
     }
@@ -79,6 +81,9 @@ import Testing
         #expect(throws: Refusal.self) {
             try session.perform(.dataSource(.updateAllSections([SectionContent(id: "x"), SectionContent(id: "x")]), notify: true))
         }
+        var named = try Played(sections: [])
+        try named.perform(.dataSource(.updateAllSections([SectionContent(), SectionContent(id: "s1")]), notify: true))
+        #expect(named.ids == ["s2", "s1"], "an id that comes later is not given out")
         #expect(throws: Refusal.self) { try session.perform(.dataSource(.addSection(SectionContent(id: "x"), at: nil), notify: true)) }
     }
 
@@ -107,6 +112,37 @@ import Testing
         #expect(try update(2, "{\"id\":3,\"on\":false}") == .dataSource)
         #expect(session.snapshot.brief == "-[1 2]")
         #expect(try update(1, "{\"id\":4,\"on\":true}") == .rows([.init(section: 0, row: 1)]))
+    }
+
+    @Test func rowsWithIDsAndWithoutAreReplacedTogether() throws {
+        var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "\"x\""])])
+        let before = session.table
+        let outcome = try session.perform(.dataSource(.updateRowsOfSection(["\"y\"", "{\"id\":1}", "\"z\""], at: 0), notify: true))
+        #expect(session.snapshot.brief == "-[y 1 z]")
+        try RandomCommandTests.check(outcome, after: before)
+    }
+
+    /// What the table's description displays may name sections that are not there yet.
+    @Test func dynamicSectionsComeIntoTheListOfDisplayedOnesAndGoFromIt() throws {
+        var session = try Played(#"{"table":"t","sections":"dynamic","sectionDisplay":{"displayed":["b","a"]},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[]}}]}"#)
+        for (call, ids) in [
+            (.addSection(SectionContent(id: "b"), at: 0), ["b", "a"]), (.addSection(SectionContent(id: "n"), at: nil), ["b", "a", "n"]), (.removeSection(at: 0), ["a", "n"]),
+        ] as [(DataSourceCommand, [SectionID])] {
+            try session.perform(.dataSource(call, notify: true))
+            #expect(session.ids == ids)
+        }
+        try session.perform(.setModels([("b", [])], partial: true))
+        #expect(session.ids == ["a", "n"], "it is a new section, which nothing displays")
+    }
+
+    @Test func whatIsReadIsWhatWasGiven() throws {
+        let session = try Played("""
+            {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","viewModels":[{"id":"1"}],
+             "header":"H","footer":{"view":"V","viewModel":1},"dimensions":{"headerHeight":1,"footerHeight":2,"estimatedFooterHeight":3}}]}
+            """)
+        #expect(try session.snapshot.modelObject(at: path(0, 0)).text == #"{"id":"1"}"#)
+        let data = try session.snapshot.sectionData(for: 0)
+        #expect(data.header.text == #""H""# && data.footer.text == #"{"view":"V","viewModel":1}"#)
     }
 
     @Test func aSectionIsDiffableWhileAllItsModelsHaveIDs() throws {

@@ -77,6 +77,12 @@ import Testing
         try session.perform(silently(.removeRow(at: .init(section: 0, row: 2))))
         #expect(throws: Refusal.self, "the row that it was to stand before is gone") { try session.perform(.move(at(1, 0), to: .displayed(0), row: 2)) }
         #expect(throws: Refusal.self, "no such place") { try session.perform(.move(at(1, 0), to: .displayed(0), row: 4)) }
+        if !identified { return }
+        // To its own place, where its neighbours have changed theirs.
+        session = try Self.session()
+        try session.perform(silently(.updateRowsOfSection(["b", "a", "c"].map { row($0) }, at: 0)))
+        try session.perform(.move(at(0, 0), to: .displayed(0), row: 0))
+        #expect(rows(session.stored) == "a[a b c] b[x]")
     }
 
     @Test(arguments: 0..<4, [true, false])
@@ -114,6 +120,7 @@ import Testing
         var session = try Self.session()
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
         #expect(throws: Refusal.self) { try session.perform(.transaction([.delete(at(0, 0))])) }
+        #expect(throws: Refusal.self) { try session.perform(.transaction([.delete(.id(RowID("a"), in: .displayed(0)))])) }
         #expect(throws: Refusal.self) { try session.perform(.transaction([.move(.id(RowID("a"), in: nil), to: .displayed(1), row: 0)])) }
         try session.perform(.transaction([.delete(.id(RowID("a"), in: nil)), .delete(.id(RowID("b"), in: .id("a")))]))
         #expect(rows(session.snapshot) == "a[new c] b[x]")
@@ -130,9 +137,23 @@ import Testing
         try session.perform(.tap(at(1, 1)))
         #expect(session.snapshot.state.text == #"{"tapped":"2"}"#)
         #expect(rows(session.snapshot) == "a[9 2] d[9 2] n[ ]")
-        for call: DataSourceCommand in [.updateRow("1", at: .init(section: 1, row: 0)), .addRow("1", at: .init(section: 1, row: 0)), .removeRow(at: .init(section: 2, row: 0)), .updateRowsOfSection([], at: 1)] {
+        for call: DataSourceCommand in [.updateRow("1", at: .init(section: 1, row: 0)), .addRow("1", at: .init(section: 1, row: 0)), .removeRow(at: .init(section: 2, row: 0)), .updateRowsOfSection([], at: 1), .updateSection(SectionContent(), at: 1)] {
             #expect { try session.perform(.dataSource(call, notify: true)) } throws: { ($0 as? Refusal)?.code == .editingNotAllowed }
         }
+    }
+
+    @Test func eventsAndDisplayedRowsAreThoseOfTheRowsThatAreSeen() throws {
+        var session = try Played("""
+            {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
+             "onEvent":{"C":{"e":[{"setState":{"said":{"$eval":"model.id"}}}]}},"prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"asked":{"$eval":"model.id"}}}]}]}
+            """)
+        let add = silently(.addRow(row("0"), at: .init(section: 0, row: 0)))
+        try session.perform(add)
+        let outcome = try session.perform(.event(at(0, 0), name: "e", parameters: .null))
+        #expect(outcome.cellEvents.map { $0.row.id?.text } == ["1"] && session.table.state.text == #"{"said":"1"}"#)
+        try session.perform(silently(.removeRow(at: .init(section: 0, row: 0))))
+        try session.perform(.displayedRows([at(0, 2)]))
+        #expect(session.table.state.text == #"{"said":"1","asked":"2"}"#)
     }
 
     /// The last integer was one too many to count on from.
