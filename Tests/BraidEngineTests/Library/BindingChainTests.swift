@@ -265,6 +265,20 @@ import Testing
         #expect(runs == 2)
     }
 
+    @Test func aSectionThatHadFewerCellsWhileItWasHiddenMayGrowAgain() throws {
+        let binder = SectionedTableBinder(sectionedBy: OnlySection.self)
+        var count = 4, runs = 0
+        binder.onSection(.table).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(cellsFromEnd: 1) { _, _ in runs += 1 }
+        try binder.finish()
+        try binder.willDisplay([path(0, 3)])
+        for (cells, sections) in [(2, []), (4, [.table])] as [(Int, [OnlySection])] {
+            (count, binder.displayedSections) = (cells, sections)
+            try binder.refresh()
+        }
+        try binder.willDisplay([path(0, 3)])
+        #expect(runs == 2)
+    }
+
     /// A tap's update once had only what its handler did to the models.
     @Test func aCommandShowsWhatItsHandlersChangedBesideTheModels() throws {
         var isExpanded = false
@@ -323,12 +337,23 @@ import Testing
             $0.onSection(.bin).assuming(modelType: String.self).onTapped { _, _, _ in }
         }.contains("String"))
         #expect(try mistake { $0.onAllSections().bind(cellType: PlainCell.self, models: { people("a") }) }.contains("by section"))
+        #expect(try mistake { $0.onAnySection().prefetch(cellsFromEnd: -1) { _, _ in } }.contains("cellsFromEnd"))
         for bind in [
             { $0.onAnySection().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] }) },
             { $0.onAnySection().bind(headerTitle: "H") }, { $0.onAnySection().allowEditing() }, { $0.onAnySection().allowMoving(.toAnySection) },
         ] as [(SectionedTableBinder<Place>) -> Any] {
             #expect(try mistake { _ = bind($0) }.contains("any section"))
         }
+    }
+
+    @Test func twoSectionsDoNotShareAnID() {
+        enum Twin: TableSection, CaseIterable {
+            case one, other
+            var sectionID: SectionID { SectionID("twin") }
+        }
+        let binder = SectionedTableBinder(sectionedBy: Twin.self)
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Twin: [Person]] })
+        #expect(throws: Refusal(.descriptionInvalid, "Two sections have the id \"twin\".")) { try binder.finish() }
     }
 
     @Test func modelsForASectionOutsideTheScopeAreRefused() throws {
@@ -383,6 +408,7 @@ import Testing
             try binder.finish()
             #expect(binder.snapshot.sectionIDs == expected)
             binder.displayedSections = [.high]
+            #expect(binder.displayedSections.map(\.sectionID.text) == expected)
             try binder.refresh()
             #expect(binder.snapshot.sectionIDs == expected)
         }
@@ -409,6 +435,19 @@ import Testing
         songs[Artist(name: "Bowie")] = nil
         try binder.refresh()
         #expect(binder.snapshot.sectionIDs == ["Arcade Fire"])
+    }
+
+    /// A dictionary has no order of its own.
+    @Test func dynamicSectionsThatComeTogetherStandInTheOrderOfTheirIDs() throws {
+        struct Letter: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { Dictionary(uniqueKeysWithValues: "hbdfaceg".map { (Letter(name: String($0)), ["1"]) }) })
+        try binder.finish()
+        #expect(binder.snapshot.sectionIDs == ["a", "b", "c", "d", "e", "f", "g", "h"])
+        // One without models may be displayed as well.
+        binder.displayedSections = [Letter(name: "z"), Letter(name: "a")]
+        try binder.refresh()
+        #expect(binder.snapshot.sectionIDs == ["z", "a"])
     }
 
     /// They were not displayed at all.

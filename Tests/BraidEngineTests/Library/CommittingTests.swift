@@ -117,6 +117,24 @@ import Testing
         #expect(binder.snapshot.ids == [["b"]])
     }
 
+    /// The program changed its models back, and asks for the one that was to go.
+    @Test func whatACommandThatFailedHadGivenUpIsThereStill() throws {
+        struct No: Error {}
+        let binder = TableBinder()
+        var models = people("a", "b"), fails = false
+        binder.onTable().bind(cellType: PlainCell.self, models: { models })
+            .cellHeight { _, _ in
+                if fails { throw No() }
+                return 44
+            }
+        try binder.finish()
+        (models, fails) = (people("b"), true)
+        #expect(throws: No.self) { try binder.refresh() }
+        (models, fails) = (people("a", "b"), false)
+        try binder.refresh()
+        #expect(try binder.model(at: 0, as: Person.self).id == "a")
+    }
+
     @Test func aHandlerMayAskForARefreshAndForNothingElse() throws {
         let binder = TableBinder()
         var models = people("a", "b")

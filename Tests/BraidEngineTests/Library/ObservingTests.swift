@@ -79,6 +79,24 @@ import Testing
         #expect(cancelled.withLock { $0 })
     }
 
+    @Test(.timeLimit(.minutes(1))) func aRefreshThatFailsEndsTheSequencesThatAreRead() async throws {
+        struct Broken: Error {}
+        let (models, give) = AsyncStream.makeStream(of: [Place: [Person]].self), (ends, end) = AsyncStream.makeStream(of: Never.self)
+        give.onTermination = { _ in end.finish() }
+        var fails = false
+        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        binder.onAllSections().bind(cellType: PlainCell.self, models: models).bind(headerTitle: "H")
+            .headerHeight { _ in
+                if fails { throw Broken() }
+                return 1
+            }
+        try binder.finish()
+        fails = true
+        give.yield([:])
+        await #expect(throws: Broken.self) { try await binder.observe() }
+        for await _ in ends {}
+    }
+
     @MainActor final class Screen {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var attending = people("a")
