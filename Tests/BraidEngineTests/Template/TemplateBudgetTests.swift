@@ -79,6 +79,24 @@ import Testing
         #expect(try template.render(context, budget: &budget) == parsed("[0, null, 199999, true, false, false, true]"))
     }
 
+    @Test func aNameIsFoundHoweverFewOrManyThereAre() {
+        for count in 1...20 {
+            var context = TemplateContext(now: OracleCase.now, (0..<count).map { ("n\($0)", JSONValue.number(JSONNumber($0))) })
+            for number in 0..<count { #expect(context["n\(number)"] == .number(JSONNumber(number)), "\(count)") }
+            context["n0"] = nil
+            for number in 1..<count { #expect(context["n\(number)"] == .number(JSONNumber(number)), "\(count)") }
+            #expect(context["n0"] == nil)
+        }
+    }
+
+    /// Renderings may share it, one after another.
+    @Test func aBudgetThatWasExceededStaysSo() throws {
+        var budget = TemplateBudget(steps: 50)
+        let context = TemplateContext(now: OracleCase.now), small = try Template(parsed(#"{"$eval": "1"}"#)), large = try Template(parsed(Self.wide))
+        #expect(try small.render(context, budget: &budget) == 1)
+        for template in [large, small] { #expect(throws: TemplateError.self) { try template.render(context, budget: &budget) } }
+    }
+
     @Test func aTextIsNotBuiltBeyondItsBudget() {
         let context = JSONValue.object(JSONObject([("a", .string(String(repeating: "x", count: 6_000)))]))
         // What stands behind is not come to any more.

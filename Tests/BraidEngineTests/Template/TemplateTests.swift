@@ -5,6 +5,11 @@ import Testing
 @Suite struct TemplateTests {
     // MARK: What is known before rendering
 
+    @Test func noReferenceTimeIsNow() throws {
+        let now = try rendered(parsed(#"{"$fromNow": "1 day"}"#))
+        #expect(try now != nil && rendered(parsed(#"{"$fromNow": "1 day", "from": {"$eval": "null"}}"#)) == now)
+    }
+
     @Test func literalsAreConstant() throws {
         let literal = #"{"a": [1.50, null, {"b": "plain"}], "$$eval": "$${x}"}"#
         let expected = #"{"a": [1.50, null, {"b": "plain"}], "$eval": "${x}"}"#
@@ -18,6 +23,7 @@ import Testing
         (#"{"$map": {"$eval": "models"}, "each(m, i)": {"$eval": "[m, i, section]"}}"#, ["models", "section"]),
         (#"{"$let": {"a": {"$eval": "b"}}, "in": {"$eval": "a + c"}}"#, ["b", "c"]),
         (#"{"$let": {"a": {"$if": "b", "then": 1}}, "in": {"$eval": "a"}}"#, ["a", "b"]),
+        (#"{"$let": {"a": {"$find": {"$eval": "l"}, "each(x)": "x"}}, "in": {"$eval": "a"}}"#, ["a", "l"]),
         (#"{"$let": {"${k}": 1}, "in": {"$eval": "a"}}"#, ["a", "k"]),
         (#"{"$reduce": {"$eval": "l"}, "initial": "${no}", "each(a,x)": {"$eval": "a + x + y"}}"#, ["l", "y"]),
         (#"{"$find": {"$eval": "l"}, "each(x)": "x == z"}"#, ["l", "z"]),
