@@ -49,6 +49,8 @@ import Testing
     static let names: [(part: String, pointer: String?, hint: String)] = [
         (#""viewModel": {"a": "${modle.x}"}"#, "/viewModel", "there are `state`, `models`, `section`, `count`, `now`, `model`, `row`"),
         (#""viewModel": "${Model}""#, "/viewModel", "did you mean `model`?"),
+        (#""viewModel": "${ROW}""#, "/viewModel", "did you mean `row`?"),
+        (#""viewModel": "${how}""#, "/viewModel", "there are"),
         (#""shown": "rows > 1""#, "/shown", ""),
         (#""cellProvider": {"$eval": "reason"}"#, "/cellProvider", ""),
         (#""editing": {"$if": "event", "then": "delete", "else": "none"}"#, "/editing", ""),
@@ -91,6 +93,11 @@ import Testing
              "bindings": [{"on": "table", "cell": "C", "modelType": "M"}, {"on": "anySection", "modelType": "M"}]}
             """))
         #expect(description.warnings.map(\.pointer.description) == ["/bindings/1/modelType"])
+    }
+
+    @Test func aSessionsStateIsMergedIntoThatOfTheDescription() throws {
+        let description = try TableDescription(JSONText(parsing: #"{"table":"t","state":{"a":1,"b":{"c":2,"d":3}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C"}]}"#))
+        #expect(try description.openingTable(state: #"{"b":{"c":null,"e":4}}"#).state.text == #"{"a":1,"b":{"d":3,"e":4}}"#)
     }
 
     /// It was "of of no name".
