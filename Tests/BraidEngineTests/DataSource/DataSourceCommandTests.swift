@@ -95,6 +95,19 @@ import Testing
         #expect(session.ids.first == "s1" && session.ids[1] == "s43" && session.ids.last == "s3")
     }
 
+    /// Those that made room for it have other ranks, which a store has to write.
+    @Test func rowsAreSqueezedInWhereThereIsNoGap() throws {
+        var session = try Played(sections: [SectionContent(rows: ["\"a\"", "\"b\""])])
+        var placed = 0
+        for number in 0..<100 {
+            let before = session.table
+            let outcome = try session.perform(.dataSource(.addRow(.number(number), at: path(0, 1)), notify: true))
+            try RandomCommandTests.check(outcome, after: before)
+            placed += outcome.change.placedRows.count
+        }
+        #expect(placed > 0)
+    }
+
     @Test func rowsMayTakeOverEachOthersIDs() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "{\"id\":2}"])])
         let outcome = try session.perform(.dataSource(.updateRows([(.init(section: 0, row: 0), "{\"id\":2}"), (.init(section: 0, row: 1), "{\"id\":1}")]), notify: true))
