@@ -78,6 +78,7 @@ import Testing
     /// A row is where its id is, in its own section or else the only one it is left in, or gone.
     private func checkFollowing(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot, isComposed: Bool = false) {
         func about() -> Comment { "\(old.json)\n\(new.json)\n\(update.json)" }
+        let hidden = update.hidden(in: old).map { Hidden($0) } ?? Hidden()
         for (number, section) in old.sections.enumerated() {
             let after = new.sections.firstIndex { $0.id == section.id }
             if let followed = update.followingSection(number) {
@@ -101,6 +102,8 @@ import Testing
                 // Without the id, it is followed to the same place or not at all.
                 let blind = update.following(IndexPath(section: number, row: index))
                 #expect(blind == trace || blind == nil, about())
+                // Of those that are not the journal has the ids, and of no others.
+                if !isComposed { #expect(hidden.id(at: IndexPath(section: number, row: index)) == (blind == nil ? id : nil), about()) }
             }
         }
     }
