@@ -197,8 +197,15 @@ test("A listener's fault is its own: the stream goes on, and once closed it tell
 });
 
 test("A stream on which nothing happens is kept, as long as there are signs of life", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
-  let stream;
+  let now = 0, timers = [], stream;
+  t.mock.method(Date, "now", () => now);
+  t.mock.method(globalThis, "setTimeout", (action, delay) => timers.push({ action, time: now + delay }));
+  const heard = () => new Promise(setImmediate);
+  const pass = (milliseconds) => {
+    now += milliseconds;
+    for (const timer of timers.splice(0)) timer.time <= now ? timer.action() : timers.push(timer);
+    return heard();
+  };
   const body = () => new ReadableStream({ start: (controller) => (stream = controller) });
   const fetch = async (_, { signal }) => {
     signal.addEventListener("abort", () => stream.error(signal.reason));
@@ -206,16 +213,14 @@ test("A stream on which nothing happens is kept, as long as there are signs of l
   };
   const client = new BraidClient({ url: "http://x", fetch, wait: () => new Promise(() => {}) });
   const listener = new Listener(t, client.session("x"), { silence: 40_000 });
-  const heard = () => new Promise(setImmediate);
   await heard();
   for (let comments = 0; comments < 5; comments++) {
-    t.mock.timers.tick(30_000);
+    await pass(30_000);
     stream.enqueue(new TextEncoder().encode(":\n\n"));
     await heard();
     assert.equal(listener.subscription.status, "connecting");
   }
-  t.mock.timers.tick(40_000);
-  await heard();
+  await pass(40_000);
   assert.equal(listener.subscription.status, "waiting");
 });
 
