@@ -53,8 +53,10 @@ struct HTTPExchange {
 extension HTTPResponse {
     /// Whether an answer of this status to such a request carries a body (RFC 9112, 6.3).
     func sendsBody(in exchange: HTTPExchange) -> Bool {
-        !exchange.isHead && safeStatus != 204 && safeStatus != 304
+        !exchange.isHead && mayHaveBody
     }
+
+    private var mayHaveBody: Bool { status != 204 && status != 304 }
 
     /// Appends the status line and the fields, with the empty line (RFC 9112, 4 and 6).
     ///
@@ -74,7 +76,7 @@ extension HTTPResponse {
             out.append("\r\n")
         }
         // What has no body by its status says nothing of its length; a HEAD's answer says what the GET's would.
-        if status != 204, status != 304 {
+        if mayHaveBody {
             if let count = body.count {
                 out.append("Content-Length: ")
                 out.append(decimal: count)
