@@ -1,11 +1,13 @@
+import Crypto
+
 /// Who is let in: the controller's token, tokens for single sessions, or, without the former, everyone as a controller.
 struct AccessControl: Sendable {
     /// Of the controller's token; nil: none is needed.
-    private let controller: [UInt8]?
+    private let controller: SHA256Digest?
     private let tokens: SessionTokens
 
     init(controllerToken: String?, tokens: SessionTokens) {
-        controller = controllerToken.map { SHA256.digest(of: $0.utf8) }
+        controller = controllerToken.map { SHA256.hash(data: Array($0.utf8)) }
         self.tokens = tokens
     }
 
@@ -20,7 +22,7 @@ struct AccessControl: Sendable {
     func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
         guard let controller, admission != .everyone else { return .known(.controller) }
         guard let bearer = try Bearer(head) else { throw Bearer.missing }
-        if constantTimeEqual(bearer.digest, controller) { return .known(.controller) }
+        if bearer.digest == controller { return .known(.controller) }
         return try tokens.known(bearer).map { .known(Requester($0)) } ?? .unknown(bearer)
     }
 

@@ -1,3 +1,5 @@
+import Crypto
+
 /// Who asks: which role it has, and in which session.
 struct Requester: Sendable {
     var role: Role
@@ -33,7 +35,9 @@ extension ProblemError {
 /// A token as it comes with a request: `Authorization: Bearer …`. Source: RFC 6750, 2.1 and 3.
 struct Bearer: Sendable {
     let text: String
-    let digest: [UInt8]
+    /// What a token is known by, so that whoever reads the database has no token. Digests are compared in a time that says nothing about
+    /// where they differ.
+    let digest: SHA256Digest
 
     /// Nil for a request without one.
     init?(_ head: HTTPRequestHead) throws {
@@ -44,7 +48,7 @@ struct Bearer: Sendable {
         let text = field.dropFirst(6).drop { $0 == " " }
         guard Self.isToken(text) else { throw Self.malformed("A bearer token is one word of visible ASCII characters.") }
         self.text = String(text)
-        digest = SHA256.digest(of: text.utf8)
+        digest = SHA256.hash(data: Array(text.utf8))
     }
 
     static func isToken(_ text: some StringProtocol) -> Bool {

@@ -1,4 +1,5 @@
 import BraidStore
+import Crypto
 import Synchronization
 
 /// A token for one session, as the server knows it.
@@ -10,12 +11,12 @@ struct SessionToken: Sendable {
     let sessionID: String
     /// Milliseconds since 1970.
     let expires: Int
-    fileprivate let hash: String
+    fileprivate let digest: [UInt8]
 
     fileprivate init?(_ stored: StoredToken) {
-        guard let role = Role(rawValue: stored.token.role) else { return nil }
-        self.role = role
-        (id, expires, hash) = (stored.token.id, stored.token.expires, stored.token.hash)
+        guard let role = Role(rawValue: stored.token.role), let digest = [UInt8](hexadecimal: stored.token.hash) else { return nil }
+        (self.role, self.digest) = (role, digest)
+        (id, expires) = (stored.token.id, stored.token.expires)
         (session, sessionID) = (stored.session, stored.sessionID)
     }
 }
@@ -60,7 +61,7 @@ final class SessionTokens: Sendable {
         let id = source.tokenID()
         let token = "\(Self.prefix)\(id).\(Source.secret())"
         let stored = NewToken(
-            id: id, role: role.rawValue, created: now, expires: now + seconds * 1000, hash: SHA256.digest(of: token.utf8).hexadecimal)
+            id: id, role: role.rawValue, created: now, expires: now + seconds * 1000, hash: SHA256.hash(data: Array(token.utf8)).hexadecimal)
         do {
             try await store.createToken(stored, for: sessionID)
         } catch StoreError.sessionMissing {
@@ -126,7 +127,7 @@ final class SessionTokens: Sendable {
     }
 
     private func checked(_ token: SessionToken?, _ bearer: Bearer) throws -> SessionToken {
-        let isRight = constantTimeEqual(Array((token?.hash ?? String(repeating: "-", count: 64)).utf8), Array(bearer.digest.hexadecimal.utf8))
+        let isRight = bearer.digest == (token?.digest ?? Array(repeating: 0, count: SHA256.byteCount))
         guard let token, isRight, token.expires > source.now() else { throw Bearer.invalid }
         return token
     }
@@ -208,5 +209,23 @@ extension SessionTokens {
             guard let expired else { return }
             for follower in expired { follower.end() }
         }
+    }
+}
+
+// MARK: - As the store has them
+
+extension Sequence<UInt8> {
+    /// Two lower-case digits a byte.
+    var hexadecimal: String {
+        map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}
+
+extension [UInt8] {
+    /// Nil for anything but pairs of digits.
+    fileprivate init?(hexadecimal text: String) {
+        let digits = text.utf8.compactMap(\.hexValue)
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        self = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }

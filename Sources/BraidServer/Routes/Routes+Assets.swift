@@ -1,3 +1,5 @@
+import Crypto
+
 /// A file that the server has for everyone: there is nothing in it that the source does not say.
 struct Asset: Sendable {
     let path: String
@@ -11,7 +13,7 @@ struct Asset: Sendable {
         self.path = path
         self.mediaType = mediaType
         bytes = Array(text.utf8)
-        etag = "\"\(Array(SHA256.digest(of: bytes).prefix(8)).hexadecimal)\""
+        etag = "\"\(SHA256.hash(data: bytes).prefix(8).hexadecimal)\""
     }
 
     static let all = [
