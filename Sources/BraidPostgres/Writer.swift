@@ -2,7 +2,7 @@
 import BraidStore
 import Foundation
 
-/// The one who writes: takes everything that waits and commits it as one transaction, in one pipeline, so that one journey
+/// The one who writes: takes what waits (`WriteQueue`) and commits it as one transaction, in one pipeline, so that one journey
 /// and one flush of the database's disk serve all; while that is under way, the next group gathers.
 final class Writer: @unchecked Sendable {
     /// Something to be written in the next transaction.
@@ -18,7 +18,7 @@ final class Writer: @unchecked Sendable {
 
     /// Guards what follows down to `dialer`; everything below belongs to the thread.
     private let condition = NSCondition()
-    private var waiting: [Request] = []
+    private var waiting = WriteQueue<Request>()
     private var isStopping = false
 
     private let dialer: Dialer
@@ -40,20 +40,20 @@ final class Writer: @unchecked Sendable {
 
     /// Writes with the next group. Returns when it is committed, whether or not the task is cancelled meanwhile.
     ///
-    /// `value`: what the statements' rows say; throws the refusal, where they have written nothing.
-    func write<Value: Sendable>(_ statements: [Statement], notice: String? = nil, value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
+    /// `rows`: how many it writes, about. `value`: what the statements' rows say; throws the refusal, where they have written nothing.
+    func write<Value: Sendable>(_ statements: [Statement], rows: Int = 1, notice: String? = nil, value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
                 statements: statements, notice: notice, succeed: { rows in continuation.resume(with: Result { try value(rows) }) },
                 fail: { continuation.resume(throwing: $0) })
-            if !enqueue(request) { request.fail(.closed) }
+            if !enqueue(request, rows: rows) { request.fail(.closed) }
         }
     }
 
-    private func enqueue(_ request: Request) -> Bool {
+    private func enqueue(_ request: Request, rows: Int) -> Bool {
         condition.withLock {
             if isStopping { return false }
-            waiting.append(request)
+            waiting.append(request, rows: rows)
             if waiting.count == 1 { condition.signal() }
             return true
         }
@@ -85,12 +85,11 @@ extension Writer {
         end.open()
     }
 
-    /// Everything that waits; nil when the thread is to end.
+    /// The next group; nil when the thread is to end.
     private func next() -> [Request]? {
         condition.withLock {
             while waiting.isEmpty && !isStopping { condition.wait() }
-            defer { waiting.removeAll() }
-            return waiting.isEmpty ? nil : waiting
+            return waiting.isEmpty ? nil : waiting.takeGroup()
         }
     }
 

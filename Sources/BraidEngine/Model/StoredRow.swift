@@ -66,8 +66,10 @@ public struct TableChange: Sendable {
 
     public init() {}
 
+    /// How many rows are to be written, placed or removed.
+    public var rowCount: Int { writtenRows.count + placedRows.count + removedRows.count }
+
     public var isEmpty: Bool {
-        writtenRows.isEmpty && placedRows.isEmpty && removedRows.isEmpty && writtenSections.isEmpty
-            && removedSections.isEmpty && state == nil && displayedSections == nil && cells == nil
+        rowCount == 0 && writtenSections.isEmpty && removedSections.isEmpty && state == nil && displayedSections == nil && cells == nil
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// The one who writes: takes everything that waits and commits it as one transaction, so that one flush of the disk
+/// The one who writes: takes what waits (`WriteQueue`) and commits it as one transaction, so that one flush of the disk
 /// serves all; while that is under way, the next group gathers.
 ///
 /// A thread and not a task: GRDB's asynchronous writes end when their task is cancelled, and a flush would block one
@@ -12,17 +12,20 @@ final class Writer: @unchecked Sendable {
     struct Request: Sendable {
         /// Deletes more than it writes: let through to the last room on a full disk.
         let makesRoom: Bool
-        /// Takes hardly longer than the flush: a lent thread may do it.
-        let isSmall: Bool
+        /// How many rows it writes, about; nil: nobody knows.
+        let rows: Int?
         /// Writes, or throws a `StoreError` before it has written anything. Returns what tells the caller of the
         /// success, to be called after COMMIT. May be called a second time, if the first was rolled back.
         let perform: @Sendable (Database) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
+
+        /// Takes hardly longer than the flush: a lent thread may do it.
+        var isSmall: Bool { rows.map { $0 <= 100 } ?? false }
     }
 
     /// Guards what follows down to `database`; everything below belongs to whoever has set `isWriting`.
     private let condition = NSCondition()
-    private var waiting: [Request] = []
+    private var waiting = WriteQueue<Request>()
     /// A group is being written. Whoever does so looks again for what has come meanwhile.
     private var isWriting = false
     /// The log is long, and a lent thread has left it to ours.
@@ -70,11 +73,11 @@ final class Writer: @unchecked Sendable {
 
     /// Writes with the next group. Returns when it is on disk, whether or not the task is cancelled meanwhile.
     func write<Value: Sendable>(
-        makesRoom: Bool = false, isSmall: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value
+        makesRoom: Bool = false, rows: Int? = nil, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
-                makesRoom: makesRoom, isSmall: isSmall,
+                makesRoom: makesRoom, rows: rows,
                 perform: { db in
                     let value = try body(db)
                     return { continuation.resume(returning: value) }
@@ -87,7 +90,7 @@ final class Writer: @unchecked Sendable {
     private func enqueue(_ request: Request) -> Bool {
         condition.withLock {
             if isStopping { return false }
-            waiting.append(request)
+            waiting.append(request, rows: request.rows ?? 0)
             if isWriting { return true }
             let isAlone = waiting.count == 1
             if isAlone, isQuick, request.isSmall, let lender, pthread_equal(lender, pthread_self()) != 0 {
@@ -129,8 +132,7 @@ final class Writer: @unchecked Sendable {
 
     private func take() -> [Request] {
         isWriting = true
-        defer { waiting.removeAll() }
-        return waiting
+        return waiting.takeGroup()
     }
 
     /// Whether a read may begin: `endRead` must follow, and the database stays open until then.
@@ -185,7 +187,7 @@ extension Writer {
         end.open()
     }
 
-    /// Everything that waits, or nothing when the log is to be copied; nil when the thread is to end.
+    /// The next group, or nothing when the log is to be copied; nil when the thread is to end.
     private func next() -> [Request]? {
         condition.withLock {
             while isLeftToLender || isWriting || (waiting.isEmpty && !isStopping && !needsCheckpoint) { condition.wait() }
@@ -229,7 +231,7 @@ extension Writer {
             return group.map { commit([$0]) }.contains(true)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && isOnLentThread {
             // Another program is writing: our own thread can wait for it.
-            condition.withLock { waiting.insert(contentsOf: group, at: 0) }
+            condition.withLock { for request in group { waiting.append(request, rows: request.rows ?? 0) } }
         } catch let error as LostWrite {
             lose(error, group)
         } catch StoreError.full {

@@ -1,0 +1,85 @@
+import BraidStore
+import Testing
+
+@Suite struct WriteQueueTests {
+    private struct Write: Hashable {
+        let number: Int
+        let rows: Int
+        var isLarge: Bool { rows >= 1_000 }
+    }
+
+    private func groups(of rows: [Int]) -> [[Int]] {
+        var queue = WriteQueue<Int>(), groups: [[Int]] = []
+        for rows in rows { queue.append(rows, rows: rows) }
+        while !queue.isEmpty { groups.append(queue.takeGroup()) }
+        return groups
+    }
+
+    @Test func everythingThatIsNotLargeSharesOneTransaction() {
+        #expect(groups(of: [1, 999, 20, 0, 100]) == [[1, 999, 20, 0, 100]])
+    }
+
+    @Test func eachLargeWriteHasATransactionOfItsOwnWhereNothingElseWaits() {
+        #expect(groups(of: [1_000, 20_000, 5_000]) == [[1_000], [20_000], [5_000]])
+    }
+
+    @Test func whatWaitsWithLargeWritesSharesATransactionWithTheFirstOfThem() {
+        #expect(groups(of: [5_000, 1, 20_000, 2]) == [[1, 2, 5_000], [20_000]])
+    }
+
+    @Test func behindALargeWriteTheOthersAreFirst() {
+        var queue = WriteQueue<Int>()
+        queue.append(5_000, rows: 5_000)
+        #expect(queue.takeGroup() == [5_000])
+        for rows in [6_000, 7_000, 1] { queue.append(rows, rows: rows) }
+        #expect(queue.takeGroup() == [1])
+        queue.append(2, rows: 2)
+        #expect(queue.takeGroup() == [2, 6_000])
+        queue.append(3, rows: 3)
+        #expect(queue.takeGroup() == [3])
+        #expect(queue.takeGroup() == [7_000] && queue.isEmpty)
+    }
+
+    /// Writes come and transactions are made in random order: each write is taken once, waits for one large write of others at most, and a
+    /// large one for no more transactions than twice as many as there are large ones before it.
+    @Test(arguments: 0..<200)
+    func noWriteWaitsForMoreThanItHasTo(seed: UInt64) {
+        var random = SplitMix(seed: seed), queue = WriteQueue<Write>()
+        var arrived: [Write: (transactions: Int, largeBefore: Int)] = [:], transactions: [[Write]] = [], next = 0
+        func waitingLarge() -> Int { arrived.keys.count { $0.isLarge } }
+        func take() {
+            let group = queue.takeGroup()
+            #expect(!group.isEmpty && group.count { $0.isLarge } <= 1)
+            for write in group {
+                guard let (since, largeBefore) = arrived.removeValue(forKey: write) else {
+                    Issue.record("\(write) was taken twice, or never came")
+                    continue
+                }
+                let passed = transactions[since...]
+                if write.isLarge {
+                    #expect(passed.count <= 2 * largeBefore + 1)
+                } else {
+                    #expect(passed.isEmpty, "what is not large is taken with the next transaction")
+                }
+            }
+            transactions.append(group)
+        }
+        for _ in 0..<Int.random(in: 1...60, using: &random) {
+            if Bool.random(using: &random) || queue.isEmpty {
+                let write = Write(number: next, rows: [1, 999, 1_000, 20_000].randomElement(using: &random) ?? 1)
+                next += 1
+                arrived[write] = (transactions.count, waitingLarge())
+                queue.append(write, rows: write.rows)
+            } else {
+                take()
+            }
+        }
+        while !queue.isEmpty { take() }
+        #expect(arrived.isEmpty)
+        // Where others came behind a large write, the transaction after it was theirs alone.
+        func hasLarge(_ group: [Write]) -> Bool { group.contains { $0.isLarge } }
+        for (before, after) in zip(transactions, transactions.dropFirst()) where hasLarge(before) && hasLarge(after) {
+            #expect(after.count == 1)
+        }
+    }
+}
