@@ -664,6 +664,23 @@ def test_a_row_that_is_dragged_while_the_table_changes_goes_back_and_the_drag_is
     assert names(server, "test") == ["b", "d", "a"]
 
 
+def test_a_row_stays_in_hand_when_the_description_comes(show, server, hold):
+    lists(server, ("all", ["a", "b", "c"]))
+    journal = hold("GET", "**/journal*")
+    page = show("test")
+    edit(page)
+    opening = journal()
+    drag(page, "a", middle(page, "b") + 10)
+    expect(rows(page)).to_have_text(["b", "a", "c"])
+    with page.expect_response("**/journal*"):
+        opening.continue_()
+    page.wait_for_timeout(200)
+    expect(rows(page)).to_have_text(["b", "a", "c"])
+    page.mouse.up()
+    expect(page.locator(".revision").first).to_have_text("r1")
+    assert names(server, "test") == ["b", "a", "c"]
+
+
 def test_keys_and_pointers_on_a_row_that_fades_away_do_nothing(make_page, show, server):
     lists(server, ("all", ["a", "b", "c"]))
     page = show("test", make_page(reduced_motion="no-preference"))

@@ -25,7 +25,7 @@ extension Embedded {
 
           constructor(scroller, label, actions) {
             this.#actions = actions;
-            this.items = new ItemMaker((key) => this.list.forget(key), () => this.list.show(this.frame, { animated: false }));
+            this.items = new ItemMaker((key) => this.list.forget(key), () => this.list.show(this.list.frame, { animated: false }));
             this.list = new List(scroller, label, this.items.make);
             this.dragging = new Dragging(this.list, { announce: actions.announce, drop: (from, to) => this.#drop(from, to) });
             this.empty = h("div", { class: "empty-table", hidden: true });
@@ -44,7 +44,9 @@ extension Embedded {
           }
 
           show(frame, options) {
-            this.dragging.cancel();
+            const isSame = frame === this.frame;
+            // What is learnt beside the frame, as the description is, takes no row out of anyone's hand.
+            if (!isSame || this.readOnly) this.dragging.cancel();
             this.frame = frame;
             const { sections, state } = frame.snapshot;
             const behaves = JSON.stringify([state, this.readOnly, Boolean(this.description)]);
@@ -68,7 +70,7 @@ extension Embedded {
               this.items.isSelected = false;
             }
             const focused = this.#focusedRow();
-            this.list.show(frame, options);
+            this.list.show(isSame ? this.list.frame : frame, options);
             if (focused >= 0 && !this.list.content.contains(document.activeElement)) this.#focusRow(focused);
             this.#showEmpty(frame.snapshot);
           }
