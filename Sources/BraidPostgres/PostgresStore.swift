@@ -78,9 +78,9 @@ extension PostgresStore {
     public func createSession(_ session: NewSession) async throws -> Int {
         guard !session.isExhausted else { throw StoreError.exhausted }
         do {
-            return try await writer.write([session.statement()], rows: session.rows.count, value: NewSession.outcome)
+            return try await writer.write([session.statement()], cost: session.rows.count, value: NewSession.outcome)
         } catch StoreError.tableMissing where session.description != nil {
-            return try await writer.write([session.statement(restoringVersion: true)], rows: session.rows.count, value: NewSession.outcome)
+            return try await writer.write([session.statement(restoringVersion: true)], cost: session.rows.count, value: NewSession.outcome)
         }
     }
 
@@ -104,7 +104,7 @@ extension PostgresStore {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         let statement = commit.statement(
             journalLimit: options.journalLimit, journalBytes: options.journalBytes, hasTurn: peers.hasTurn(of: commit.session))
-        try await writer.write([statement], rows: commit.change.rowCount, notice: StoreNotice.committed(commit.session, commit.to), value: SessionCommit.outcome)
+        try await writer.write([statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.to), value: SessionCommit.outcome)
     }
 
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {

@@ -40,20 +40,20 @@ final class Writer: @unchecked Sendable {
 
     /// Writes with the next group. Returns when it is committed, whether or not the task is cancelled meanwhile.
     ///
-    /// `rows`: how many it writes, about. `value`: what the statements' rows say; throws the refusal, where they have written nothing.
-    func write<Value: Sendable>(_ statements: [Statement], rows: Int = 1, notice: String? = nil, value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
+    /// `cost`: about how many rows it writes, or as much else. `value`: what the statements' rows say; throws the refusal, where they have written nothing.
+    func write<Value: Sendable>(_ statements: [Statement], cost: Int = 1, notice: String? = nil, value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
                 statements: statements, notice: notice, succeed: { rows in continuation.resume(with: Result { try value(rows) }) },
                 fail: { continuation.resume(throwing: $0) })
-            if !enqueue(request, rows: rows) { request.fail(.closed) }
+            if !enqueue(request, cost: cost) { request.fail(.closed) }
         }
     }
 
-    private func enqueue(_ request: Request, rows: Int) -> Bool {
+    private func enqueue(_ request: Request, cost: Int) -> Bool {
         condition.withLock {
             if isStopping { return false }
-            waiting.append(request, rows: rows)
+            waiting.append(request, cost: cost)
             if waiting.count == 1 { condition.signal() }
             return true
         }

@@ -203,6 +203,9 @@ public struct SessionCommit: Sendable {
 extension SessionCommit {
     package var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
 
+    /// About how many rows it writes, or as much else.
+    package var cost: Int { change.rowCount + record.bytes / 1_000 }
+
     package var record: JournalRecord {
         JournalRecord(revision: to, at: at, command: command, update: update, cellEvents: cellEvents, hidden: hidden)
     }

@@ -8,17 +8,17 @@ package struct WriteQueue<Request> {
     private var large: [Request] = []
     private var hadLarge = false
 
-    /// From here on, writing the rows takes several times as long as what a transaction takes anyway.
-    private static var largeRowCount: Int { 1_000 }
+    /// From here on, a write takes several times as long as what a transaction takes anyway.
+    private static var largeCost: Int { 1_000 }
 
     package init() {}
 
     package var count: Int { requests.count + large.count }
     package var isEmpty: Bool { count == 0 }
 
-    /// `rows`: how many the request writes, about.
-    package mutating func append(_ request: Request, rows: Int) {
-        if rows < Self.largeRowCount { requests.append(request) } else { large.append(request) }
+    /// `cost`: about how many rows the request writes, or as much else.
+    package mutating func append(_ request: Request, cost: Int) {
+        if cost < Self.largeCost { requests.append(request) } else { large.append(request) }
     }
 
     /// What the next transaction writes, in order of arrival but for the large one, which is last. Empty only where nothing waits.

@@ -54,11 +54,11 @@ import Testing
     }
 
     /// Each a write of its own.
-    private func write(_ count: Int = 1, rows: Int = 1, in store: SQLiteStore, on loop: Loop) {
+    private func write(_ count: Int = 1, cost: Int = 1, in store: SQLiteStore, on loop: Loop) {
         for _ in 0..<count {
             Task(executorPreference: loop) { [versions] in
                 let text = JSONText(stringLiteral: "[\(Int.random(in: .min ... .max))]")
-                versions.add(try await store.writer.write(rows: rows) { try $0.putTable("t", description: text, at: 1).version })
+                versions.add(try await store.writer.write(cost: cost) { try $0.putTable("t", description: text, at: 1).version })
             }
         }
     }
@@ -105,7 +105,7 @@ import Testing
 
     @Test func aLargeWriteIsTheStoresThreads() throws {
         let store = try store()
-        write(rows: 101, in: store, on: loop)
+        write(cost: 101, in: store, on: loop)
         store.lendThread { loop.run() }
         wait(for: 1)
         #expect(!threads.values.contains(here))

@@ -4,13 +4,13 @@ import Testing
 @Suite struct WriteQueueTests {
     private struct Write: Hashable {
         let number: Int
-        let rows: Int
-        var isLarge: Bool { rows >= 1_000 }
+        let cost: Int
+        var isLarge: Bool { cost >= 1_000 }
     }
 
-    private func groups(of rows: [Int]) -> [[Int]] {
+    private func groups(of costs: [Int]) -> [[Int]] {
         var queue = WriteQueue<Int>(), groups: [[Int]] = []
-        for rows in rows { queue.append(rows, rows: rows) }
+        for cost in costs { queue.append(cost, cost: cost) }
         while !queue.isEmpty { groups.append(queue.takeGroup()) }
         return groups
     }
@@ -29,13 +29,13 @@ import Testing
 
     @Test func behindALargeWriteTheOthersAreFirst() {
         var queue = WriteQueue<Int>()
-        queue.append(5_000, rows: 5_000)
+        queue.append(5_000, cost: 5_000)
         #expect(queue.takeGroup() == [5_000])
-        for rows in [6_000, 7_000, 1] { queue.append(rows, rows: rows) }
+        for cost in [6_000, 7_000, 1] { queue.append(cost, cost: cost) }
         #expect(queue.takeGroup() == [1])
-        queue.append(2, rows: 2)
+        queue.append(2, cost: 2)
         #expect(queue.takeGroup() == [2, 6_000])
-        queue.append(3, rows: 3)
+        queue.append(3, cost: 3)
         #expect(queue.takeGroup() == [3])
         #expect(queue.takeGroup() == [7_000] && queue.isEmpty)
     }
@@ -66,10 +66,10 @@ import Testing
         }
         for _ in 0..<Int.random(in: 1...60, using: &random) {
             if Bool.random(using: &random) || queue.isEmpty {
-                let write = Write(number: next, rows: [1, 999, 1_000, 20_000].randomElement(using: &random) ?? 1)
+                let write = Write(number: next, cost: [1, 999, 1_000, 20_000].randomElement(using: &random) ?? 1)
                 next += 1
                 arrived[write] = (transactions.count, waitingLarge())
-                queue.append(write, rows: write.rows)
+                queue.append(write, cost: write.cost)
             } else {
                 take()
             }

@@ -18,6 +18,7 @@ if isWanted("http") { try httpBenchmark() }
 if isWanted("commands") { try commandBenchmark() }
 if isWanted("streams") { try streamBenchmark() }
 if isWanted("nginx") { try nginxBenchmark() }
+if isWanted("neighbours") { try neighbourBenchmark() }
 if isWanted("large") { try largeBenchmark() }
 if isWanted("edits") { try editBenchmark() }
 if isWanted("durable") { try durableBenchmark() }

@@ -23,6 +23,7 @@ extension Sessions {
             return try await command(session)
         }
         let key = try IdempotencyKey(context)
+        let inMemory = inMemory(id)
         // Nothing is done by a dry run, and nothing can be done twice.
         guard !form.dryRun, let key else {
             let work = { @Sendable [self] in
@@ -30,9 +31,9 @@ extension Sessions {
                 return form.response(answer, of: session, notifies: notifies)
             }
             let isSoon = isShort && base == nil && form.preference != "representation" && context.request.body.count <= Self.shortBody
-            return isSoon && inMemory(id)?.isQuick == true ? .soon(work) : .later(work)
+            return isSoon && inMemory?.isQuick == true ? .soon(work) : .later(on: inMemory, work)
         }
-        return .later { [self] in
+        return .later(on: inMemory) { [self] in
             let session = try await current(id)
             try context.require(session)
             return try await once(key, session: session.number, context: context) { keep in
@@ -42,5 +43,12 @@ extension Sessions {
                 return form.response(answer, of: session, notifies: notifies)
             }
         }
+    }
+}
+
+extension RouteReply {
+    fileprivate static func later(on session: Session?, _ work: @escaping @Sendable () async throws -> HTTPResponse) -> RouteReply {
+        let isSlow = session?.isSlow == true
+        return .later { try await withTaskExecutorPreference(isSlow ? SlowTasks.shared : nil, operation: work) }
     }
 }

@@ -27,7 +27,8 @@ final class Session: Sendable {
     let feed: ChangeFeed
     /// How many sweeps have come since somebody asked for the session.
     private let unusedSweeps = Atomic(0)
-    private let quick = Atomic(false)
+    /// What the last command took of the engine. At first nobody knows: neither little nor much.
+    private let engineNanoseconds = Atomic(1_000_000)
 
     /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
     struct Committed: Sendable {
@@ -75,8 +76,9 @@ final class Session: Sendable {
     }
 
     /// The last command took the engine so little time that the next may run on an event loop's thread.
-    var isQuick: Bool { quick.load(ordering: .relaxed) }
-    private static let quickNanoseconds = 500_000
+    var isQuick: Bool { engineNanoseconds.load(ordering: .relaxed) < 500_000 }
+    /// … so much that others' requests should not wait behind the next.
+    var isSlow: Bool { engineNanoseconds.load(ordering: .relaxed) > 10_000_000 }
 
     /// Somebody asks for the session.
     func use() { unusedSweeps.store(0, ordering: .relaxed) }
@@ -209,7 +211,7 @@ final class Session: Sendable {
         let outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(at))
         let updateText = outcome.update.json
-        quick.store(Source.ticks() - start < Self.quickNanoseconds, ordering: .relaxed)
+        engineNanoseconds.store(Source.ticks() - start, ordering: .relaxed)
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,

@@ -69,7 +69,7 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     public func createSession(_ session: NewSession) async throws -> Int {
-        try await writer.write(rows: session.rows.count) { try $0.create(session) }
+        try await writer.write(cost: session.rows.count) { try $0.create(session) }
     }
 
     public func session(_ id: String) async throws -> StoredSession? {
@@ -99,7 +99,7 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     public func commit(_ commit: SessionCommit) async throws {
-        try await writer.write(rows: commit.change.rowCount) { [options] in try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes) }
+        try await writer.write(cost: commit.cost) { [options] in try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes) }
     }
 
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
@@ -108,7 +108,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    public func keep(_ answer: KeptAnswer) async throws { try await writer.write(rows: 1) { try $0.keep(answer) } }
+    public func keep(_ answer: KeptAnswer) async throws { try await writer.write(cost: 1) { try $0.keep(answer) } }
 
     public func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer? {
         try await read { try $0.answer(to: key, of: session, now: now) }

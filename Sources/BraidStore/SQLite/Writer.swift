@@ -12,15 +12,15 @@ final class Writer: @unchecked Sendable {
     struct Request: Sendable {
         /// Deletes more than it writes: let through to the last room on a full disk.
         let makesRoom: Bool
-        /// How many rows it writes, about; nil: nobody knows.
-        let rows: Int?
+        /// About how many rows it writes, or as much else; nil: nobody knows.
+        let cost: Int?
         /// Writes, or throws a `StoreError` before it has written anything. Returns what tells the caller of the
         /// success, to be called after COMMIT. May be called a second time, if the first was rolled back.
         let perform: @Sendable (Database) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
 
         /// Takes hardly longer than the flush: a lent thread may do it.
-        var isSmall: Bool { rows.map { $0 <= 100 } ?? false }
+        var isSmall: Bool { cost.map { $0 <= 100 } ?? false }
     }
 
     /// Guards what follows down to `database`; everything below belongs to whoever has set `isWriting`.
@@ -73,11 +73,11 @@ final class Writer: @unchecked Sendable {
 
     /// Writes with the next group. Returns when it is on disk, whether or not the task is cancelled meanwhile.
     func write<Value: Sendable>(
-        makesRoom: Bool = false, rows: Int? = nil, _ body: @escaping @Sendable (Database) throws -> Value
+        makesRoom: Bool = false, cost: Int? = nil, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
-                makesRoom: makesRoom, rows: rows,
+                makesRoom: makesRoom, cost: cost,
                 perform: { db in
                     let value = try body(db)
                     return { continuation.resume(returning: value) }
@@ -90,7 +90,7 @@ final class Writer: @unchecked Sendable {
     private func enqueue(_ request: Request) -> Bool {
         condition.withLock {
             if isStopping { return false }
-            waiting.append(request, rows: request.rows ?? 0)
+            waiting.append(request, cost: request.cost ?? 0)
             if isWriting { return true }
             let isAlone = waiting.count == 1
             if isAlone, isQuick, request.isSmall, let lender, pthread_equal(lender, pthread_self()) != 0 {
@@ -231,7 +231,7 @@ extension Writer {
             return group.map { commit([$0]) }.contains(true)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && isOnLentThread {
             // Another program is writing: our own thread can wait for it.
-            condition.withLock { for request in group { waiting.append(request, rows: request.rows ?? 0) } }
+            condition.withLock { for request in group { waiting.append(request, cost: request.cost ?? 0) } }
         } catch let error as LostWrite {
             lose(error, group)
         } catch StoreError.full {

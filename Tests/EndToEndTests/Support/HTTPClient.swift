@@ -59,6 +59,12 @@ final class HTTPClient {
         buffer += piece[..<count]
     }
 
+    /// Whether something came that is not read yet. Does not wait.
+    var hasAnswer: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
+    }
+
     /// Whether the server has closed the connection, with nothing more to read.
     var isClosed: Bool {
         do {
