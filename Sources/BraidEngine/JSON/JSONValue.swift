@@ -110,6 +110,11 @@ public struct UTF8Key: Hashable, Sendable {
     }
 }
 
+/// In messages it is the string.
+extension UTF8Key: CustomStringConvertible {
+    public var description: String { string }
+}
+
 extension String {
     /// Equality of the UTF-8 bytes.
     @inline(__always)

@@ -31,6 +31,14 @@ import Testing
         #expect(refusal?.detail.hasSuffix("its binding has \(why).") == true, "\(refusal?.detail ?? "")")
     }
 
+    /// The message had the name as the program spells it: `UTF8Key(string: "Person")`.
+    @Test(arguments: [(#"{"nom":"Ada"}"#, "needs its id"), (#"{"name":true}"#, "at \"/name\" must be a string or an integer")])
+    func aModelWithoutAnIDIsToldItsTypeByName(model: String, why: String) throws {
+        var table = try Table(#"{"table":"t","cells":{"C":{}},"modelTypes":{"Person":{"id":"/name"}},"bindings":[{"on":"table","cell":"C","modelType":"Person"}]}"#)
+        let refusal = #expect(throws: Refusal.self) { _ = try table.perform(.setModels([("table", [try JSONText(parsing: model)])], partial: false)) }
+        #expect(refusal?.detail.contains(#"of the type "Person" \#(why)"#) == true, "\(refusal?.detail ?? "")")
+    }
+
     /// The row was looked for where it had been: after its own move the handler lost it.
     @Test func aHandlerThatMovesItsOwnRowKeepsIt() throws {
         var table = try Table("""
