@@ -41,8 +41,11 @@ extension Command {
     /// `{call: arguments}`.
     init(dataSource json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         let names = DataSourceCommand.Call.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
-        guard let members = json.members(), members.count == 1, let call = DataSourceCommand.Call(rawValue: members[0].name) else {
+        guard let members = json.members(), members.count == 1 else {
             throw Refusal.bad(pointer, "a call to the data source is an object with one member: \(names)")
+        }
+        guard let call = DataSourceCommand.Call(rawValue: members[0].name) else {
+            throw Refusal.bad(pointer.appending(members[0].name), "there is no call \"\(members[0].name)\" to the data source; calls are \(names)")
         }
         try self.init(dataSource: call, arguments: members[0].value, at: pointer.appending(members[0].name))
     }

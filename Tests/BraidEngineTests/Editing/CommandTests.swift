@@ -10,6 +10,7 @@ import Testing
         (#"{"displayed-sections":["a","b","a"]}"#, "/displayed-sections/2"),
         (#"{"headers":{"a":{"view":1}}}"#, "/headers/a/view"),
         (#"{"data-source":{"updateRows":{"rows":[{"at":[0,1],"model":1},{"at":[0,1],"model":2}]}}}"#, "/data-source/updateRows/rows/1/at"),
+        (#"{"data-source":{"addrow":{"at":[0,1],"model":1}}}"#, "/data-source/addrow"),
     ])
     func aCommandThatSaysTooMuchOrTooLittleIsRefusedWhereItDoes(command: String, pointer: String) throws {
         let refusal = #expect(throws: Refusal.self) { try Command(json: JSONText(parsing: command)) }
