@@ -131,6 +131,16 @@ import Testing
         #expect { try table.perform(Command(json: JSONText(parsing: command))) } throws: { ($0 as? Refusal)?.code == .handlerContract }
     }
 
+    @Test func whatAnActionDoesRunsNoHandlersAndAsksNoPolicy() throws {
+        var table = try Table("""
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
+             "onDelete":[{"reject":"deleted"}],"onInsert":[{"reject":"inserted"}]},
+             {"on":{"section":"a"},"onTap":[{"move":{"id":"1","to":{"section":"b"}}},{"remove":{"id":"2"}},{"insert":{"section":"a","model":{"id":"4"}}}]}]}
+            """)
+        _ = try table.perform(.tap(RowReference(path(0, 0))))
+        #expect(table.snapshot.ids == [["4"], ["3", "1"]], "without a row, at the end")
+    }
+
     @Test func aMoveToItsOwnPlaceIsNone() throws {
         var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#)
         #expect(try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).kind == .unchanged)
