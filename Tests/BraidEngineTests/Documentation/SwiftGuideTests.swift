@@ -2,14 +2,14 @@ import BraidEngine
 import Testing
 
 @Suite struct SwiftGuideTests {
-    struct Person: Equatable, CollectionIdentifiable {
-        var name: String
-        var collectionId: String { name }
-    }
-    struct PersonCell: ReuseIdentifiable { var title = "" }
-
     @Test func theEngineAsALibrary() throws {
         // snippet: library
+        struct Person: Equatable, CollectionIdentifiable {
+            var name: String
+            var collectionId: String { name }
+        }
+        struct PersonCell: ReuseIdentifiable { var title = "" }
+
         enum Section: String, TableSection, CaseIterable { case attending, invited }
         var people: [Section: [Person]] = [.attending: [Person(name: "Omar")], .invited: [Person(name: "Yvonne")]]
 
