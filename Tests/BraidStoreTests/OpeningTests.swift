@@ -37,6 +37,15 @@ import Testing
         await store.close()
     }
 
+    /// It was SQLite's "unable to open database file", of a backup "disk I/O error", and named none.
+    @Test func aDirectoryInPlaceOfAFileIsNamed() throws {
+        let directory = String(path.dropLast("/braid.sqlite".count))
+        let refusal = StoreError.io("\(directory) is a directory. Name a file in it, such as \(path).")
+        #expect(throws: refusal) { try SQLiteStore(path: directory) }
+        #expect(throws: refusal) { try SQLiteStore.backup(of: directory, to: path) }
+        #expect(contents(directory + "-lock") == nil)
+    }
+
     @Test func aLinkLeadsToTheSameLock() async throws {
         try await make()
         let link = path + "-link"

@@ -12,6 +12,7 @@ extension SQLiteStore {
         let path = literal(path), target = literal(target)
         do {
             guard access(path, F_OK) == 0 else { throw StoreError.missing(path: path) }
+            try Opening.refuseDirectory(path)
             guard access(target, F_OK) != 0 else { throw StoreError.exists(path: target) }
             let partial = target + "-partial"
             let lock = try locked(partial)

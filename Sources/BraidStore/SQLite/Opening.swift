@@ -30,6 +30,7 @@ struct Opening {
     }
 
     func file() throws -> (database: DatabasePool, lock: ProcessLock) {
+        try Self.refuseDirectory(path)
         let lock = try ProcessLock(database: path)
         do {
             // From here to the opening no connection of this process is open: the file can be looked at by other means.
@@ -136,6 +137,13 @@ struct Opening {
     }
 
     private func pragma(_ name: String, _ db: Database) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? -1 }
+
+    /// SQLite says of one that it cannot be opened, or that the disk failed.
+    static func refuseDirectory(_ path: String) throws {
+        var facts = stat()
+        guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else { return }
+        throw StoreError.io("\(path) is a directory. Name a file in it, such as \(path)/braid.sqlite.")
+    }
 
     /// Nil: there is no such file. `stat` opens nothing, so no lock is lost by it.
     private func size(of path: String) -> Int? {
