@@ -209,6 +209,9 @@ struct Binding: Sendable {
     /// For all sections of the scope that have none of their own in `headers`.
     var header: Computed<SectionInput>?
     var footer: Computed<SectionInput>?
+    /// Of a program: views in the place of titles, which they beat where both are equally specific (Braid's rule).
+    var headerView: Computed<SectionInput>?
+    var footerView: Computed<SectionInput>?
     var cellHeight: Computed<RowInput>?
     var estimatedCellHeight: Computed<RowInput>?
     var headerHeight: Computed<SectionInput>?
@@ -234,7 +237,11 @@ struct Binding: Sendable {
     /// The scope is any section, and something is bound that only chains about certain sections bind.
     var bindsWhatAnySectionCannot: Bool {
         scope == .anySection
-            && (cells != nil || header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || editing != nil || moving != nil)
+            && (cells != nil || bindsTitles || editing != nil || moving != nil)
+    }
+
+    private var bindsTitles: Bool {
+        header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || headerView != nil || footerView != nil
     }
 
     /// Takes what it lacks from a binding of the same scope that yields to it.
@@ -249,6 +256,8 @@ struct Binding: Sendable {
             footers.merge(weaker.footers) { own, _ in own }
             footer = weaker.footer
         }
+        headerView = headerView ?? weaker.headerView
+        footerView = footerView ?? weaker.footerView
         onDequeue = onDequeue ?? weaker.onDequeue
         cellHeight = cellHeight ?? weaker.cellHeight
         estimatedCellHeight = estimatedCellHeight ?? weaker.estimatedCellHeight

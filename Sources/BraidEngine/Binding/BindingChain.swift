@@ -60,6 +60,8 @@ extension BindingChain {
     }
 
     @discardableResult func cellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.cellHeight = height } }
+    @discardableResult func bind(headerView: Computed<SectionInput>) -> Self { edit { $0.headerView = headerView } }
+    @discardableResult func bind(footerView: Computed<SectionInput>) -> Self { edit { $0.footerView = footerView } }
     @discardableResult func estimatedCellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.estimatedCellHeight = height } }
     @discardableResult func headerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.headerHeight = height } }
     @discardableResult func estimatedHeaderHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedHeaderHeight = height } }

@@ -48,11 +48,18 @@ final class SectionBinding: Sendable {
             for binding in byPrecedence { if let value = part(binding) { return value } }
             return nil
         }
+        // A view stands before the titles of bindings as specific as its own.
+        func title(_ view: (Binding) -> Computed<SectionInput>?, else title: (Binding) -> Computed<SectionInput>?) -> Computed<SectionInput>? {
+            for equals in [named.reversed(), [other].compactMap { $0 }] {
+                if let view = equals.lazy.compactMap(view).first ?? equals.lazy.compactMap(title).first { return view }
+            }
+            return nil
+        }
         self.section = section
         self.cells = cells
         modelType = bound.modelType ?? ModelType(id: JSONPointer("/id"))
-        header = first { $0.headers[section] ?? $0.header }
-        footer = first { $0.footers[section] ?? $0.footer }
+        header = title(\.headerView) { $0.headers[section] ?? $0.header }
+        footer = title(\.footerView) { $0.footers[section] ?? $0.footer }
         cellHeight = first(\.cellHeight)
         estimatedCellHeight = first(\.estimatedCellHeight)
         headerHeight = first(\.headerHeight)

@@ -53,15 +53,15 @@ extension BindingChain {
         bind(footer: rule { try footerTitle($0).map { .string($0) } })
     }
 
-    /// A view in the place of a title; nil: the section has no header.
+    /// A view in the place of a title, also of one that is bound after it; nil: the section has no header.
     @discardableResult
     public func bind<View: ViewModelBindable>(headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?) -> Self {
-        bind(header: view(View.self, viewModel))
+        bind(headerView: view(View.self, viewModel))
     }
 
     @discardableResult
     public func bind<View: ViewModelBindable>(footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?) -> Self {
-        bind(footer: view(View.self, viewModel))
+        bind(footerView: view(View.self, viewModel))
     }
 
     private func view<View: ViewModelBindable>(_: View.Type, _ viewModel: @escaping (Section) throws -> View.ViewModel?) -> Computed<SectionInput> {

@@ -1,0 +1,53 @@
+import Testing
+@testable import BraidEngine
+
+/// What Braid's guide, its comments and its own tests claim of a binder, claimed of this one.
+@Suite struct BraidClaimsTests {
+    enum Letter: Int, TableSection, CaseIterable, Comparable { case first, second, third, fourth }
+
+    // MARK: Titles and views
+
+    /// The title bound last was shown.
+    @Test func aViewStandsBeforeTitlesInWhateverOrderTheyAreBound() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        binder.onSection(.first)
+            .bind(headerType: Banner.self, viewModel: { _ in .init(text: "H1") }).bind(headerTitle: "wrong")
+            .bind(footerTitle: "wrong").bind(footerType: Banner.self, viewModel: { _ in .init(text: "F1") })
+            .bind(cellType: PlainCell.self, models: { people() })
+        binder.onSections(.second, .third)
+            .bind(headerType: Banner.self, viewModel: { _ in .init(text: "H2") })
+            .bind(headerTitles: [.second: "wrong", .third: "wrong"])
+            .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
+        binder.onAllOtherSections()
+            .bind(headerType: Banner.self, viewModel: { _ in .init(text: "H4") }).bind(headerTitle: { _ in "wrong" })
+            .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
+        // Of another chain, as specific, and later.
+        binder.onSection(.second).bind(headerTitle: "wrong")
+        try binder.finish()
+        #expect(try (0..<4).map { try (binder.headerView(ofSection: $0) as? Banner)?.viewModel?.text } == ["H1", "H2", "H2", "H4"])
+        #expect(try (binder.footerView(ofSection: 0) as? Banner)?.viewModel?.text == "F1")
+    }
+
+    @Test func aViewWithoutAViewModelIsNoHeaderThoughThereIsATitle() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        var text: String? = "H"
+        binder.onAllSections()
+            .bind(cellType: PlainCell.self, models: { [.first: people("a")] })
+            .bind(headerType: Banner.self, viewModel: { _ in text.map { .init(text: $0) } }).bind(headerTitle: "wrong")
+        try binder.finish()
+        text = nil
+        try binder.refresh()
+        #expect(binder.snapshot.sections[0].header.isNull)
+    }
+
+    @Test func aNamedSectionsTitleStandsBeforeTheViewOfAllOtherSections() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        binder.onAllSections()
+            .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
+            .bind(headerType: Banner.self, viewModel: { _ in .init(text: "H") })
+        binder.onSection(.second).bind(headerTitle: "title")
+        try binder.finish()
+        #expect(binder.snapshot.sections[1].header["title"]?.stringValue == "title")
+        #expect(try (binder.headerView(ofSection: 0) as? Banner)?.viewModel?.text == "H")
+    }
+}
