@@ -62,11 +62,16 @@ extension Binder {
 
 // What a program's binder does beside commands.
 extension Binder {
-    /// The table as it is at first, with the models that a program keeps.
-    func openingTable() throws -> TableModel {
+    /// The table as it is at first, with the models that a program keeps. `displayed`: the sections that are displayed;
+    /// nil: all of them, or those that have something to show.
+    func openingTable(displayed: [SectionID]? = nil) throws -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
         for id in declaredSections ?? [] { work.editor.ensureSection(id) }
         try work.readProvided()
+        if let displayed {
+            try work.admit(toDisplay: displayed)
+            work.editor.setDisplayedSections(displayed)
+        }
         return work.editor.table
     }
 
@@ -77,11 +82,24 @@ extension Binder {
         work.isRefresh = true
         try work.readProvided()
         if let displayed {
-            if declaredSections == nil { for id in displayed { work.editor.ensureSection(id) } }
+            try work.admit(toDisplay: displayed)
             _ = try work.setDisplayedSections(displayed)
         }
         try work.show()
         return try work.outcome(ignored: nil)
+    }
+}
+
+extension CommandInProgress {
+    /// What a program wants to be displayed: dynamic sections need not have come with any models.
+    fileprivate mutating func admit(toDisplay ids: [SectionID]) throws(Refusal) {
+        guard Set(ids).count == ids.count else {
+            throw Refusal(.badRequest, "A section cannot be displayed twice: \(ids.map { "\"\($0)\"" }.joined(separator: ", ")).")
+        }
+        for id in ids {
+            if binder.declaredSections == nil { editor.ensureSection(id) }
+            _ = try editor.position(of: id)
+        }
     }
 }
 

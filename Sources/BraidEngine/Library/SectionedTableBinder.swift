@@ -68,10 +68,14 @@ public final class SectionedTableBinder<Section: TableSection> {
             mistakes.append("The models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(assumed.string)\".")
         }
         guard mistakes.isEmpty else { throw Refusal(.descriptionInvalid, mistakes.joined(separator: " ")) }
+        let isManual = binder.display.behavior == .manuallyManaged, wanted = isManual ? wantedSections : nil
+        for section in wanted ?? [] { try bindings.sections.add(section) }
         try attempt {
-            let table = try binder.openingTable()
+            let table = try binder.openingTable(displayed: wanted?.map(\.sectionID))
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
+        // A closure may have set others meanwhile.
+        if !isManual || wantedSections == wanted { wantedSections = nil }
     }
 
     // MARK: What is displayed
@@ -80,8 +84,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// another number means a changed model. Empty before `finish()`.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
-    /// The displayed sections, in order. Under `manuallyManaged` they can be set; what is set takes effect with the next
-    /// `refresh()` (one within a handler does nothing). Under the other behaviours setting them does nothing.
+    /// The displayed sections, in order. Under `manuallyManaged` they can be set; what is set takes effect with `finish()`,
+    /// or the next `refresh()` (one within a handler does nothing). Under the other behaviours setting them does nothing.
     public var displayedSections: [Section] {
         get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }

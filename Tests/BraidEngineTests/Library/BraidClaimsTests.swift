@@ -50,4 +50,55 @@ import Testing
         #expect(binder.snapshot.sections[1].header["title"]?.stringValue == "title")
         #expect(try (binder.headerView(ofSection: 0) as? Banner)?.viewModel?.text == "H")
     }
+
+    // MARK: Display
+
+    /// All sections were displayed until the next refresh.
+    @Test func sectionsThatWereSetBeforeTheEndOfTheBindingAreDisplayedFromTheStart() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        binder.displayedSections = [.fourth, .first]
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a"), .second: people("b")] })
+        try binder.finish()
+        #expect(binder.snapshot.sectionIDs == ["fourth", "first"] && binder.displayedSections == [.fourth, .first])
+        #expect(try binder.refresh().isEmpty)
+        // None at all, as Braid has it until they are set.
+        let empty = SectionedTableBinder(sectionedBy: Letter.self)
+        empty.displayedSections = []
+        empty.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
+        try empty.finish()
+        #expect(empty.snapshot.sections.isEmpty && empty.displayedSections.isEmpty)
+        empty.displayedSections = [.first]
+        try empty.refresh()
+        #expect(empty.snapshot.ids == [["a"]])
+    }
+
+    @Test func dynamicSectionsThatWereSetBeforeTheEndOfTheBindingAreDisplayedFromTheStart() throws {
+        let binder = SectionedTableBinder(sectionedBy: SectionID.self)
+        binder.displayedSections = ["z", "a"]
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { ["a": people("a"), "b": people("b")] })
+        try binder.finish()
+        #expect(binder.snapshot.sections.map { "\($0.id)\($0.rows.count)" } == ["z0", "a1"])
+    }
+
+    @Test func noSectionIsDisplayedTwice() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
+        binder.displayedSections = [.first, .first]
+        #expect(throws: Refusal.self) { try binder.finish() }
+        binder.displayedSections = [.first]
+        try binder.finish()
+        binder.displayedSections = [.second, .first, .second]
+        let refusal = try #require(throws: Refusal.self) { try binder.refresh() }
+        #expect(refusal.detail.contains("twice"))
+        #expect(binder.snapshot.sectionIDs == ["first"])
+    }
+
+    @Test func whatWasSetUnderAnotherBehaviorIsNotDisplayed() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        binder.displayedSections = [.fourth]
+        binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.second: people("b"), .first: people("a")] })
+        try binder.finish()
+        #expect(binder.snapshot.sectionIDs == ["first", "second"] && binder.displayedSections == [.first, .second])
+    }
 }
