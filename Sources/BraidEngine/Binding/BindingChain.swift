@@ -16,6 +16,7 @@ public struct BindingChain<Section: TableSection, Cell, Model> {
 
     @discardableResult
     func edit(_ edit: (inout Binding) -> Void) -> Self {
+        bindings.noteBinding()
         edit(&bindings.bindings[index])
         return self
     }
@@ -59,9 +60,9 @@ extension BindingChain {
         edit { if let section { $0.footers[section] = footer } else { $0.footer = footer } }
     }
 
-    @discardableResult func cellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.cellHeight = height } }
     @discardableResult func bind(headerView: Computed<SectionInput>) -> Self { edit { $0.headerView = headerView } }
     @discardableResult func bind(footerView: Computed<SectionInput>) -> Self { edit { $0.footerView = footerView } }
+    @discardableResult func cellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.cellHeight = height } }
     @discardableResult func estimatedCellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.estimatedCellHeight = height } }
     @discardableResult func headerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.headerHeight = height } }
     @discardableResult func estimatedHeaderHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedHeaderHeight = height } }

@@ -13,8 +13,9 @@ final class TableBindings<Section: TableSection> {
     var views: [String: (JSONText) throws -> any ReuseIdentifiable] = [:]
     /// Sequences that were bound. Each calls the closure whenever it has given something.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
-    /// Mistakes of a program, for `binder(display:)` to throw.
+    /// Mistakes of a program, for `finish()` to throw, or, of those that are made after it, for any command.
     var mistakes: [String] = []
+    var isFinished = false
     var bindings: [Binding] = []
     private var owners: [SectionID: Int] = [:]
     private(set) var ownerOfOthers: Int?
@@ -44,6 +45,7 @@ final class TableBindings<Section: TableSection> {
     func onSections(_ sections: Section...) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections(sections) }
 
     func onSections(_ sections: [Section]) -> BindingChain<Section, any ReuseIdentifiable, Never> {
+        if sections.isEmpty { mistakes.append("A chain is about no section: `onSections` was given none.") }
         for section in sections { mistake { () throws(Refusal) in try self.sections.add(section) } }
         return on(.sections(sections.map(\.sectionID)))
     }
@@ -59,8 +61,14 @@ final class TableBindings<Section: TableSection> {
     func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {
+        noteBinding()
         bindings.append(Binding(scope: scope))
         return BindingChain(bindings: self, index: bindings.count - 1)
+    }
+
+    /// What is bound once the binder is made would do nothing.
+    func noteBinding() {
+        if isFinished, mistakes.isEmpty { mistakes.append("Something was bound after `finish()`, where all chains, and how sections are displayed, are settled.") }
     }
 
     func mistake(_ attempt: () throws(Refusal) -> Void) {

@@ -20,7 +20,7 @@
 /// Source: Braid's `SectionedTableViewBinder`; the table view's place is taken by `snapshot` and the updates.
 public final class SectionedTableBinder<Section: TableSection> {
     /// Which sections are displayed, and in which order. To be set before `finish()`.
-    public var sectionDisplayBehavior: SectionDisplayBehavior<Section> = .manuallyManaged
+    public var sectionDisplayBehavior: SectionDisplayBehavior<Section> = .manuallyManaged { didSet { bindings.noteBinding() } }
     let bindings: TableBindings<Section>
     private var bound: (binder: Binder, table: TableModel, snapshot: Snapshot)?
     private var wantedSections: [Section]?
@@ -54,7 +54,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     public func onAnySection() -> Chain { bindings.onAnySection() }
 
     /// Ends the binding and reads the models for the first time. Throws `descriptionInvalid` with what was bound wrongly:
-    /// cells bound twice or not at all, a model type that is not the one assumed.
+    /// cells bound twice or not at all, a model type that is not the one assumed. What is bound after it is refused by
+    /// every command.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let binder = bindings.binder(display: try sectionDisplayBehavior.display(bindings.sections))
@@ -74,6 +75,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             let table = try binder.openingTable(displayed: wanted?.map(\.sectionID))
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
+        bindings.isFinished = true
         // A closure may have set others meanwhile.
         if !isManual || wantedSections == wanted { wantedSections = nil }
     }
@@ -217,6 +219,7 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     private func requireBound() throws(Refusal) -> (binder: Binder, table: TableModel, snapshot: Snapshot) {
         guard let bound else { throw Refusal(.badRequest, "The binder is not finished: call `finish()` once everything is bound.") }
+        guard bindings.mistakes.isEmpty else { throw Refusal(.descriptionInvalid, bindings.mistakes.joined(separator: " ")) }
         return bound
     }
 

@@ -101,4 +101,34 @@ import Testing
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["first", "second"] && binder.displayedSections == [.first, .second])
     }
+
+    // MARK: Mistakes that end a program with Braid
+
+    /// Nothing came of it, and nothing was said.
+    @Test func aChainThatIsBoundAfterTheEndOfTheBindingIsAMistake() throws {
+        for late in [{ $0.onSection(.first).onTapped { _, _ in } }, { $0.onAnySection() }, { $0.sectionDisplayBehavior = .hidesSectionsWithNoData }] as [(SectionedTableBinder<Letter>) -> Any] {
+            let binder = SectionedTableBinder(sectionedBy: Letter.self)
+            binder.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
+            try binder.finish()
+            _ = late(binder)
+            for command in [{ try binder.refresh() }, { try binder.tap(at: path(0, 0)) }] {
+                let refusal = try #require(throws: Refusal.self) { try command() }
+                #expect(refusal.code == .descriptionInvalid && refusal.detail.contains("finish()"))
+            }
+            #expect(binder.snapshot.ids == [["a"], [], [], []])
+        }
+        let binder = TableBinder()
+        let chain = binder.onTable().bind(cellType: PlainCell.self, models: { people("a") })
+        try binder.finish()
+        chain.cellHeight { _, _ in 44 }
+        #expect(throws: Refusal.self) { try binder.refresh() }
+    }
+
+    @Test func aChainAboutNoSectionIsAMistake() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
+        binder.onSections([]).onTapped { _, _ in }
+        let refusal = try #require(throws: Refusal.self) { try binder.finish() }
+        #expect(refusal.detail.contains("no section"))
+    }
 }
