@@ -4,7 +4,8 @@
 public protocol TableSection: Hashable, Sendable {
     /// The section's id in snapshots and updates. Different sections must have different ids.
     ///
-    /// Default: the raw value of an enum with string raw values, else what the section is described as.
+    /// Default: the raw value of an enum with string raw values; the `collectionId` of a struct or class that is
+    /// `CollectionIdentifiable`; else what the section is described as.
     var sectionID: SectionID { get }
 }
 
@@ -13,6 +14,19 @@ extension TableSection {
 }
 
 extension TableSection where Self: RawRepresentable, RawValue == String {
+    public var sectionID: SectionID { SectionID(rawValue) }
+}
+
+extension TableSection where Self: CollectionIdentifiable {
+    public var sectionID: SectionID { SectionID(collectionId) }
+}
+
+// The cases of an enum have names, and their `collectionId` by default is no better one.
+extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
+    public var sectionID: SectionID { SectionID(String(describing: self)) }
+}
+
+extension TableSection where Self: CollectionIdentifiable & RawRepresentable, RawValue == String {
     public var sectionID: SectionID { SectionID(rawValue) }
 }
 

@@ -102,6 +102,31 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["first", "second"] && binder.displayedSections == [.first, .second])
     }
 
+    // MARK: Sections
+
+    /// A section with another title was another section.
+    @Test func aSectionThatIsIdentifiedIsCalledByItsId() throws {
+        struct Shelf: TableSection, CollectionIdentifiable {
+            var collectionId: String
+            var title: String
+        }
+        let binder = SectionedTableBinder(sectionedBy: Shelf.self)
+        var title = "Stores"
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [Shelf(collectionId: "stores", title: title): people("a")] })
+            .bind(headerTitle: { $0.title })
+        try binder.finish()
+        #expect(binder.snapshot.sectionIDs == ["stores"])
+        title = "Stores near you"
+        let update = try binder.refresh()
+        #expect(update.stages.map { [$0.updateSections.count, $0.insertSections.count, $0.deleteSections.count] } == [[1, 0, 0]])
+    }
+
+    @Test func aSectionOfAnEnumIsCalledAsItWasThoughItIsIdentified() {
+        enum Text: String, TableSection, CollectionIdentifiable { case one = "eins" }
+        enum Number: Int, TableSection, CollectionIdentifiable { case one = 1 }
+        #expect(Text.one.sectionID == "eins" && Number.one.sectionID == "one")
+    }
+
     // MARK: Mistakes that end a program with Braid
 
     /// Nothing came of it, and nothing was said.
