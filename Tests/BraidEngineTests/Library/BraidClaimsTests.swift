@@ -51,6 +51,22 @@ import Testing
         #expect(try (binder.headerView(ofSection: 0) as? Banner)?.viewModel?.text == "H")
     }
 
+    @Test func titlesOfClosuresComeChangeAndGo() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        var headers: [Letter: String] = [.first: "H1", .second: "H2", .third: "H3", .fourth: "H4"], footers = headers.mapValues { "F\($0.suffix(1))" }
+        binder.onSection(.first).bind(headerTitle: { headers[$0] }).bind(footerTitle: { footers[$0] }).bind(cellType: PlainCell.self, models: { people() })
+        binder.onSections(.second, .third).bind(headerTitle: { headers[$0] }).bind(footerTitle: { footers[$0] })
+            .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
+        binder.onAllOtherSections().bind(headerTitle: { headers[$0] }).bind(footerTitle: { footers[$0] })
+            .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
+        try binder.finish()
+        func titles(_ part: (Section) -> JSONText) -> [String?] { binder.snapshot.sections.map { part($0)["title"]?.stringValue } }
+        #expect(titles(\.header) == ["H1", "H2", "H3", "H4"] && titles(\.footer) == ["F1", "F2", "F3", "F4"])
+        (headers, footers) = ([.first: "H1*", .third: "H3"], [.second: "F2*"])
+        try binder.refresh()
+        #expect(titles(\.header) == ["H1*", nil, "H3", nil] && titles(\.footer) == [nil, "F2*", nil, nil])
+    }
+
     // MARK: Display
 
     /// All sections were displayed until the next refresh.
@@ -100,6 +116,28 @@ import Testing
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.second: people("b"), .first: people("a")] })
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["first", "second"] && binder.displayedSections == [.first, .second])
+    }
+
+    @Test(arguments: [false, true]) func sectionsHideWithTheirRowsOrWithAllTheyHave(titlesCount: Bool) throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        var models: [Letter: [String]] = [.first: ["1"], .second: ["1", "2"], .third: ["1", "2", "3"], .fourth: ["1", "2", "3", "4"]]
+        var headers: [Letter: String] = [.first: "H1", .second: "H2", .third: "H3", .fourth: "H4"], footers = headers
+        let ascending: ([Letter]) -> [Letter] = { $0.sorted { $0.rawValue < $1.rawValue } }
+        binder.sectionDisplayBehavior = titlesCount ? .hidesSectionsWithNoData(orderingWith: ascending) : .hidesSectionsWithNoCellData(orderingWith: ascending)
+        binder.onSection(.first).bind(headerTitle: { headers[$0] }).bind(footerTitle: { footers[$0] })
+            .bind(cellType: PlainCell.self, models: { models[.first] ?? [] })
+        binder.onAllOtherSections().bind(headerTitle: { headers[$0] }).bind(footerTitle: { footers[$0] })
+            .bind(cellType: PlainCell.self, models: { models.filter { $0.key != .first } })
+        try binder.finish()
+        #expect(binder.snapshot.sections.map(\.rows.count) == [1, 2, 3, 4])
+        (headers, footers) = ([.second: "H2"], [.fourth: "F4"])
+        (models[.second], models[.third]) = ([], [])
+        let before = binder.snapshot, update = try binder.refresh()
+        #expect(try update.applied(to: before).json == binder.snapshot.json)
+        #expect(binder.displayedSections == (titlesCount ? [.first, .second, .fourth] : [.first, .fourth]))
+        #expect(binder.snapshot.sections.map(\.rows.count) == (titlesCount ? [1, 0, 4] : [1, 4]))
+        #expect(binder.snapshot.sections.map { $0.header["title"]?.stringValue } == (titlesCount ? [nil, "H2", nil] : [nil, nil]))
+        #expect(binder.snapshot.sections.last?.footer["title"]?.stringValue == "F4")
     }
 
     // MARK: Sections
@@ -156,4 +194,120 @@ import Testing
         let refusal = try #require(throws: Refusal.self) { try binder.finish() }
         #expect(refusal.detail.contains("no section"))
     }
+
+    // MARK: Scopes
+
+    @Test func whatASectionsOwnChainLeavesOutOfItsDimensionsIsTakenFromAnySection() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        binder.onSection(.first).bind(cellType: PlainCell.self, models: { people("a") }).bind(headerTitle: "H").bind(footerTitle: "F")
+            .cellHeight { _, _ in 120 }.headerHeight { _ in 80 }
+        binder.onSections(.second, .third).bind(cellType: PlainCell.self, models: { [.second: people("b"), .third: people("c")] })
+            .bind(headerTitle: "H").bind(footerTitle: "F")
+            .cellHeight { section, _ in section == .second ? 90 : 70 }
+        binder.onAllOtherSections().bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
+        binder.onAnySection().cellHeight { _, _ in 200 }.headerHeight { _ in 50 }.footerHeight { _ in 50 }
+        binder.displayedSections = [.first, .second, .third]
+        try binder.finish()
+        let heights = binder.snapshot.sections.map { [$0.rows[0].json["height"], $0.header["height"], $0.footer["height"]].map { $0?.text } }
+        #expect(heights == [["120", "80", "50"], ["90", "50", "50"], ["70", "50", "50"]])
+        // Nothing has a height where there is no header.
+        binder.displayedSections = [.fourth]
+        try binder.refresh()
+        #expect(binder.snapshot.sections[0].header.isNull)
+    }
+
+    @Test func handlersOfTheOtherSectionsAreNotThoseOfASectionWhoseCellsAreBoundByName() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        var taps: [String] = []
+        binder.onSection(.first).bind(cellType: PlainCell.self, models: { people("a") })
+        binder.onAllOtherSections().bind(cellType: PlainCell.self, models: { [.second: people("b"), .third: people("c")] })
+            .onTapped { section, _ in taps.append("other \(section)") }
+        // Its cells are still those of all other sections.
+        binder.onSection(.third).onTapped { section, _ in taps.append("own \(section)") }
+        try binder.finish()
+        for section in 0..<3 { try binder.tap(at: path(section, 0)) }
+        #expect(taps == ["other second", "own third"])
+    }
+
+    // MARK: Updates
+
+    @Test func rowsThatUpdateThemselvesAreNotReloaded() throws {
+        let binder = TableBinder()
+        var models = people("a", "b")
+        binder.onTable().bind(cellType: PlainCell.self, models: { models }).updates(manually: true)
+        try binder.finish()
+        models[1].taps = 1
+        models.insert(contentsOf: people("c"), at: 0)
+        let stages = try binder.refresh().stages
+        #expect(stages.flatMap(\.reloadRows).isEmpty && stages.flatMap(\.updateRows).count == 1 && stages.flatMap(\.insertRows).count == 1)
+    }
+
+    @Test func aChainsModelsAreWhatTheirStaticTypeSays() throws {
+        let binder = TableBinder()
+        var models: [Any] = people("a", "b")
+        binder.onTable().bind(cellProvider: { _, _, model in PlainCell(title: model is Person ? "person" : "other") }, models: { models })
+        try binder.finish()
+        models = Array(models.reversed())
+        #expect(try binder.refresh().stages.map { [$0.reloadSections.count, $0.moveRows.count] } == [[1, 0]])
+    }
+
+    // MARK: Editing and moving
+
+    @Test func rowsMoveWhereTheirSectionsAllowItAndNowhereElse() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        var models: [Letter: [Person]] = [.first: people("a"), .second: people("b", "c"), .third: people("d", "e", "f"), .fourth: people("g")]
+        binder.onSection(.first).bind(cellType: PlainCell.self, models: { models[.first] ?? [] })
+        binder.onSections(.second, .third).bind(cellType: PlainCell.self, models: { models.filter { $0.key == .second || $0.key == .third } })
+            .allowMoving(.toSectionsIn([.second, .third]))
+            .onDelete { section, row, _, _ in models[section]?.remove(at: row) }
+            .onInsert { section, row, _, person in models[section]?.insert(try #require(person), at: row) }
+        binder.onAllOtherSections().bind(cellType: PlainCell.self, models: { models.filter { $0.key == .fourth } })
+        try binder.finish()
+        #expect(binder.snapshot.sections.map { $0.movesTo?.text } == [nil, #"["second","third"]"#, #"["second","third"]"#, nil])
+        for (from, to) in [(path(0, 0), path(1, 0)), (path(3, 0), path(1, 0)), (path(1, 0), path(0, 0)), (path(2, 0), path(3, 0))] {
+            let refusal = try #require(throws: Refusal.self) { try binder.move(from: from, to: to) }
+            #expect(refusal.code == .moveNotAllowed)
+        }
+        try binder.move(from: path(1, 0), to: path(2, 3))
+        try binder.move(from: path(2, 0), to: path(2, 2))
+        #expect(binder.snapshot.ids == [["a"], ["c"], ["e", "f", "d", "b"], ["g"]])
+    }
+
+    @Test func aMoveCallsOnDeleteThenOnInsertWithRowsThatNeedNoBookkeeping() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        var models: [Letter: [Person]] = [.first: people("a", "b", "c"), .second: people("d")], calls: [String] = []
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { models }).allowMoving(.toAnySection)
+            .onDelete { section, row, reason, person in
+                calls.append("delete \(section) \(row) \(reason) \(person.id)")
+                models[section, default: []].remove(at: row)
+            }
+            .onInsert { section, row, reason, person in
+                calls.append("insert \(section) \(row) \(reason) \(person?.id ?? "-")")
+                if let person { models[section, default: []].insert(person, at: row) }
+            }
+        try binder.finish()
+        try binder.move(from: path(0, 0), to: path(0, 2))
+        try binder.move(from: path(0, 2), to: path(1, 1))
+        #expect(calls == [
+            "delete first 0 moved(toSection: \(Letter.first.reflected), row: 2) a", "insert first 2 moved(fromSection: \(Letter.first.reflected), row: 0) a",
+            "delete first 2 moved(toSection: \(Letter.second.reflected), row: 1) a", "insert second 1 moved(fromSection: \(Letter.first.reflected), row: 2) a",
+        ])
+        #expect(binder.snapshot.ids == [["b", "c"], ["d", "a"], [], []])
+        // Nothing is moved to where it stands: no handler runs.
+        #expect(try binder.move(from: path(0, 1), to: path(0, 1)).isEmpty)
+        #expect(calls.count == 4)
+    }
+
+    @Test func rowsWithoutModelsCannotBeEdited() throws {
+        let binder = TableBinder()
+        binder.onTable().bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { 2 }).allowEditing()
+        try binder.finish()
+        let refusal = try #require(throws: Refusal.self) { try binder.commit(.delete, at: 0) }
+        #expect(refusal.code == .editingNotAllowed)
+    }
+}
+
+extension BraidClaimsTests.Letter {
+    /// As a reason that has it is described.
+    fileprivate var reflected: String { String(reflecting: self) }
 }
