@@ -126,6 +126,37 @@ import Testing
         #expect(source.dataController(for: First(reuseIdentifier: "itself"))?.reuseIdentifier == "itself")
     }
 
+    /// The original's headers of collection views.
+    @Test func sectionDataHasADataControllerOfItsOwnType() {
+        struct Data: SectionDataModelType {
+            var header: String?
+            var footer: String?
+        }
+        struct Title: CellDataController {
+            var reuseIdentifier = "title"
+            static func populate(with model: Any) -> any CellDataController { Title(reuseIdentifier: (model as? any SectionDataModelType)?.header ?? "none") }
+        }
+        let source = DataSourceController(sections: [.init(sectionData: Data(header: "H"), rows: [1]), .init(sectionData: SectionDataModel(header: "other"), rows: [])])
+        source.register(dataController: Title.self, for: Data.self)
+        source.register(dataController: Title.self, for: Int.self)
+        #expect((0..<2).map { source.data(for: $0).flatMap { source.dataController(for: $0) }?.reuseIdentifier } == ["H", nil])
+        #expect(source.dataController(for: 1)?.reuseIdentifier == "none", "one controller stands for any number of types")
+    }
+
+    @Test func aControllerOfNoRowsHasASection() {
+        let source = DataSourceController(rows: [])
+        #expect(source.sectionCount == 1 && source.totalRowCount == 0 && source.snapshot.sections.count == 1)
+    }
+
+    @Test func aSectionThatWasGivenIsNotChangedByWhoHoldsIt() {
+        var section = DataSourceController.Section(rows: ["a"])
+        let source = DataSourceController(section: section)
+        section.rows.append("b")
+        #expect(source.totalRowCount == 1)
+        source.update(section: section, at: 0)
+        #expect(source.totalRowCount == 2)
+    }
+
     @Test func theEmptyStateIsShownWhileThereAreNoRows() {
         final class Empty: DataSourceControllerDelegate {
             func emptyState(for dataSource: DataSourceController) -> Any? { "nothing" }
