@@ -125,6 +125,8 @@ import Testing
                     binding.header = maybe(Computed(constant: name))
                     for id in ids { binding.headers[id] = maybe(Computed(constant: name)) }
                     binding.footer = maybe(Computed(constant: name))
+                    binding.headerView = maybe(Computed(constant: name))
+                    binding.footerView = maybe(Computed(constant: name))
                 }
                 if scope != .anySection, Bool.random(using: &random) { (binding.moving, binding.movable) = (.anySection, maybe(Computed(constant: name))) }
                 binding.cellHeight = maybe(Computed(constant: name))
@@ -143,8 +145,10 @@ import Testing
                 #expect((section != nil) == all.contains { $0.cells != nil })
                 guard let bound = section else { continue }
                 #expect(bound.cells.cell.constant == all.lazy.compactMap(\.cells).first?.cell.constant)
-                #expect(bound.header?.constant == all.lazy.compactMap { $0.headers[id] ?? $0.header }.first?.constant)
-                #expect(bound.footer?.constant == all.lazy.compactMap { $0.footers[id] ?? $0.footer }.first?.constant)
+                let other = isBound ? [] : bindings.filter { $0.scope == .allOtherSections }.reversed()
+                let headers = [named.reversed(), other].flatMap { equals in equals.compactMap(\.headerView) + equals.compactMap { $0.headers[id] ?? $0.header } }
+                let footers = [named.reversed(), other].flatMap { equals in equals.compactMap(\.footerView) + equals.compactMap { $0.footers[id] ?? $0.footer } }
+                #expect(bound.header?.constant == headers.first?.constant && bound.footer?.constant == footers.first?.constant)
                 let mover = all.first { $0.moving != nil }
                 #expect((bound.moving != nil) == (mover != nil) && bound.movable?.constant == mover?.movable?.constant)
                 #expect(bound.cellHeight?.constant == all.lazy.compactMap(\.cellHeight).first?.constant)
