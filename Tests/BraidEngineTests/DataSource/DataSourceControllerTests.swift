@@ -157,6 +157,35 @@ import Testing
         #expect(source.totalRowCount == 2)
     }
 
+    /// The screens of the original's example app: the same products, shown by one cell or another.
+    @Test func aListOfProductsIsShownByTheCellsThatAreRegistered() {
+        struct Product { var name: String, price: Int }
+        struct Basic: CellDataController {
+            var reuseIdentifier = "basicCell", title = "Incorrect data type"
+            static func populate(with model: Any) -> any CellDataController { Basic(title: (model as? Product)?.name ?? "Incorrect data type") }
+        }
+        struct Detail: CellDataController {
+            var reuseIdentifier = "detailCell", text = ""
+            static func populate(with model: Any) -> any CellDataController { Detail(text: (model as? Product).map { "\($0.price)" } ?? "") }
+        }
+        let source = DataSourceController(sections: [
+            .init(sectionData: SectionDataModel(header: "iPhones"), rows: [Product(name: "XS", price: 1_000), Product(name: "XR", price: 800)]),
+            .init(sectionData: SectionDataModel(header: "Watches"), rows: [Product(name: "Series 4", price: 400), "soon"]),
+        ])
+        func shown(_ row: IndexPath) -> (any CellDataController)? { source.modelObject(at: row).flatMap { source.dataController(for: $0) } }
+        #expect(shown(path(0, 0)) == nil)
+        source.register(dataController: Basic.self, for: Product.self)
+        #expect((shown(path(1, 0)) as? Basic)?.title == "Series 4")
+        source.register(dataController: Basic.self, for: String.self)
+        #expect((shown(path(1, 1)) as? Basic)?.title == "Incorrect data type")
+        source.register(dataController: Detail.self, for: Product.self)
+        #expect((shown(path(0, 1)) as? Detail)?.text == "800" && shown(path(1, 1)) is Basic)
+        #expect(source.snapshot.sections.map { $0.header["title"]?.stringValue } == ["iPhones", "Watches"])
+        source.remove(rowAt: path(1, 0))
+        source.remove(rowAt: path(1, 0))
+        #expect(source.sectionCount == 1 && source.data(for: 0)?.header == "iPhones")
+    }
+
     @Test func theEmptyStateIsShownWhileThereAreNoRows() {
         final class Empty: DataSourceControllerDelegate {
             func emptyState(for dataSource: DataSourceController) -> Any? { "nothing" }

@@ -5,6 +5,73 @@ import Testing
 @Suite struct BraidClaimsTests {
     enum Letter: Int, TableSection, CaseIterable, Comparable { case first, second, third, fourth }
 
+    // MARK: The five cell bindings, each about one section, several sections and all others
+
+    struct NamedCell: ViewModelBindable {
+        struct ViewModel: Equatable, CollectionIdentifiable {
+            var id: String
+            var collectionId: String { id }
+        }
+        var viewModel: ViewModel?
+    }
+
+    enum Way: CaseIterable { case models, viewModels, mappedModels, providedCells, numberOfCells }
+
+    /// A binder whose cells are bound in this way, by a chain of each scope.
+    private func binder(_ way: Way, _ all: @escaping () -> [Letter: [String]]) throws -> SectionedTableBinder<Letter> {
+        typealias Binder = SectionedTableBinder<Letter>
+        let binder = Binder(sectionedBy: Letter.self)
+        func models(_ sections: [Letter]) -> () -> [Letter: [String]] { { all().filter { sections.contains($0.key) } } }
+        let chains: [(Binder.Chain, [Letter])] = [
+            (binder.onSection(.first), [.first]), (binder.onSections(.second, .third), [.second, .third]), (binder.onAllOtherSections(), [.fourth]),
+        ]
+        for (chain, sections) in chains {
+            let models = models(sections)
+            switch way {
+            case .models: chain.bind(cellType: PlainCell.self, models: models).onDequeue { _, _, cell, model in cell.title = model }
+            case .viewModels: chain.bind(cellType: NamedCell.self, viewModels: { models().mapValues { $0.map { .init(id: $0) } } })
+            case .mappedModels: chain.bind(cellType: NamedCell.self, models: models, mapToViewModels: { .init(id: $0) })
+            case .providedCells: chain.bind(cellProvider: { _, _, model in PlainCell(title: model) }, models: models)
+            case .numberOfCells: chain.bind(cellProvider: { section, row in PlainCell(title: all()[section]?[row] ?? "none") }, numberOfCells: { models().mapValues(\.count) })
+            }
+        }
+        binder.displayedSections = Letter.allCases
+        try binder.finish()
+        return binder
+    }
+
+    private func titles(_ binder: SectionedTableBinder<Letter>) throws -> [[String]] {
+        try binder.snapshot.sections.enumerated().map { section, content in
+            try content.rows.indices.map { row in
+                let cell = try binder.cell(at: path(section, row))
+                return (cell as? PlainCell)?.title ?? (cell as? NamedCell)?.viewModel?.id ?? "none"
+            }
+        }
+    }
+
+    @Test(arguments: Way.allCases) func cellsShowWhatIsBoundAndFollowIt(way: Way) throws {
+        var models: [Letter: [String]] = [.first: ["1-1"], .second: ["2-1", "2-2"], .third: ["3-1", "3-2", "3-3"], .fourth: ["4-1", "4-2", "4-3", "4-4"]]
+        let binder = try binder(way) { models }
+        #expect(try titles(binder) == Letter.allCases.map { models[$0] })
+        for next in [
+            [.first: ["1-1", "1-2"], .second: ["2-1", "2-2*"], .third: ["3-1", "3-2"], .fourth: ["4-2*", "4-3", "4-1"]],
+            [.second: ["2-1", "2-2*", "2-3"], .third: ["3-1"], .fourth: ["4-3"]],
+        ] as [[Letter: [String]]] {
+            models = next
+            let before = binder.snapshot, update = try binder.refresh()
+            #expect(try update.applied(to: before).json == binder.snapshot.json)
+            #expect(try titles(binder) == Letter.allCases.map { models[$0] ?? [] })
+        }
+    }
+
+    @Test func cellsWithoutModelsAreLeftAsTheyAre() throws {
+        var models: [Letter: [String]] = [.first: ["a", "b"]]
+        let binder = try binder(.numberOfCells) { models }
+        models[.first] = ["x", "y"]
+        #expect(try binder.refresh().isEmpty)
+        #expect(try titles(binder)[0] == ["x", "y"])
+    }
+
     // MARK: Titles and views
 
     /// The title bound last was shown.
