@@ -59,7 +59,8 @@ public struct Binder: Sendable {
 
     /// Throws `eventUndeclared`, `eventInvalid`.
     func checkEvent(_ event: String, of cell: String, _ parameters: JSONText) throws(Refusal) {
-        guard let schema = cells[cell]?.events[UTF8Key(event)] else {
+        let declaration = cells[cell]
+        guard let schema = declaration?.events[UTF8Key(event)] ?? declaration?.otherEvents else {
             throw Refusal(.eventUndeclared, "The cell \"\(cell)\" declares no event \"\(event)\".")
         }
         let mismatches = schema.mismatches(of: parameters.value())

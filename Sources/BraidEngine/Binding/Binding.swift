@@ -58,6 +58,8 @@ extension Schema.Mismatch {
 /// What a cell declares: the events it can emit, with the form of their parameters, and the form of its view model.
 struct CellDeclaration: Sendable {
     var events: [UTF8Key: Schema] = [:]
+    /// The form of the parameters of every other event; nil: there are no other events.
+    var otherEvents: Schema?
     var viewModel: Schema?
 }
 
@@ -70,10 +72,7 @@ struct CellDeclarations: Sendable {
     subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
 
     /// A program's cells are types: the compiler knows what they can say, and every name will do.
-    static let ofProgram = CellDeclarations(others: CellDeclaration(events: [UTF8Key(anyEvent): .any]))
-
-    /// The event that stands for all events of a program's cells: its parameters are the program's value.
-    static let anyEvent = "event"
+    static let ofProgram = CellDeclarations(others: CellDeclaration(otherEvents: .any))
 }
 
 /// Which sections rows may move to (Braid's `allowMoving`).

@@ -9,8 +9,6 @@ final class TableBindings<Section: TableSection> {
     /// Swift models, by the numbers that stand for them in the table.
     let values = Values()
     var providers: [any ModelProvider] = []
-    /// Makes the header and footer views that a program binds, by their names.
-    var views: [String: (JSONText) throws -> any ReuseIdentifiable] = [:]
     /// Sequences that were bound. Each calls the closure whenever it has given something.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
     /// Mistakes of a program, for `finish()` to throw, or, of those that are made after it, for any command.

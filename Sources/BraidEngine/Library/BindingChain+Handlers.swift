@@ -25,7 +25,7 @@ extension BindingChain {
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent) throws -> Void
     ) -> Self {
         let values = bindings.values
-        return onEvent(CellDeclarations.anyEvent, from: Emitter.reuseIdentifier, handler { try run($0, $1.row, values.model($1.event ?? .null)) })
+        return onEvent(Emitter.eventName, from: Emitter.reuseIdentifier, handler { try run($0, $1.row, values.model($1.event ?? .null)) })
     }
 
     /// Something that a cell of this type has to say, with its row's model.
@@ -34,7 +34,7 @@ extension BindingChain {
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent, Model) throws -> Void
     ) -> Self {
         let values = bindings.values
-        return onEvent(CellDeclarations.anyEvent, from: Emitter.reuseIdentifier, handler {
+        return onEvent(Emitter.eventName, from: Emitter.reuseIdentifier, handler {
             try run($0, $1.row, values.model($1.event ?? .null), values.model($1.model))
         })
     }
@@ -69,4 +69,10 @@ extension BindingChain {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }
         return prefetch(cellsFromEnd: max(0, cellsFromEnd), handler { try run($0, $1.row) })
     }
+}
+
+extension ViewEventEmitting {
+    /// The one name of all events of the type, whose parameters are the program's value. Another type has another one,
+    /// though its cells may be called the same.
+    static var eventName: String { "\(ObjectIdentifier(Self.self))" }
 }

@@ -66,23 +66,32 @@ extension BindingChain {
 
     private func view<View: ViewModelBindable>(_: View.Type, _ viewModel: @escaping (Section) throws -> View.ViewModel?) -> Computed<SectionInput> {
         let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
-        bindings.views[View.reuseIdentifier] = { View(viewModel: try values.model($0)) }
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
             // An equal view model keeps its number, so that a section's facts change only if what they say does.
             // The last that stands for something yet: those of a command that failed do not.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
-            if let known = numbers.last, let old = values[known] as? View.ViewModel, areEqual?(old, model) == true {
+            if let known = numbers.last, let old = values[known] as? BoundView<View>, areEqual?(old.viewModel, model) == true {
                 number = known
             } else {
                 for number in numbers { values.retire(number) }
-                number = values.add(model)
+                number = values.add(BoundView<View>(viewModel: model))
                 memory.numbers[section.sectionID] = numbers + [number]
             }
             return JSONText(.object(JSONObject([("view", .string(View.reuseIdentifier)), ("viewModel", number.value())])))
         }
     }
+}
+
+/// What a header or footer shows: stands in the table by a number, so that views of the same name are told apart.
+protocol ShownView {
+    var view: any ReuseIdentifiable { get }
+}
+
+private struct BoundView<View: ViewModelBindable>: ShownView {
+    let viewModel: View.ViewModel
+    var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
 
 /// The numbers of the view models that a chain's headers, or footers, were given: the last one that is shown, and those of

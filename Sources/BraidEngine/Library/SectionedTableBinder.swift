@@ -107,14 +107,13 @@ public final class SectionedTableBinder<Section: TableSection> {
     }
 
     /// The header view of a displayed section, made and filled; nil for none, and for titles.
-    public func headerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { try view(snapshot.section(.displayed(index)).header) }
+    public func headerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { view(try snapshot.section(.displayed(index)).header) }
 
     /// The footer view of a displayed section, made and filled; nil for none, and for titles.
-    public func footerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { try view(snapshot.section(.displayed(index)).footer) }
+    public func footerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { view(try snapshot.section(.displayed(index)).footer) }
 
-    private func view(_ title: JSONText) throws -> (any ReuseIdentifiable)? {
-        guard let name = title["view"]?.stringValue, let make = bindings.views[name] else { return nil }
-        return try make(title["viewModel"] ?? .null)
+    private func view(_ title: JSONText) -> (any ReuseIdentifiable)? {
+        title["viewModel"].flatMap { bindings.values[$0] as? any ShownView }?.view
     }
 
     private func place(at path: IndexPath) throws -> (input: RowInput, binding: SectionBinding) {
@@ -177,7 +176,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             bindings.values.retire(number)
             bindings.values.commit()
         }
-        return try apply(.event(RowReference(path), name: CellDeclarations.anyEvent, parameters: number))
+        return try apply(.event(RowReference(path), name: emitter.eventName, parameters: number))
     }
 
     /// These rows are on the screen: near a section's end they make `prefetch` run.

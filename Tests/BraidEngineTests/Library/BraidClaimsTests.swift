@@ -296,6 +296,53 @@ import Testing
         #expect(taps == ["other second", "own third"])
     }
 
+    // MARK: Types of the same name
+
+    enum Cart {
+        struct Item: ViewEventEmitting {
+            enum ViewEvent { case removed }
+        }
+        struct Header: ViewModelBindable {
+            struct ViewModel: Equatable { var count: Int }
+            var viewModel: ViewModel?
+        }
+    }
+
+    enum Offers {
+        struct Item: ViewEventEmitting {
+            enum ViewEvent { case added(Int) }
+        }
+        struct Header: ViewModelBindable {
+            struct ViewModel: Equatable { var title: String }
+            var viewModel: ViewModel?
+        }
+    }
+
+    /// The last handler heard them all, and refused the events of the others.
+    @Test func cellsOfTheSameNameAreHeardByTheHandlersOfTheirTypes() throws {
+        let binder = TableBinder()
+        var heard: [String] = []
+        binder.onTable().bind(cellProvider: { _, row, _ -> any ReuseIdentifiable in row == 0 ? Cart.Item() : Offers.Item() }, models: { ["a", "b"] })
+            .onEvent(from: Cart.Item.self) { _, row, event in heard.append("\(row) \(event)") }
+            .onEvent(from: Offers.Item.self) { _, row, event in heard.append("\(row) \(event)") }
+        try binder.finish()
+        try binder.emit(Cart.Item.ViewEvent.removed, at: 0)
+        try binder.emit(Offers.Item.ViewEvent.added(2), at: 1)
+        #expect(heard == ["0 removed", "1 added(2)"])
+        #expect(throws: Refusal.self) { try binder.emit(Offers.Item.ViewEvent.added(2), at: 0) }
+    }
+
+    @Test func viewsOfTheSameNameAreThoseThatWereBound() throws {
+        let binder = SectionedTableBinder(sectionedBy: Letter.self)
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
+        binder.onSection(.first).bind(headerType: Cart.Header.self, viewModel: { _ in .init(count: 2) })
+        binder.onSection(.second).bind(headerType: Offers.Header.self, viewModel: { _ in .init(title: "T") }).bind(footerType: Cart.Header.self, viewModel: { _ in .init(count: 3) })
+        try binder.finish()
+        #expect(try (binder.headerView(ofSection: 0) as? Cart.Header)?.viewModel?.count == 2)
+        #expect(try (binder.headerView(ofSection: 1) as? Offers.Header)?.viewModel?.title == "T")
+        #expect(try (binder.footerView(ofSection: 1) as? Cart.Header)?.viewModel?.count == 3)
+    }
+
     // MARK: Updates
 
     @Test func rowsThatUpdateThemselvesAreNotReloaded() throws {
