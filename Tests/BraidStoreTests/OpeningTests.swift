@@ -57,6 +57,20 @@ import Testing
 
     // MARK: Two at once
 
+    /// A program that is just being started has a copy of every descriptor for a moment, and kept the lock of a store that was closed meanwhile.
+    @Test func aStoreThatIsClosedCanBeOpenedThoughOthersHaveItsFilesOpen() async throws {
+        let store = try SQLiteStore(path: path)
+        let copies = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.filter { descriptor in
+            let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+            return file == path || file == path + "-lock"
+        }.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+        defer { for copy in copies { close(copy) } }
+        #expect(copies.count > 2 && copies.allSatisfy { $0 >= 0 })
+        await store.close()
+        let again = try SQLiteStore(path: path)
+        await again.close()
+    }
+
     /// Who stands behind those that have waited in vain need not wait as long again.
     @Test func whileAnotherProgramWritesOneWaitsForAll() async throws {
         let store = try SQLiteStore(path: path)

@@ -47,8 +47,14 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
+    /// Lets go of the locks before the files: a program that is just being started has a copy of every descriptor for a moment, and
+    /// would keep what is merely closed here.
     deinit {
-        if let database = database.withLock({ $0 }) { close(database) }
+        if let database = database.withLock({ $0 }) {
+            _ = Self.lock(database, F_UNLCK)
+            close(database)
+        }
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
@@ -59,18 +65,23 @@ final class ProcessLock: Sendable {
             guard database == nil else { return }
             let opened = open(path, O_RDWR | O_CLOEXEC)
             guard opened >= 0 else { return }
-            // A byte far behind those that SQLite locks, for this open file and not for the process: it stays whatever else is closed.
-            var lock = Glibc.flock()
-            lock.l_type = Int16(F_WRLCK)
-            lock.l_whence = Int16(SEEK_SET)
-            lock.l_start = .max - 1
-            lock.l_len = 1
-            guard fcntl(opened, Self.setLockOfOpenFile, &lock) == 0 || ![EAGAIN, EACCES].contains(errno) else {
+            guard Self.lock(opened, F_WRLCK) || ![EAGAIN, EACCES].contains(errno) else {
                 close(opened)
                 throw StoreError.locked(path: path, holder: nil)
             }
             database = opened
         }
+    }
+
+    /// Locks, or unlocks, a byte far behind those that SQLite locks, for this open file and not for the process: it stays whatever else
+    /// is closed.
+    private static func lock(_ database: CInt, _ type: CInt) -> Bool {
+        var lock = Glibc.flock()
+        lock.l_type = Int16(type)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = .max - 1
+        lock.l_len = 1
+        return fcntl(database, setLockOfOpenFile, &lock) == 0
     }
 
     /// F_OFD_SETLK of Linux' fcntl.h.
