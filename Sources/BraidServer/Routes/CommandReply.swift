@@ -23,7 +23,6 @@ extension Sessions {
             return try await command(session)
         }
         let key = try IdempotencyKey(context)
-        let inMemory = inMemory(id)
         // Nothing is done by a dry run, and nothing can be done twice.
         guard !form.dryRun, let key else {
             let work = { @Sendable [self] in
@@ -31,9 +30,9 @@ extension Sessions {
                 return form.response(answer, of: session, notifies: notifies)
             }
             let isSoon = isShort && base == nil && form.preference != "representation" && context.request.body.count <= Self.shortBody
-            return isSoon && inMemory?.isQuick == true ? .soon(work) : .later(on: inMemory, work)
+            return isSoon && inMemory(id)?.isQuick == true ? .soon(work) : .later(work)
         }
-        return .later(on: inMemory) { [self] in
+        return .later { [self] in
             let session = try await current(id)
             try context.require(session)
             return try await once(key, session: session.number, context: context) { keep in
@@ -43,12 +42,5 @@ extension Sessions {
                 return form.response(answer, of: session, notifies: notifies)
             }
         }
-    }
-}
-
-extension RouteReply {
-    fileprivate static func later(on session: Session?, _ work: @escaping @Sendable () async throws -> HTTPResponse) -> RouteReply {
-        let isSlow = session?.isSlow == true
-        return .later { try await withTaskExecutorPreference(isSlow ? SlowTasks.shared : nil, operation: work) }
     }
 }

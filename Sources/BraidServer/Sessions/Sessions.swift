@@ -262,22 +262,33 @@ final class Sessions: Sendable {
         ifMatch: String? = nil, base: Position? = nil, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(id) { session in
-            let asked: (command: Command, text: JSONText)
-            do {
-                asked = try await command(session)
-            } catch {
-                // Of a session that another server has ended since it is no refusal.
-                try await session.refresh()
-                throw error
+            // Nobody else's request waits behind a long one.
+            let answer = try await withTaskExecutorPreference(session.isSlow ? SlowTasks.shared : nil) {
+                try await perform(command, on: session, dryRun: dryRun, ifMatch: ifMatch, base: base, keep: keep)
             }
-            do {
-                let answer = try await session.perform(asked.command, text: asked.text, dryRun: dryRun, ifMatch: ifMatch, base: base, keep: keep)
-                metrics.commands.count(asked.command, dryRun ? .dryRun : answer.outcome)
-                return (session, answer)
-            } catch {
-                metrics.commands.count(asked.command, thrown: error)
-                throw error
-            }
+            return (session, answer)
+        }
+    }
+
+    private func perform(
+        _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on session: Session, dryRun: Bool,
+        ifMatch: String?, base: Position?, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)?
+    ) async throws -> Session.Answer {
+        let asked: (command: Command, text: JSONText)
+        do {
+            asked = try await command(session)
+        } catch {
+            // Of a session that another server has ended since it is no refusal.
+            try await session.refresh()
+            throw error
+        }
+        do {
+            let answer = try await session.perform(asked.command, text: asked.text, dryRun: dryRun, ifMatch: ifMatch, base: base, keep: keep)
+            metrics.commands.count(asked.command, dryRun ? .dryRun : answer.outcome)
+            return answer
+        } catch {
+            metrics.commands.count(asked.command, thrown: error)
+            throw error
         }
     }
 
