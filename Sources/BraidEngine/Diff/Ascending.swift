@@ -52,8 +52,7 @@ extension ContiguousArray {
         var low = 0, length = count
         while length > 0 {
             let half = length / 2
-            // Without a branch, which could not be predicted.
-            low = holds(self[low + half]) ? low : low + length - half
+            if !holds(self[low + half]) { low += length - half }
             length = half
         }
         return low

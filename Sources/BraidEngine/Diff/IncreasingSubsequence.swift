@@ -89,7 +89,7 @@ enum IncreasingSubsequence {
         var next = ContiguousArray(repeating: -1, count: values.count)
         for position in values.indices.reversed() {
             let value = values[position]
-            let length = highest.firstPosition { $0 <= value }
+            let length = firstAtMost(value, in: highest)
             if length > 0 { next[position] = starts[length - 1] }
             if length == starts.count {
                 starts.append(position)
@@ -107,5 +107,19 @@ enum IncreasingSubsequence {
             position = next[position]
         }
         return positions
+    }
+
+    /// The first position of a value that is at most this one, or the count. The values descend, and none is negative.
+    @inline(__always)
+    private static func firstAtMost(_ value: Int, in values: ContiguousArray<Int>) -> Int {
+        var low = 0, length = values.count
+        while length > 0 {
+            let half = length / 2
+            // All ones where it is larger: of a condition the compiler makes a branch, which could not be predicted.
+            let isLarger = (value &- values[low &+ half]) >> (Int.bitWidth - 1)
+            low &+= (length &- half) & isLarger
+            length = half
+        }
+        return low
     }
 }
