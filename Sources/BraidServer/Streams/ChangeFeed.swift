@@ -26,13 +26,13 @@ final class ChangeFeed: Sendable {
         var isCommenting = false
         /// The highest revision that another server is said to have come to.
         var heard = 0
+        /// The event with the snapshot that was asked for last, while there are subscribers.
+        var snapshotEvent: SnapshotEvent?
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
     }
 
     private let state: Mutex<State>
-    /// The event with the snapshot that was asked for last, shared by all who start from the same revision.
-    private let snapshotEvent = Mutex<(revision: Int, event: EventBytes)?>(nil)
     /// What is to be done when somebody follows and there is a revision that was heard of and not published.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
@@ -125,12 +125,11 @@ final class ChangeFeed: Sendable {
     }
 
     func remove(_ subscriber: Subscriber) {
-        let isFollowed = state.withLock { state in
+        state.withLock { state in
             state.subscribers[ObjectIdentifier(subscriber)] = nil
+            if state.subscribers.isEmpty { state.snapshotEvent = nil }
             if !state.isFollowed { state.recent.forget() }
-            return state.isFollowed
         }
-        if !isFollowed { snapshotEvent.withLock { $0 = nil } }
     }
 
     /// Wakes the pump for a subscriber that has become live, if there is something that it was not told yet.
@@ -141,17 +140,46 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// The event with the session's snapshot: encoded by the first who asks at a revision, while the others wait for it.
-    func snapshotEvent(of session: Session) -> (revision: Int, event: EventBytes) {
-        snapshotEvent.withLock { event in
-            if let event, event.revision == session.current.snapshot.revision { return event }
+    /// The event with the session's snapshot, shared by all who start from the same revision. Nil for who has left.
+    func snapshotEvent(of session: Session, for subscriber: Subscriber) -> (revision: Int, event: EventBytes)? {
+        snapshotEvent(at: session.current.snapshot.revision, for: subscriber) {
             let (revision, snapshot) = session.encodedSnapshot()
             var bytes: [UInt8] = []
             bytes.reserveCapacity(snapshot.count + 64)
             ServerSentEvent.append("snapshot", id: "\(session.epoch).\(revision)", data: snapshot, to: &bytes)
-            let new = (revision, EventBytes(bytes))
-            event = new
+            return (revision, EventBytes(bytes))
+        }
+    }
+
+    /// `encode` takes its time, and gives the snapshot of that revision or a later one. Nobody waits for it but those who need what it gives: a
+    /// reader that leaves meanwhile does so on an event loop's thread.
+    func snapshotEvent(
+        at revision: Int, for subscriber: Subscriber, _ encode: () -> (revision: Int, event: EventBytes)
+    ) -> (revision: Int, event: EventBytes)? {
+        let event: SnapshotEvent? = state.withLock { state in
+            guard state.subscribers[ObjectIdentifier(subscriber)] != nil else { return nil }
+            if let event = state.snapshotEvent, event.asked >= revision { return event }
+            let new = SnapshotEvent(asked: revision)
+            state.snapshotEvent = new
             return new
+        }
+        return event?.encoded(encode)
+    }
+
+    /// Encoded by the first who asks, while the others wait for it.
+    private final class SnapshotEvent: Sendable {
+        /// The snapshot is of this revision or a later one.
+        let asked: Int
+        private let event = Mutex<(revision: Int, event: EventBytes)?>(nil)
+
+        init(asked: Int) { self.asked = asked }
+
+        func encoded(_ encode: () -> (revision: Int, event: EventBytes)) -> (revision: Int, event: EventBytes) {
+            event.withLock { event in
+                let known = event ?? encode()
+                event = known
+                return known
+            }
         }
     }
 

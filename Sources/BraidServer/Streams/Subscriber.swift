@@ -120,7 +120,7 @@ final class Subscriber: Sendable {
     }
 
     private func deliverSnapshot() -> HTTPBodyStream.WriteResult {
-        let (revision, event) = session.feed.snapshotEvent(of: session)
+        guard let (revision, event) = session.feed.snapshotEvent(of: session, for: self) else { return .closed }
         return deliver(event, revision: revision)
     }
 

@@ -175,6 +175,42 @@ struct SubscriberTests {
         #expect(test.feed.recent.changes.after(0) == nil, "nothing is kept for nobody")
     }
 
+    /// It leaves on an event loop's thread, where nothing may wait for a snapshot that is being encoded.
+    @Test func whoLeavesWhileItsSnapshotIsEncodedWaitsForNothing() async throws {
+        let test = try await TestSession()
+        let reader = test.subscribe()
+        let told = test.feed.snapshotEvent(at: 1, for: reader.subscriber) {
+            reader.subscriber.stream.close()
+            #expect(!test.feed.isFollowed)
+            return (1, EventBytes([0]))
+        }
+        #expect(told?.revision == 1)
+    }
+
+    @Test func nothingIsEncodedForWhoHasLeft() async throws {
+        let test = try await TestSession()
+        let reader = test.subscribe()
+        reader.subscriber.stream.close()
+        #expect(test.feed.snapshotEvent(at: 1, for: reader.subscriber) { (1, EventBytes([0])) } == nil)
+    }
+
+    @Test func readersWhoStartFromTheSameRevisionShareOneSnapshot() async throws {
+        let test = try await TestSession()
+        let readers = [test.subscribe(), test.subscribe()]
+        weak var event: EventBytes?
+        func ask(_ reader: TestReader, _ revision: Int) -> EventBytes? {
+            test.feed.snapshotEvent(at: revision, for: reader.subscriber) { (revision + 1, EventBytes([0])) }?.event
+        }
+        event = ask(readers[0], 1)
+        #expect(event != nil && event === ask(readers[1], 1))
+        #expect(event !== ask(readers[1], 2))
+        #expect(event == nil)
+        event = ask(readers[1], 1)
+        #expect(event != nil, "a later one will do")
+        for reader in readers { reader.subscriber.stream.close() }
+        #expect(event == nil, "nothing is kept for nobody")
+    }
+
     @Test func aPollIsForgottenWhenItIsCancelledOrOver() async throws {
         let test = try await TestSession()
         let poll = Task { await test.feed.changes(after: 0, waiting: .seconds(60)) }
