@@ -43,14 +43,14 @@ import Testing
     }
 
     /// A store each of whose commits takes so many microseconds longer.
-    private func store(commitTime: UInt32 = 0) throws -> SQLiteStore {
+    private func store(_ path: String? = nil, commitTime: UInt32 = 0) throws -> SQLiteStore {
         var options = SQLiteStoreOptions(synchronous: .normal, checkpointPages: 8, reserveBytes: 0)
         options.simulatedFailure = { [threads] in
             threads.add(UInt(pthread_self()))
             usleep(commitTime)
             return nil
         }
-        return try SQLiteStore(path: path, options: options)
+        return try SQLiteStore(path: path ?? self.path, options: options)
     }
 
     /// Each a write of its own.
@@ -86,6 +86,25 @@ import Testing
     }
 
     private var here: UInt { UInt(pthread_self()) }
+
+    /// Whether the read had begun before the write came, or begins before the thread would be given back.
+    @Test(arguments: [true, false]) func aDatabaseInMemoryIsNotWrittenOnALentThreadWhileItIsRead(readsFirst: Bool) throws {
+        let store = try store(":memory:")
+        if readsFirst { #expect(store.writer.beginRead()) }
+        store.lendThread {
+            write(in: store, on: loop)
+            loop.run()
+            if !readsFirst { #expect(store.writer.beginRead()) }
+        }
+        wait(for: 1)
+        #expect(threads.values.count == 1 && threads.values.first != here)
+        store.writer.endRead()
+        store.lendThread {
+            write(in: store, on: loop)
+            loop.run()
+        }
+        wait(for: 2)
+    }
 
     @Test func aSingleWriteIsDoneOnTheLentThreadBeforeItIsGivenBack() throws {
         let store = try store()

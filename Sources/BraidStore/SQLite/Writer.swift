@@ -93,7 +93,7 @@ final class Writer: @unchecked Sendable {
             waiting.append(request, cost: request.cost ?? 0)
             if isWriting { return true }
             let isAlone = waiting.count == 1
-            if isAlone, isQuick, request.isSmall, let lender, pthread_equal(lender, pthread_self()) != 0 {
+            if isAlone, isQuick, request.isSmall, !isHeldUpByReads, let lender, pthread_equal(lender, pthread_self()) != 0 {
                 isLeftToLender = true
             } else if isAlone || isLeftToLender {
                 isLeftToLender = false
@@ -116,6 +116,11 @@ final class Writer: @unchecked Sendable {
             lender = nil
             guard isLeftToLender else { return nil }
             isLeftToLender = false
+            // One has begun since.
+            guard !isHeldUpByReads else {
+                condition.signal()
+                return nil
+            }
             return take()
         }
         guard let group else { return }
@@ -129,6 +134,9 @@ final class Writer: @unchecked Sendable {
             if needsCheckpoint || isStopping || !waiting.isEmpty { condition.signal() }
         }
     }
+
+    /// A database in memory has one connection: whoever writes waits for those who read, however long that takes them.
+    private var isHeldUpByReads: Bool { files == nil && reads > 0 }
 
     private func take() -> [Request] {
         isWriting = true
