@@ -7,7 +7,7 @@ struct AccessControl: Sendable {
     private let tokens: SessionTokens
 
     init(controllerToken: String?, tokens: SessionTokens) {
-        controller = controllerToken.map { SHA256.hash(data: Array($0.utf8)) }
+        controller = controllerToken.map { Bearer.digest(of: $0) }
         self.tokens = tokens
     }
 

@@ -35,8 +35,6 @@ extension ProblemError {
 /// A token as it comes with a request: `Authorization: Bearer …`. Source: RFC 6750, 2.1 and 3.
 struct Bearer: Sendable {
     let text: String
-    /// What a token is known by, so that whoever reads the database has no token. Digests are compared in a time that says nothing about
-    /// where they differ.
     let digest: SHA256Digest
 
     /// Nil for a request without one.
@@ -48,8 +46,12 @@ struct Bearer: Sendable {
         let text = field.dropFirst(6).drop { $0 == " " }
         guard Self.isToken(text) else { throw Self.malformed("A bearer token is one word of visible ASCII characters.") }
         self.text = String(text)
-        digest = SHA256.hash(data: Array(text.utf8))
+        digest = Self.digest(of: text)
     }
+
+    /// What a token is known by, so that whoever reads the database has no token. Digests are compared in a time that says nothing about
+    /// where they differ.
+    static func digest(of token: some StringProtocol) -> SHA256Digest { SHA256.hash(data: Array(token.utf8)) }
 
     static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(\.isVisible)

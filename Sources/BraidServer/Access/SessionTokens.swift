@@ -61,7 +61,7 @@ final class SessionTokens: Sendable {
         let id = source.tokenID()
         let token = "\(Self.prefix)\(id).\(Source.secret())"
         let stored = NewToken(
-            id: id, role: role.rawValue, created: now, expires: now + seconds * 1000, hash: SHA256.hash(data: Array(token.utf8)).hexadecimal)
+            id: id, role: role.rawValue, created: now, expires: now + seconds * 1000, hash: Bearer.digest(of: token).hexadecimal)
         do {
             try await store.createToken(stored, for: sessionID)
         } catch StoreError.sessionMissing {
