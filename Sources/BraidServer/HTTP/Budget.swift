@@ -13,10 +13,9 @@ final class Budget: Sendable {
     var isShort: Bool { taken > limit / 2 }
 
     /// Whether so much could be had now: the first may have more than there is, or one that is too large would never get it.
-    func has(_ amount: Int) -> Bool {
-        let taken = taken
-        return taken == 0 || amount <= limit - taken
-    }
+    func has(_ amount: Int) -> Bool { has(amount, beside: taken) }
+
+    private func has(_ amount: Int, beside taken: Int) -> Bool { taken == 0 || amount <= limit - taken }
 
     /// Nil when it is used up. Given back with the share.
     func share(_ amount: Int = 1) -> Share? {
@@ -25,9 +24,13 @@ final class Budget: Sendable {
     }
 
     fileprivate func take(_ amount: Int) -> Bool {
-        let (before, after) = used.add(amount, ordering: .relaxed)
-        if after <= limit || before == 0 { return true }
-        give(amount)
+        // Never taken and given back where there is not so much: who asks for less at that moment would be refused, too.
+        var before = taken
+        while has(amount, beside: before) {
+            let (isTaken, present) = used.weakCompareExchange(expected: before, desired: before + amount, ordering: .relaxed)
+            if isTaken { return true }
+            before = present
+        }
         return false
     }
 

@@ -82,10 +82,10 @@ extension Sessions {
                 } catch StoreError.answered {
                     continue
                 } catch {
-                    // A refusal is an answer as well. But what the server could not do, or had no room for, may be tried again,
+                    // A refusal is an answer as well. But what the server could not do, or had no room or time for, may be tried again,
                     // what was not understood may be put right, and what was asked of another revision may be asked of the present one.
                     guard let problem = ProblemError(error), problem.problem.status < 500 else { throw error }
-                    guard ![.badRequest, .etagMismatch, .tooMany].contains(problem.problem) else {
+                    guard ![.badRequest, .etagMismatch, .tooMany, .commandTimeout].contains(problem.problem) else {
                         // What it did not go with may be this very request, carried out by another server.
                         if store.sharing != nil, try await store.answer(to: key.key, of: session, now: source.now()) != nil { continue }
                         throw error

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import BraidServer
@@ -54,6 +55,24 @@ import Testing
             #expect(large != nil && budget.share(1) == nil && !budget.has(1))
         }
         #expect(budget.taken == 0 && budget.has(50))
+    }
+
+    @Test("Who asks for more than there is takes nothing from those who ask for less at the same moment")
+    func refusedTakesNothing() async {
+        let budget = Budget(10), held = budget.share(1)
+        let hasAsked = Atomic(false), isDone = Atomic(false)
+        async let tooMuch: Void = {
+            while !isDone.load(ordering: .relaxed) {
+                #expect(budget.share(10) == nil)
+                hasAsked.store(true, ordering: .relaxed)
+            }
+        }()
+        while !hasAsked.load(ordering: .relaxed) { await Task.yield() }
+        let refused = (0..<20_000).count { _ in budget.share(5) == nil }
+        isDone.store(true, ordering: .relaxed)
+        await tooMuch
+        #expect(refused == 0)
+        #expect(held != nil && budget.taken == 1)
     }
 
     @Test("Whatever many threads take and give back, nothing is lost and never more is out than there is")
