@@ -59,6 +59,37 @@ import Testing
         }
     }
 
+    @Test(
+        "A COMMIT that is lost on its way, or whose answer is, is not acknowledged; every answer then shows what became of it, and the same again is done once",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs), arguments: [(losesAnswer: true, stored: 1), (false, 0)])
+    func aLostConfirmation(losesAnswer: Bool, stored: Int) throws {
+        let cluster = try PostgresCluster(), socket = cluster.directory + "/.s.PGSQL.5432", isLosing = Atomic(false)
+        let proxy = try LossyProxy(connecting: { connectedSocket(path: socket) }) { toServer, piece in
+            // The statements go together, those that are prepared without their text.
+            let sign = toServer ? #"{"id":"a"}"# : "COMMIT\0"
+            return isLosing.load(ordering: .relaxed) && toServer != losesAnswer && piece.contains(sign.utf8) ? .lose : .pass
+        }
+        let server = try ServerProcess(database: "postgres://braid@127.0.0.1:\(proxy.port)/postgres?sslmode=disable"), client = try server.client()
+        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
+        func insert() throws -> HTTPClient.Response {
+            try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"a"}}"#, headers: ["Idempotency-Key": "k"])
+        }
+        isLosing.store(true, ordering: .relaxed)
+        let lost = try insert()
+        #expect(lost.status == 500, "\(lost)")
+        #expect(proxy.lost > 0)
+        isLosing.store(false, ordering: .relaxed)
+        let shown = try client.get("/v1/sessions/s/snapshot").object
+        #expect(shown["revision"] as? Int == stored)
+        let again = try insert()
+        #expect(again.status == 200 && again.header("idempotent-replayed") == (losesAnswer ? "true" : nil), "\(again)")
+        let after = try client.get("/v1/sessions/s/snapshot").text
+        server.kill()
+        let fresh = try ServerProcess(database: cluster.address)
+        #expect(try fresh.client().get("/v1/sessions/s/snapshot").text == after)
+        #expect(after.contains(#""revision":1,"#))
+    }
+
     @Test(.enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func withoutItsDatabaseTheServerSaysSoAndComesBack() throws {
         let cluster = try PostgresCluster()

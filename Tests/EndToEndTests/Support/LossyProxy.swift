@@ -19,8 +19,8 @@ final class LossyProxy: Sendable {
 
     let port: Int
     private let listener: Int32
-    private let upstream: Int
-    private let fate: Mutex<@Sendable (_ toServer: Bool) -> Fate>
+    private let connect: @Sendable () -> Int32?
+    private let fate: Mutex<@Sendable (_ toServer: Bool, _ piece: ArraySlice<UInt8>) -> Fate>
     private let open = Mutex<Set<Int32>>([])
     private let lostPieces = Atomic<Int>(0)
 
@@ -29,8 +29,12 @@ final class LossyProxy: Sendable {
     var url: URL { URL(string: "http://127.0.0.1:\(port)") ?? URL(fileURLWithPath: "/") }
     var lost: Int { lostPieces.load(ordering: .relaxed) }
 
-    init(to upstream: Int, fate: @escaping @Sendable (_ toServer: Bool) -> Fate) throws {
-        self.upstream = upstream
+    convenience init(to upstream: Int, fate: @escaping @Sendable (_ toServer: Bool) -> Fate) throws {
+        try self.init(connecting: { connectedSocket(port: upstream) }, fate: { toServer, _ in fate(toServer) })
+    }
+
+    init(connecting connect: @escaping @Sendable () -> Int32?, fate: @escaping @Sendable (_ toServer: Bool, _ piece: ArraySlice<UInt8>) -> Fate) throws {
+        self.connect = connect
         self.fate = Mutex(fate)
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         self.listener = listener
@@ -56,9 +60,7 @@ final class LossyProxy: Sendable {
     }
 
     private func serve(_ client: Int32) {
-        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard connectToServer(server, port: upstream) else {
-            close(server)
+        guard let server = connect() else {
             close(client)
             return
         }
@@ -67,7 +69,7 @@ final class LossyProxy: Sendable {
         for (source, target, toServer) in [(client, server, true), (server, client, false)] {
             running.enter()
             Thread.detachNewThread { [weak self] in
-                Self.pump(source, target) { self?.next(toServer) ?? .lose }
+                Self.pump(source, target) { self?.next(toServer, $0) ?? .lose }
                 // Both ways end together.
                 shutdown(source, Int32(SHUT_RDWR))
                 shutdown(target, Int32(SHUT_RDWR))
@@ -81,17 +83,17 @@ final class LossyProxy: Sendable {
         }
     }
 
-    private func next(_ toServer: Bool) -> Fate {
-        let fate = fate.withLock { $0 }(toServer)
+    private func next(_ toServer: Bool, _ piece: ArraySlice<UInt8>) -> Fate {
+        let fate = fate.withLock { $0 }(toServer, piece)
         if fate != .pass { lostPieces.add(1, ordering: .relaxed) }
         return fate
     }
 
-    private static func pump(_ source: Int32, _ target: Int32, _ fate: () -> Fate) {
+    private static func pump(_ source: Int32, _ target: Int32, _ fate: (ArraySlice<UInt8>) -> Fate) {
         var bytes = [UInt8](repeating: 0, count: 65_536), isStalled = false
         while case let count = recv(source, &bytes, bytes.count, 0), count > 0 {
             if isStalled { continue }
-            switch fate() {
+            switch fate(bytes[..<count]) {
             case .pass: guard send(bytes[..<count], to: target) else { return }
             case .tear:
                 let piece = bytes[..<count], head = piece.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? 0
