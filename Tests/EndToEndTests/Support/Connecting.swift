@@ -10,11 +10,17 @@ func clientSocket(receiveBuffer: Int32?, timeout: Int) -> Int32 {
 }
 
 /// False: `errno` says why. The socket stays its owner's to close.
-func connectToServer(_ descriptor: Int32, port: Int) -> Bool {
-    var address = localAddress(port: port)
-    return withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-    } == 0
+func connectToServer(_ descriptor: Int32, port: Int) -> Bool { connects(descriptor, to: localAddress(port: port)) }
+
+/// Nil: there is nobody.
+func connectedSocket(port: Int) -> Int32? { connectedSocket(AF_INET, to: localAddress(port: port)) }
+
+/// To a Unix socket; nil: there is nobody.
+func connectedSocket(path: String) -> Int32? {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    return connectedSocket(AF_UNIX, to: address)
 }
 
 func localAddress(port: Int) -> sockaddr_in {
@@ -25,24 +31,16 @@ func localAddress(port: Int) -> sockaddr_in {
     return address
 }
 
-/// Nil: there is nobody.
-func connectedSocket(port: Int) -> Int32? {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    if connectToServer(descriptor, port: port) { return descriptor }
+private func connectedSocket<Address: BitwiseCopyable>(_ family: Int32, to address: Address) -> Int32? {
+    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    if connects(descriptor, to: address) { return descriptor }
     close(descriptor)
     return nil
 }
 
-/// To a Unix socket; nil: there is nobody.
-func connectedSocket(path: String) -> Int32? {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    let isConnected = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+/// `address`: of the socket's family, a `sockaddr_in` or another.
+private func connects<Address: BitwiseCopyable>(_ descriptor: Int32, to address: Address) -> Bool {
+    withUnsafePointer(to: address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size)) }
     } == 0
-    if isConnected { return descriptor }
-    close(descriptor)
-    return nil
 }
