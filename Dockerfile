@@ -22,7 +22,8 @@ VOLUME /data
 EXPOSE 8080
 # Where nothing else is said. Without a token the server refuses to listen on an address like this one.
 ENV BRAID_HOSTNAME=0.0.0.0 BRAID_DATABASE=/data/braid.sqlite
-HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["braid-server", "health"]
+# Until it is healthy the container is checked every 250 ms: the server starts in less. (Docker 25 or later.)
+HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --start-interval=250ms CMD ["braid-server", "health"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["braid-server"]
 CMD ["serve"]

@@ -51,7 +51,7 @@ final class Party {
         for (index, section) in binder.snapshot.sections.enumerated() {
             print("  \(section.header["title"]?.stringValue ?? "-")")
             for row in section.rows.indices {
-                let path = IndexPath(section: index, row: row)
+                let path = RowPath(section: index, row: row)
                 let cell = try binder.cell(at: path) as? PersonCell
                 print("    \(path) \(cell?.viewModel?.title ?? "")")
             }
@@ -78,7 +78,7 @@ final class Party {
 let party = try Party()
 print("The party")
 try party.printTable()
-try party.perform("Omar is deleted") { try $0.commit(.delete, at: IndexPath(section: 1, row: 1)) }
-try party.perform("Kalinda is dragged to the top") { try $0.move(from: IndexPath(section: 2, row: 2), to: IndexPath(section: 1, row: 0)) }
-try party.perform("Yvonne says that she will come") { try $0.emit(PersonCell.ViewEvent.rsvp(going: true), at: IndexPath(section: 2, row: 1)) }
+try party.perform("Omar is deleted") { try $0.commit(.delete, at: RowPath(section: 1, row: 1)) }
+try party.perform("Kalinda is dragged to the top") { try $0.move(from: RowPath(section: 2, row: 2), to: RowPath(section: 1, row: 0)) }
+try party.perform("Yvonne says that she will come") { try $0.emit(PersonCell.ViewEvent.rsvp(going: true), at: RowPath(section: 2, row: 1)) }
 print("\nEvery update led to the table that was displayed after it.")

@@ -10,12 +10,12 @@ import FoundationNetworking
 /// twice. Refusals throw `Problem`, and changed nothing.
 public struct BraidClient: Sendable {
     public let url: URL
-    /// The controller's, or one for a session.
-    public let token: String?
     /// Of silence, after which a connection is given up. Longer than the 15 seconds between two signs of life of a stream.
     public let timeout: Duration
     public let retrying: Retrying
+    private let tokens: TokenSource
     private let transport = Transport()
+    let commands = CommandQueue()
 
     /// How often, and how long after a failure, a request is sent again: anywhere between at once and twice as long as the time
     /// before (full jitter).
@@ -37,11 +37,17 @@ public struct BraidClient: Sendable {
         }
     }
 
+    /// A client with a fixed token: the controller's, or one for a session.
     public init(url: URL, token: String? = nil, timeout: Duration = .seconds(40), retrying: Retrying = Retrying()) {
+        self.init(url: url, timeout: timeout, retrying: retrying) { _ in token }
+    }
+
+    /// A client that asks `tokenProvider` for its token, and for another one when the server refuses that.
+    public init(url: URL, timeout: Duration = .seconds(40), retrying: Retrying = Retrying(), tokenProvider: @escaping TokenProvider) {
         self.url = url
-        self.token = token
         self.timeout = timeout
         self.retrying = retrying
+        tokens = TokenSource(tokenProvider)
     }
 
     // MARK: Tables
@@ -174,8 +180,20 @@ public struct BraidClient: Sendable {
         return (head, body)
     }
 
-    /// The head of the answer, and the body as it arrives.
+    /// The head of the answer, and the body as it arrives. A request whose token is refused is sent once more if the provider
+    /// has another token.
     func open(_ request: URLRequest) async throws -> (HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>) {
+        let token = try await tokens.token()
+        let answer = try await open(request, token: token.value)
+        guard answer.0.statusCode == 401 else { return answer }
+        let other = try await tokens.token(after: token)
+        return other.value == token.value ? answer : try await open(request, token: other.value)
+    }
+
+    private func open(_ request: URLRequest, token: String?) async throws -> (HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>) {
+        try Task.checkCancellation()
+        var request = request
+        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
         let parts = transport.parts(of: request)
         var first: Transport.Part?
         do {

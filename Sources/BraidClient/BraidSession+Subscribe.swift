@@ -32,8 +32,8 @@ extension BraidSession {
     /// Follows the session: from a snapshot that is there already, or with a new one first. Connects again when the connection is
     /// lost, and goes on where it was: nothing is missed or told twice.
     ///
-    /// Ends when the session is ended; throws a `Problem` when nothing more is to be had: the session is gone, or the token not
-    /// valid. What is not taken yet waits in memory. Break off, or cancel the task, to stop.
+    /// Ends when the session is ended. Throws a `Problem` when nothing more is to be had: the session is gone, or the server refuses
+    /// the token and the client's token provider has no other. What is not taken yet waits in memory. Break off, or cancel the task, to stop.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task {

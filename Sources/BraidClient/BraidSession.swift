@@ -74,27 +74,39 @@ public struct BraidSession: Sendable {
 
     // MARK: Commanding
 
-    /// Does it once, however often it has to be sent.
+    /// Performs a command: once, however often its request has to be sent.
+    ///
+    /// Commands of one session are sent in the order in which they were called, each after those before it are answered or have
+    /// failed. Calls on one actor have an order; calls from tasks that run at the same time have none. A cancelled command that
+    /// still waits is never sent.
     ///
     /// - Parameters:
     ///   - base: as of which revision index paths are meant: the server follows the rows to where they are now.
     ///   - ifMatch: only if the session is still there; else 412.
     ///   - dryRun: checks and computes everything, and changes nothing.
     ///   - key: the Idempotency-Key. With a key of its own a program can send a command again that threw a `ConnectionFailure`.
+    ///   - isolation: the caller's actor. The command takes its place in the order there, before anything else can run.
     @discardableResult
     public func perform(
-        _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false, key: String = UUID().uuidString
+        _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false, key: String = UUID().uuidString,
+        isolation: isolated (any Actor)? = #isolation
     ) async throws -> Answer {
+        let place = client.commands.enter(id)
+        defer { client.commands.leave(place) }
         var query: [String: String?] = command.query.mapValues { $0 }
         query["base"] = .some(base?.description)
         if dryRun { query["dryRun"] = "true" }
         var headers = dryRun ? [:] : ["Idempotency-Key": key]
         headers["If-Match"] = ifMatch.map { "\"\($0)\"" }
+        try await client.commands.wait(at: place)
         return try await client.value(of: Request(command.method, ["v1", "sessions", id] + command.path, query: query, headers: headers, body: command.body))
     }
 
-    /// Ends the session.
-    public func end() async throws {
+    /// Ends the session, after the commands that were called before.
+    public func end(isolation: isolated (any Actor)? = #isolation) async throws {
+        let place = client.commands.enter(id)
+        defer { client.commands.leave(place) }
+        try await client.commands.wait(at: place)
         _ = try await client.data(of: Request("DELETE", ["v1", "sessions", id], isDeletion: true))
     }
 

@@ -57,7 +57,6 @@ extension BraidClient {
         result.httpMethod = request.method
         result.timeoutInterval = (timeout + request.wait) / .seconds(1)
         result.setValue("application/json", forHTTPHeaderField: "Accept")
-        if let token { result.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
         if let body = request.body {
             result.setValue("application/json", forHTTPHeaderField: "Content-Type")
             let encoder = JSONEncoder()

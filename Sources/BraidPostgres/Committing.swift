@@ -11,13 +11,13 @@ extension SessionCommit {
     ///
     /// It waits for nobody: a session whose row another server has locked, or whose turn it is not, is one that moves on.
     /// `hasTurn`: the turn is this server's. A row's key stands in one of the change's lists at most, and once: no part touches what another has written.
-    func statement(journalLimit: Int, journalBytes: Int, hasTurn: Bool) -> Statement {
+    func statement(journalLimit: Int, byteLimit: Int, hasTurn: Bool) -> Statement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
         // `was` and `fence` compare the revision both: the one as the parts of this statement see it, the other as it is when
         // the session's row is locked. `oldest` looks at the journal only where something is due to go.
         var sql: Statement = """
             WITH was AS MATERIALIZED (
-                SELECT updated, journal_bytes + \(record.bytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
+                SELECT updated, journal_bytes + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
             """
         if let fromTime { sql += " AND updated = \(fromTime)" }
         if !hasTurn {
@@ -32,11 +32,11 @@ extension SessionCommit {
                     SELECT j.revision, j.bytes, was.bytes - sum(j.bytes) OVER (ORDER BY j.revision) + j.bytes AS remaining
                     FROM was, LATERAL (
                         SELECT revision, octet_length(command)::bigint + octet_length(changes) + coalesce(octet_length(cell_events), 0)
-                               + coalesce(octet_length(hidden), 0) AS bytes
-                        FROM journal WHERE session = \(session) AND revision < \(to) AND (\(trimming.isDue ? 1 : 0) = 1 OR was.bytes > \(journalBytes))
+                               + coalesce(octet_length(hidden), 0) + octet_length(undo) AS bytes
+                        FROM journal WHERE session = \(session) AND revision < \(to) AND (\(trimming.isDue ? 1 : 0) = 1 OR was.bytes > \(byteLimit))
                         ORDER BY revision LIMIT \(trimming.recordCount)
                     ) j
-                ) j WHERE revision <= \(to - journalLimit) OR remaining > \(journalBytes)
+                ) j WHERE revision <= \(to - journalLimit) OR remaining > \(byteLimit)
             ), fence AS (
                 UPDATE session SET revision = \(to), updated = \(at), next_key = \(nextKey), next_section = \(nextSection),
                     total_row_count = \(totalRowCount), journal_bytes = was.bytes - coalesce((SELECT sum(bytes) FROM oldest), 0)
@@ -44,8 +44,8 @@ extension SessionCommit {
             ), trimmed AS (
                 DELETE FROM journal j USING fence, oldest WHERE j.session = fence.number AND j.revision = oldest.revision
             ), journalled AS (
-                INSERT INTO journal (session, revision, at, command, changes, cell_events, hidden)
-                SELECT number, \(to), \(at), \(command), \(update), \(cellEvents), \(hidden) FROM fence
+                INSERT INTO journal (session, revision, at, command, changes, cell_events, hidden, undo)
+                SELECT number, \(to), \(at), \(command), \(update), \(cellEvents), \(hidden), \(undo) FROM fence
             )
             """
         if publishes { sql += ", seen AS (DELETE FROM published p USING fence WHERE p.session = fence.number)" } else { sql += change.keepingPublished }

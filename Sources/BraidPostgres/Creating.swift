@@ -83,24 +83,39 @@ enum Ending {
 
 extension KeptAnswer {
     /// Whether there is an answer to the key that is still to be given.
-    var isAnswered: Statement { "EXISTS (SELECT FROM answer WHERE session = \(session) AND key = \(name: key) AND at > \(at - Self.lifetime))" }
+    var isAnswered: Statement { "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))" }
 
-    /// Parts that keep the answer if the part called `source` has a row, and let a few go that are older than answers are
-    /// kept: more go than come, and no commit waits for a long delete, or for another server that does the same.
+    /// Whether an answer is one of the same requester to the same session.
+    private func isOwn(_ table: String = "") -> Statement {
+        "\(raw: table)session = \(session) AND \(raw: table)requester = \(name: requester)"
+    }
+
+    /// Parts that keep the answer if the part called `source` has a row, and delete a few of those that are over the requester's
+    /// quota or older than answers are kept: more go than come, and no commit waits for a long delete, or for another server
+    /// that does the same.
     ///
     /// Fails where another server has answered since the statement began (the time is null then, which it may not be): done
     /// again, it sees that answer.
     func keeping(if source: String) -> Statement {
         """
-        , answered AS (
-            INSERT INTO answer (session, key, at, request, answer)
-            SELECT \(session), \(name: key), \(at), \(request), \(answer) FROM \(raw: source)
-            ON CONFLICT (session, key) DO UPDATE SET
-                at = CASE WHEN answer.at <= \(at - KeptAnswer.lifetime) THEN excluded.at END, request = excluded.request, answer = excluded.answer
+        , costs AS MATERIALIZED (
+            SELECT coalesce((SELECT cost_before + cost FROM answer WHERE \(isOwn()) ORDER BY cost_before DESC LIMIT 1), 0) AS before
+        ), answered AS (
+            INSERT INTO answer (session, requester, key, at, request, answer, cost_before, cost)
+            SELECT \(session), \(name: requester), \(name: key), \(at), \(request), \(answer), before, \(cost) FROM \(raw: source), costs
+            ON CONFLICT (session, requester, key) DO UPDATE SET
+                at = CASE WHEN answer.at <= \(at - KeptAnswer.lifetime) THEN excluded.at END, request = excluded.request, answer = excluded.answer,
+                cost_before = excluded.cost_before, cost = excluded.cost
+        ), evicted AS (
+            DELETE FROM answer a USING (
+                SELECT key FROM answer
+                WHERE \(isOwn()) AND cost_before < (SELECT before FROM costs) + \(cost - KeptAnswer.quota) AND key <> \(name: key)
+                ORDER BY cost_before LIMIT \(KeptAnswer.mostEvicted) FOR UPDATE SKIP LOCKED) old
+            WHERE \(isOwn("a.")) AND a.key = old.key
         ), forgotten AS (
             DELETE FROM answer a USING (
-                SELECT session, key FROM answer WHERE at <= \(at - KeptAnswer.lifetime) ORDER BY at LIMIT 4 FOR UPDATE SKIP LOCKED) old
-            WHERE a.session = old.session AND a.key = old.key AND NOT (a.session = \(session) AND a.key = \(name: key))
+                SELECT session, requester, key FROM answer WHERE at <= \(at - KeptAnswer.lifetime) ORDER BY at LIMIT 4 FOR UPDATE SKIP LOCKED) old
+            WHERE a.session = old.session AND a.requester = old.requester AND a.key = old.key AND NOT (\(isOwn("a.")) AND a.key = \(name: key))
         )
         """
     }

@@ -17,6 +17,9 @@ final class Dialer: Sendable {
         var until: ContinuousClock.Instant
     }
     private let failure = Mutex<Failure?>(nil)
+    /// The suffix of epochs as the last connection found it, and who is told of another one.
+    private let suffix = Mutex<String?>(nil)
+    private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
 
     init(url: String, options: PostgresStoreOptions) throws {
@@ -29,7 +32,8 @@ final class Dialer: Sendable {
     func connect(timeout: Duration? = nil) throws(StoreError) -> Connection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
-            let connection = try Connection(url: url, timeout: timeout ?? options.timeout, settings: settings)
+            let connection = try dial(timeout: timeout)
+            try checkEpochs(connection)
             failure.withLock { $0 = nil }
             return connection
         } catch {
@@ -41,6 +45,24 @@ final class Dialer: Sendable {
             throw error
         }
     }
+
+    /// A connection to a database that may have no tables yet: `checkEpochs` is to follow.
+    func dial(timeout: Duration? = nil) throws -> Connection {
+        try Connection(url: url, timeout: timeout ?? options.timeout, settings: settings)
+    }
+
+    /// Sees to it that new epochs begin where they are due, and that those who hear of it do so before the connection is used.
+    func checkEpochs(_ connection: Connection) throws {
+        let found = try connection.beginEpochs(options)
+        let isRenewed = suffix.withLock { suffix in
+            defer { suffix = found }
+            return suffix != nil && suffix != found
+        }
+        if isRenewed { renewal.withLock { $0 }?() }
+    }
+
+    /// Calls `renewal` whenever a connection finds that new epochs have begun.
+    func onRenewal(_ renewal: @escaping @Sendable () -> Void) { self.renewal.withLock { $0 = renewal } }
 
     private var settings: [(name: String, value: String)] {
         let timeout = options.timeout.milliseconds

@@ -5,7 +5,19 @@ import BraidStore
 // The reads. What needs more than one statement is one transaction, and so of one moment, and one journey to the database.
 
 extension Connection {
-    func session(_ id: String) throws -> StoredSession? {
+    func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }
+
+    func journalStart(of id: String) throws -> StoredSession? {
+        let undo: Statement = "SELECT revision, undo FROM journal WHERE session = (SELECT number FROM session WHERE id = \(name: id)) ORDER BY revision DESC"
+        guard let (session, rows) = try session(id, with: [undo]), session.facts.revision > 0 else { return nil }
+        guard let undo = rows.first, undo.map({ $0.int(0) }).last != 1 else { return nil }
+        var rewind = SessionRewind(session)
+        try undo.forEach { try rewind.apply(StoredUndo(json: try $0.json(1))) }
+        return try rewind.earliest(from: session)
+    }
+
+    /// The session, and what other statements say at the same moment.
+    private func session(_ id: String, with others: [Statement]) throws -> (session: StoredSession, others: [Rows])? {
         let answers = try all([
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             """
@@ -18,9 +30,8 @@ extension Connection {
             Self.part("section", Self.sectionColumns, of: id), Self.part("model", Self.rowColumns, of: id),
             Self.part("published", "updated, displayed_sections", of: id),
             Self.part("published_section", Self.sectionColumns, of: id), Self.part("published_model", Self.rowColumns, of: id),
-            "COMMIT",
-        ])
-        guard answers.count == 8, let found = answers[1].first else { return nil }
+        ] + others + ["COMMIT"])
+        guard answers.count == 8 + others.count, let found = answers[1].first else { return nil }
         let facts = SessionFacts(found)
         var content = Content()
         try content.add(sections: answers[2], rows: answers[3])
@@ -33,7 +44,7 @@ extension Connection {
             session.published = PublishedTable(
                 updated: published.int(0), displayedSections: try published.optionalJSON(1), sections: try content.sorted(facts.number))
         }
-        return session
+        return (session, Array(answers[7..<7 + others.count]))
     }
 
     private static var sectionColumns: String { "key, id, ordinal, header, footer, prefetched" }
@@ -82,13 +93,13 @@ extension Connection {
         }
     }
 
-    func answer(to key: String, of session: Int, now: Int) throws -> KeptAnswer? {
+    func answer(to key: String, by requester: String, of session: Int, now: Int) throws -> KeptAnswer? {
         let rows = try query(
             """
             SELECT at, request, answer FROM answer
-            WHERE session = \(session) AND key = \(name: key) AND at > \(now - KeptAnswer.lifetime)
+            WHERE session = \(session) AND requester = \(name: requester) AND key = \(name: key) AND at > \(now - KeptAnswer.lifetime)
             """)
-        return try rows.first.map { KeptAnswer(session: session, key: key, at: $0.int(0), request: $0.int(1), answer: try $0.json(2)) }
+        return try rows.first.map { KeptAnswer(session: session, requester: requester, key: key, at: $0.int(0), request: $0.int(1), answer: try $0.json(2)) }
     }
 
     /// How many sessions there are, and the length of all tables with their indexes.

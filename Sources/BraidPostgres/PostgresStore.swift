@@ -23,9 +23,11 @@ public final class PostgresStore: SessionStore {
         self.dialer = dialer
         self.options = options
         peers = try Peers(dialer: dialer, wait: options.timeout / 4)
-        let connection = try dialer.connect()
+        let connection: Connection
         do {
+            connection = try dialer.dial()
             try Opening.prepare(connection, name: dialer.name)
+            try dialer.checkEpochs(connection)
         } catch {
             throw StoreError(error, of: dialer.name)
         }
@@ -103,20 +105,22 @@ extension PostgresStore {
     public func commit(_ commit: SessionCommit) async throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         let statement = commit.statement(
-            journalLimit: options.journalLimit, journalBytes: options.journalBytes, hasTurn: peers.hasTurn(of: commit.session))
+            journalLimit: options.journalLimit, byteLimit: options.journalBytes, hasTurn: peers.hasTurn(of: commit.session))
         try await writer.write([statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.to), value: SessionCommit.outcome)
     }
 
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
         try await readers.read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
+
+    public func journalStart(of id: String) async throws -> StoredSession? { try await readers.read { try $0.journalStart(of: id) } }
 }
 
 extension PostgresStore {
     public func keep(_ answer: KeptAnswer) async throws { try await writer.write([answer.statement], value: KeptAnswer.outcome) }
 
-    public func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer? {
-        try await readers.read { try $0.answer(to: key, of: session, now: now) }
+    public func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
+        try await readers.read { try $0.answer(to: key, by: requester, of: session, now: now) }
     }
 }
 
@@ -143,7 +147,10 @@ extension PostgresStore: StoreSharing {
 
     public func revision(of session: Int) async throws -> StoredRevision? { try await revisions.revision(of: session) }
 
-    public func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) { peers.listen(hear) }
+    public func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) {
+        dialer.onRenewal { hear(.renewed) }
+        peers.listen(hear)
+    }
 
     public func takeTurn(of session: Int) async throws { try await peers.takeTurn(of: session) }
 

@@ -1,4 +1,6 @@
 #if PostgreSQL
+import BraidStore
+
 /// How a PostgreSQL store keeps its promises.
 public struct PostgresStoreOptions: Sendable {
     /// When a commit counts as done.
@@ -20,15 +22,19 @@ public struct PostgresStoreOptions: Sendable {
     /// How long the database may be silent before a connection to it is given up. A statement gets three quarters of it, and a
     /// lock a quarter.
     public var timeout: Duration
+    /// As `SQLiteStoreOptions.newEpochSuffix`.
+    public var newEpochSuffix: @Sendable (_ last: String) -> String
 
     public init(
-        synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4, timeout: Duration = .seconds(20)
+        synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4, timeout: Duration = .seconds(20),
+        newEpochSuffix: @escaping @Sendable (String) -> String = EpochSuffix.random
     ) {
         self.synchronous = synchronous
         self.journalLimit = journalLimit
         self.journalBytes = journalBytes
         self.readers = readers
         self.timeout = timeout
+        self.newEpochSuffix = newEpochSuffix
     }
 }
 #endif

@@ -38,6 +38,21 @@ CREATE TABLE table_description (
     PRIMARY KEY (name, version)
 );
 
+-- One row. Every session's epoch ends with the suffix if the session is as old as it. A server that connects to a database which may have
+-- lost what clients have seen replaces the suffix.
+CREATE TABLE epoch_suffix (
+    suffix BYTEA NOT NULL,
+    last_session BIGINT NOT NULL, -- the suffix belongs to the sessions up to this number
+    place TEXT NOT NULL, -- cluster, timeline, database and table for which the suffix was made; others: a restored copy, or a standby that took over
+    loses_commits BOOLEAN NOT NULL -- a server uses it with --synchronous normal: a crash of the database may lose commits
+);
+INSERT INTO epoch_suffix (suffix, last_session, place, loses_commits) VALUES ('', 0, '', false);
+
+-- PostgreSQL empties an unlogged table after a crash, and has none of its rows on a standby. It has a row while `loses_commits` holds.
+CREATE UNLOGGED TABLE crash_detector (
+    is_set BOOLEAN NOT NULL
+);
+
 -- Rewritten by each commit, within its page: half of each is left free for that.
 -- A sequence gives no number twice: a late write to a session that has ended cannot hit another one.
 CREATE TABLE session (
@@ -61,7 +76,7 @@ CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table
 CREATE TABLE opening (
     session BIGINT PRIMARY KEY,
     body TEXT NOT NULL,
-    description TEXT -- inline; null: a registered one
+    description TEXT -- inline; null: a registered one. Without a table: what is shown while there are no rows
 );
 
 CREATE TABLE state (
@@ -130,19 +145,24 @@ CREATE TABLE journal (
     changes TEXT NOT NULL, -- the update, in JSON
     cell_events TEXT,
     hidden TEXT,
+    undo TEXT NOT NULL, -- what leads back to the revision before
     PRIMARY KEY (session, revision)
 );
 
 CREATE TABLE answer (
     session BIGINT NOT NULL, -- 0: the opening of a session
+    requester BYTEA NOT NULL, -- the id of the requester's token; empty: a controller
     key BYTEA NOT NULL, -- the client's Idempotency-Key
     at BIGINT NOT NULL,
     request BIGINT NOT NULL, -- a hash of what was asked
     answer TEXT NOT NULL,
-    PRIMARY KEY (session, key)
+    cost_before BIGINT NOT NULL, -- of the requester's earlier answers
+    cost BIGINT NOT NULL, -- of this one: about its bytes
+    PRIMARY KEY (session, requester, key)
 );
 
 CREATE INDEX answer_by_age ON answer (at);
+CREATE INDEX answer_by_cost ON answer (session, requester, cost_before);
 
 CREATE TABLE token (
     id BYTEA PRIMARY KEY,

@@ -14,8 +14,9 @@ final class App: HTTPHandler {
     let metrics = Metrics()
     let router: Router
     private let limits: Limits
-    /// Of requests that are being worked on.
+    /// Requests under way.
     private let requests: Budget
+    private let workers = Workers.shared
     private let access: AccessControl
     private let pages: PagePolicy
     let source: Source
@@ -28,7 +29,7 @@ final class App: HTTPHandler {
         self.store = store
         self.source = source
         self.limits = limits
-        requests = Budget(limits.requests)
+        requests = Budget(limits.requests, resourcePart: 2, clientPart: 16)
         self.pages = pages
         self.logger = logger
         self.requestLog = requestLog
@@ -43,20 +44,50 @@ final class App: HTTPHandler {
     }
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
-        router.streamsBody(method: head.method, path: head.path) ? .stream : .gather(limit: bodyLimit(of: head))
-    }
-
-    /// A stranger cannot make the server gather a large body. A small one is, so that the connection can go on.
-    private func bodyLimit(of head: HTTPRequestHead) -> Int {
-        let small = min(64 * 1024, limits.bodyBytes)
-        switch head.framing {
-        case .none: return small
-        case .length(let length) where length <= small: return small
-        case .length, .chunked: return access.refusal(of: head) == nil ? limits.bodyBytes : small
+        if head.framing == .none, !router.streamsBody(method: head.method, path: head.path) { return .gather(limit: 0) }
+        guard case .route(let route) = router.match(method: head.method, path: head.path) else {
+            return .gather(limit: HTTPBodyDisposition.smallBody)
+        }
+        do {
+            switch try access.claim(head, for: route.admission) {
+            case .known(let requester): return disposition(of: head, route, requester)
+            case .unknown(let bearer):
+                if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody, route.streamedBody == nil {
+                    return .gather(limit: limits.bodyBytes)
+                }
+                return .undecided(on: workers.short) { [self] in
+                    do {
+                        return disposition(of: head, route, try await access.find(bearer))
+                    } catch {
+                        return refusal(of: head, route, error)
+                    }
+                }
+            }
+        } catch {
+            return refusal(of: head, route, error)
         }
     }
 
+    /// What comes from a requester that is known.
+    private func disposition(of head: HTTPRequestHead, _ route: Route, _ requester: Requester) -> HTTPBodyDisposition {
+        let account = route.account(of: head, requester)
+        return route.streamedBody == nil ? .gather(limit: limits.bodyBytes, account: account) : .stream(account: account)
+    }
+
+    /// Without a valid token no body is read, but for a small one, behind which the connection can go on.
+    private func refusal(of head: HTTPRequestHead, _ route: Route, _ error: any Error) -> HTTPBodyDisposition {
+        if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody, route.streamedBody == nil {
+            return .gather(limit: length)
+        }
+        let exchange = Exchange(head: head, id: requestID(of: head), start: Source.ticks(), route: route)
+        return .refuse(finish(response(to: error, exchange), exchange))
+    }
+
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
+        await withTaskExecutorPreference(workers.short) { await answer(head, body) }
+    }
+
+    private func answer(_ head: HTTPRequestHead, _ body: HTTPBodyReader) async -> HTTPResponse {
         var exchange = Exchange(head: head, id: requestID(of: head), start: Source.ticks())
         do {
             guard case .route(let route) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
@@ -99,41 +130,47 @@ final class App: HTTPHandler {
             switch try reply(to: request, &exchange) {
             case .ready(let response):
                 if isPretty(request.head), case .bytes(let bytes) = response.body, bytes.count > Self.largeBytes {
-                    return .later { [self, exchange] in finish(response, exchange) }
+                    return .task(on: workers.long) { [self, exchange] in finish(response, exchange) }
                 }
                 return .ready(finish(response, exchange))
-            case .soon(let work):
-                let work = try counted(work, request.head)
-                return .soon { [self, exchange] in await answer(exchange, work) }
-            case .later(let work):
-                let work = try counted(work, request.head)
-                return .later { [self, exchange] in await answer(exchange, work) }
-            case .waiting(let work): return .waiting { [self, exchange] in await answer(exchange, work) }
+            case .later(let lane, let work):
+                let endsAtStop = exchange.route?.endsAtStop ?? false
+                return .task(on: workers[lane], endsAtStop: endsAtStop) { [self, exchange] in
+                    do {
+                        guard !endsAtStop, isPretty(exchange.head), let session = largeSession(exchange.account) else {
+                            return finish(try await work(), exchange)
+                        }
+                        return try await withTaskExecutorPreference(workers.long) {
+                            try await session.largeReads.withLock { finish(try await work(), exchange) }
+                        }
+                    } catch {
+                        return finish(response(to: error, exchange), exchange)
+                    }
+                }
             }
         } catch {
             return .ready(finish(response(to: error, exchange), exchange))
         }
     }
 
-    /// The work as one of the requests that may be under way. Throws `unavailable` when there are as many already. What operators
-    /// ask (metrics, readiness) is answered under any load: it is then that they need it.
-    private func counted(
-        _ work: @escaping @Sendable () async throws -> HTTPResponse, _ head: HTTPRequestHead
-    ) throws -> @Sendable () async throws -> HTTPResponse {
-        guard head.path.first == "v1" else { return work }
-        let share = try requests.required("requests under way")
-        return {
-            // Before the answer leaves: the client may send its next request as soon as it has it.
-            defer { share.giveBack() }
-            return try await work()
-        }
+    /// The session that a request is about, if it is in memory and large.
+    private func largeSession(_ account: Budget.Account) -> Session? {
+        guard let session = account.resource.flatMap({ sessions.inMemory($0) }), session.isLarge else { return nil }
+        return session
     }
 
-    private func answer(_ exchange: Exchange, _ work: () async throws -> HTTPResponse) async -> HTTPResponse {
-        do {
-            return finish(try await work(), exchange)
-        } catch {
-            return finish(response(to: error, exchange), exchange)
+    /// Runs the work as one of the requests under way. Throws `unavailable` when the server has as many as it accepts, and
+    /// `quotaExceeded` when the session or the token has its share. Readiness and metrics are not counted: operators need
+    /// them most when the server is full.
+    private func counted(
+        _ work: @escaping @Sendable () async throws -> HTTPResponse, _ head: HTTPRequestHead, _ account: Budget.Account
+    ) throws -> @Sendable () async throws -> HTTPResponse {
+        guard head.path.first == "v1" else { return work }
+        let lease = try requests.required("requests under way", for: account)
+        return {
+            // Before the answer leaves: the client may send its next request as soon as it has it.
+            defer { lease.end() }
+            return try await work()
         }
     }
 
@@ -143,8 +180,9 @@ final class App: HTTPHandler {
         let id: String
         /// As `Source.ticks` has it.
         let start: Int
-        /// Nil for one that no route takes.
+        /// Nil if no route matches.
         var route: Route?
+        var account = Budget.Account()
 
         func log(status: Int, nanoseconds: Int, to line: inout LogLine) {
             line.add(id: id, head, route, status: status)
@@ -163,55 +201,66 @@ final class App: HTTPHandler {
         case .none: throw ProblemError(.notFound, "There is no resource \(head.plainPath).")
         case .otherMethods(let allowed):
             let allow = [("Allow", allowed.joined(separator: ", "))]
-            if head.method == "OPTIONS" { return .ready(HTTPResponse(status: 204, headers: allow)) }
+            if head.method == "OPTIONS" {
+                let patch = allowed.contains("PATCH") ? [("Accept-Patch", Route.patchTypes.joined(separator: ", "))] : []
+                return .ready(HTTPResponse(status: 204, headers: allow + patch))
+            }
             throw ProblemError(.methodNotAllowed, "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).", headers: allow)
         case .route(let route):
             exchange.route = route
             let id = exchange.id
             switch try access.claim(head, for: route.admission) {
             case .known(let requester):
-                guard request.body.count > Self.largeBytes else { return try reply(to: request, route, requester, id: id) }
-                return .later { [self] in
-                    switch try reply(to: request, route, requester, id: id) {
-                    case .ready(let response): return response
-                    case .soon(let work), .later(let work), .waiting(let work): return try await work()
-                    }
-                }
+                exchange.account = route.account(of: head, requester)
+                let size = request.body.count
+                if size <= Self.largeBytes { return try reply(to: request, route, requester, id: id) }
+                return .later(on: size <= Self.longBytes ? .short : .long) { [self] in try await response(to: request, route, requester, id: id) }
             case .unknown(let bearer):
-                return .waiting { [self] in
-                    switch try reply(to: request, route, try await access.find(bearer), id: id) {
-                    case .ready(let response): return response
-                    // As elsewhere, what has begun goes on when the client leaves.
-                    case .soon(let work), .later(let work): return try await Task { try await counted(work, head)() }.value
-                    case .waiting(let work): return try await work()
-                    }
-                }
+                exchange.account.resource = route.parameter("id", of: head.path)
+                return .later { [self] in try await response(to: request, route, try await access.find(bearer), id: id) }
             }
         }
     }
 
-    /// What a token lets in ends with the token.
-    private func reply(
-        to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String
-    ) throws -> RouteReply {
-        let reply = try route.handle(context(request, route, requester, id: id))
-        guard let token = requester.token else { return reply }
+    /// The answer of a route whose work goes on in this task.
+    private func response(to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String) async throws -> HTTPResponse {
+        switch try reply(to: request, route, requester, id: id) {
+        case .ready(let response): return response
+        case .later(let lane, let work): return try await withTaskExecutorPreference(workers[lane]) { try await work() }
+        }
+    }
+
+    /// The route's reply. What a token has opened ends when the token is revoked or expires.
+    private func reply(to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String) throws -> RouteReply {
+        let context = try context(request, route, requester, id: id)
+        let reply = try route.handle(context)
+        guard case .later(let lane, let work) = reply else { return reply }
+        // A long poll counts as a subscriber.
+        let isLongPoll = route.endsAtStop && context.query("wait") != nil
+        let counted = isLongPoll ? work : try counted(work, request.head, context.account)
+        guard let token = requester.token else { return .later(on: lane, counted) }
         let tokens = sessions.tokens
-        switch reply {
-        case .ready, .soon: return reply
-        case .later(let work):
-            return .later {
-                let response = try await work()
-                guard case .stream(let stream) = response.body, stream.isEndless else { return response }
-                do {
-                    try await tokens.follow(token, stream)
-                } catch {
-                    stream.close()
-                    throw error
-                }
-                return response
+        if isLongPoll { return .later(on: lane) { try await tokens.whileValid(token, counted) } }
+        return .later(on: lane) {
+            let response = try await counted()
+            guard case .stream(let stream) = response.body, stream.isEndless else { return response }
+            do {
+                try await tokens.follow(token, stream)
+            } catch {
+                stream.close()
+                throw error
             }
-        case .waiting(let work): return .waiting { try await tokens.whileValid(token, work) }
+            return response
+        }
+    }
+
+    /// Refuses query parameters that the route does not know, or that the target has twice.
+    private func checkQuery(_ head: HTTPRequestHead, _ route: Route) throws {
+        for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
+            throw ProblemError(.badRequest, "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))").")
+        }
+        for (index, parameter) in head.query.enumerated() where head.query[..<index].contains(where: { $0.name == parameter.name }) {
+            throw ProblemError(.badRequest, "The query parameter `\(parameter.name)` stands there twice.")
         }
     }
 
@@ -222,12 +271,7 @@ final class App: HTTPHandler {
         let head = request.head
         try access.check(requester, route.admission, session: route.parameter("id", of: head.path))
         try checkAccept(head, route)
-        for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
-            throw ProblemError(.badRequest, "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))").")
-        }
-        for (index, parameter) in head.query.enumerated() where head.query[..<index].contains(where: { $0.name == parameter.name }) {
-            throw ProblemError(.badRequest, "The query parameter `\(parameter.name)` stands there twice.")
-        }
+        if !route.ignoresUnknownQuery { try checkQuery(head, route) }
         let context = RequestContext(request: request, requestID: id, route: route, requester: requester, limits: limits)
         _ = try context.flag("pretty")
         if route.takesBody {
@@ -236,36 +280,39 @@ final class App: HTTPHandler {
             throw ProblemError(.badRequest, "\(head.method) \(head.plainPath) takes no body.")
         }
         try route.checkConditions(head)
+        try route.checkKey(head)
         return context
     }
 
     // MARK: What all routes have in common
 
-    /// RFC 9110, 12.5.1: mostly JSON is what there is, and sometimes something else beside it, and it must be acceptable.
+    /// Throws `notAcceptable` unless the client accepts one of the route's media types, or at least problem documents (RFC 9110, 12.5.1).
     private func checkAccept(_ head: HTTPRequestHead, _ route: Route) throws {
-        guard let types = head.acceptedTypes else { return }
-        for type in types {
-            if type == "*/*" || type == route.produces || type == "application/problem+json" || type == route.alternative { return }
-            if type.hasSuffix("/*"), route.produces.hasPrefix(type.dropLast()) { return }
-        }
+        guard let accept = head.accept else { return }
+        if [route.produces, route.alternative, "application/problem+json"].contains(where: { $0.map { accept.weight(of: $0) > 0 } ?? false }) { return }
         let available = ([route.produces] + [route.alternative].compactMap { $0 }).joined(separator: " or ")
         throw ProblemError(.notAcceptable, "Answers are \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow.")
     }
 
     private func checkContentType(_ head: HTTPRequestHead, _ route: Route) throws {
         let type = head.headers["content-type"]
+        // A body without a type is taken for JSON. A stream of lines must say what it is.
+        if type == nil, route.streamedBody == nil { return }
         let essence = type.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" } }
-        if let streamed = route.streamedBody?.contentType {
-            guard essence == streamed else { throw ProblemError(.unsupportedMediaType, "The body must be \(streamed), not \(type ?? "of no type").") }
-            return
-        }
-        guard let type, let essence else { return }
-        guard essence == "application/json" || (essence.hasPrefix("application/") && essence.hasSuffix("+json")) else {
-            throw ProblemError(.unsupportedMediaType, "The body must be application/json, not \(type). (With curl: -H 'Content-Type: application/json'.)")
-        }
+        if let essence, route.bodyTypes.contains(essence) { return }
+        // RFC 5789, 2.2; RFC 9110, 15.5.16.
+        throw ProblemError(
+            .unsupportedMediaType,
+            "The body must be \(route.bodyTypes.joined(separator: " or ")), not \(type ?? "of no type"). (With curl: -H 'Content-Type: \(route.bodyTypes[0])'.)",
+            headers: [(route.method == "PATCH" ? "Accept-Patch" : "Accept", route.bodyTypes.joined(separator: ", "))])
     }
 
     private func response(to error: any Error, _ exchange: Exchange) -> HTTPResponse {
+        // The client has left or has closed its side of the connection: most likely nobody reads this.
+        if error is CancellationError {
+            return ProblemError(unavailable: "The client closed its side of the connection before the request's turn came. Nothing was changed.")
+                .response(path: exchange.head.plainPath, requestID: exchange.id)
+        }
         if let problem = ProblemError(error) { return problem.response(path: exchange.head.plainPath, requestID: exchange.id) }
         logger.error("a fault of the server's: \(error)", metadata: ["id": .string(exchange.id), "path": .string(exchange.head.plainPath)])
         return ProblemError(.internalError, "A fault of the server's; it is in the log under this request's id.")
@@ -277,6 +324,7 @@ final class App: HTTPHandler {
         var response = response
         response.headers.append(("X-Request-Id", exchange.id))
         response.headers += pages.headers(for: head)
+        response.account = exchange.account
         // What is silent about it may be kept by caches, and given again for as long as they please (RFC 9111, 4.2.2).
         if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" }) {
             response.headers.append(("Cache-Control", "no-cache"))
@@ -297,8 +345,10 @@ final class App: HTTPHandler {
         head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
-    /// To read or to write more JSON is too much work for an event loop's thread: it stands between many others and their answers.
+    /// The most JSON that an event loop reads or writes: many other connections wait for it meanwhile.
     static let largeBytes = 64 * 1024
+    /// From here on, reading a body takes longer than what the short pool is for.
+    private static let longBytes = 1 << 20
 
     private func requestID(of head: HTTPRequestHead) -> String {
         guard let given = head.headers["x-request-id"], (1...128).contains(given.utf8.count),

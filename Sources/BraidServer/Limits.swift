@@ -11,6 +11,12 @@ struct Limits: Sendable {
     var subscribers = 9_000
     /// Requests that are being worked on at the same time, beside the subscribers.
     var requests = 2_048
+    /// Of the commands of one transaction, carried out or dry run.
+    var transactionCommands = 100_000
+    /// The same for a participant.
+    var participantTransactionCommands = 1_000
+    /// How long a participant's command may take; a controller's may take `table.commandTime`.
+    var participantCommandTime = Duration.seconds(5)
     var table: TableLimits = {
         var table = TableLimits()
         table.rows = 1_000_000
@@ -20,12 +26,33 @@ struct Limits: Sendable {
     }()
 }
 
+extension Limits {
+    /// The limits of a requester's commands on a table.
+    func table(for role: Role) -> TableLimits {
+        guard role < .controller else { return table }
+        var table = table
+        table.commandTime = min(participantCommandTime, table.commandTime ?? participantCommandTime)
+        return table
+    }
+
+    /// Throws `transactionTooLong`.
+    func check(_ command: Command, of role: Role) throws {
+        guard case .transaction(let commands) = command else { return }
+        let limit = role < .controller ? min(participantTransactionCommands, transactionCommands) : transactionCommands
+        guard commands.count > limit else { return }
+        throw ProblemError(.transactionTooLong, "The transaction has \(commands.count) commands. A \(role.rawValue)'s may have \(limit). Send it in smaller parts.")
+    }
+}
+
 extension Budget {
-    /// Throws `unavailable`.
-    func required(_ what: String, retryAfter seconds: Int = 1) throws -> Share {
-        guard let share = share() else {
-            throw ProblemError(unavailable: "The server has as many \(what) as it takes; try again.", retryAfter: seconds)
+    /// A lease of one. Throws `unavailable` when the budget is used up, and `quotaExceeded` when the account has its share.
+    func required(_ what: String, for account: Account, retryAfter seconds: Int = 1) throws -> Lease {
+        do {
+            return try lease(to: account)
+        } catch .budget {
+            throw ProblemError(unavailable: "The server has \(limit) \(what), as many as it accepts. Try again after the time in `Retry-After`.", retryAfter: seconds)
+        } catch .share {
+            throw ProblemError(.quotaExceeded, "This session or this token already has its share of the server's \(what): \(resourceShare) for a session, \(clientShare) for a token. Wait until some of them have ended.", headers: [("Retry-After", "\(seconds)")])
         }
-        return share
     }
 }

@@ -30,17 +30,17 @@ struct Serve: AsyncParsableCommand {
         let database = try Database.open(options)
         let store = database.store
         let source = options.deterministic ? try await Source(countingBehind: store) : Source()
-        let buffers = Budget(options.limits.maxBufferedBytes)
+        let incoming = options.limits.bufferBudget, outgoing = options.limits.bufferBudget
         let app = App(
             store: store, source: source, limits: options.limits.limits, token: token, pages: options.access.pages(for: address, token: token),
-            streams: StreamLimits(buffers: buffers), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
+            streams: StreamLimits(buffers: outgoing), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
         try await Fixtures(directories: options.fixtures).load(into: app)
 
         var configuration = HTTPServer.Configuration()
         configuration.address = address
-        configuration.buffers = buffers
+        configuration.incoming = incoming
+        configuration.outgoing = outgoing
         options.limits.configure(&configuration)
-        configuration.quietWork = database.quietWork
         let server = HTTPServer(configuration: configuration, handler: app)
         app.metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
         let stop = await StopSignal()

@@ -45,7 +45,7 @@ final class Source: Sendable {
         }
 
         private static func number(in word: String, after prefix: String) -> Int {
-            word.hasPrefix(prefix) ? Int(word.dropFirst(prefix.count)).flatMap { $0 < 1 << 53 ? $0 : nil } ?? 0 : 0
+            word.hasPrefix(prefix) ? Int(word.dropFirst(prefix.count).prefix { $0 != "-" }).flatMap { $0 < 1 << 53 ? $0 : nil } ?? 0 : 0
         }
     }
 

@@ -43,12 +43,17 @@ public protocol SessionStore: Sendable {
     /// `bytes`.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
+    /// The session as it was where its journal begins: at the revision before the first record, or, if clients did not see then what was stored,
+    /// at the first one from there on at which they did; at the present revision if there is none. Nil: the journal reaches back to the
+    /// opening, or there is no such session. O(rows · log rows + journal).
+    func journalStart(of id: String) async throws -> StoredSession?
+
     // MARK: Answers
 
     /// Keeps an answer to a request that stored nothing else. Throws `answered`.
     func keep(_ answer: KeptAnswer) async throws
-    /// What was answered to the key, if it was not too long before `now`.
-    func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer?
+    /// What was answered to the requester's key, if it was not too long before `now`.
+    func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer?
 
     // MARK: Tokens
 

@@ -37,6 +37,8 @@ public enum StoreNotice: Sendable, Equatable {
     case committed(session: Int, revision: Int)
     case ended(session: Int)
     case revoked(token: String)
+    /// Every session has a new epoch: the database may have lost commits. Comes before anything is read from it or written to it again.
+    case renewed
     /// From now on nothing is missed but, if a server has died at the wrong moment, a commit. Comes again when hearing was lost,
     /// and with it everything meanwhile.
     case hearing

@@ -30,7 +30,10 @@ extension StoredColumns {
 
 extension SessionFacts {
     /// What `init(_:)` reads, first in its row: of the table `session` as `s`.
-    package static let columns = "s.id, s.number, s.table_name, s.epoch, s.revision, s.created, s.updated, s.total_row_count"
+    package static let columns = """
+        s.id, s.number, s.table_name, (SELECT s.epoch || CASE WHEN s.number <= last_session THEN suffix ELSE '' END FROM epoch_suffix),
+        s.revision, s.created, s.updated, s.total_row_count
+        """
 
     package init(_ columns: some StoredColumns) {
         self.init(

@@ -7,7 +7,7 @@ public struct NewSession: Sendable {
     public var table: String?
     /// The version of the registered description; nil: the description is inline, or there is none.
     public var tableVersion: Int?
-    /// Inline, or as it was registered; nil for a session opened without one.
+    /// Inline, or as it was registered. For a session opened without one, what it shows while it has no rows; nil: nothing.
     public var description: JSONText?
     public var epoch: String
     public var created: Int
@@ -102,7 +102,8 @@ public struct StoredSession: Sendable {
     public var facts: SessionFacts
     /// The version of the registered description; nil: it was inline.
     public var tableVersion: Int?
-    /// The description's text, inline or registered, in the version that the session was opened with.
+    /// The description's text, inline or registered, in the version that the session was opened with. For a session opened
+    /// without one, what it shows while it has no rows; nil: nothing.
     public var description: JSONText?
     public var state: JSONText
     public var displayedSections: JSONText?
@@ -174,15 +175,18 @@ public struct SessionCommit: Sendable {
     public var cellEvents: JSONText?
     /// The ids of what the update took out of sight; nil: nothing.
     public var hidden: JSONText?
+    /// What leads back to `from`: a `StoredUndo` in JSON.
+    public var undo: JSONText
     /// What the client is answered, for when it asks again.
     public var answer: KeptAnswer?
 
     public init(
         session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange, publishes: Bool, nextKey: Int, nextSection: Int,
-        totalRowCount: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil,
+        totalRowCount: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil, undo: JSONText,
         answer: KeptAnswer? = nil
     ) {
         self.hidden = hidden
+        self.undo = undo
         self.answer = answer
         self.session = session
         self.from = from
@@ -204,7 +208,10 @@ extension SessionCommit {
     package var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
 
     /// About how many rows it writes, or as much else.
-    package var cost: Int { change.rowCount + record.bytes / 1_000 }
+    package var cost: Int { change.rowCount + journalBytes / 1_000 }
+
+    /// Bytes of what the journal keeps of it.
+    package var journalBytes: Int { record.bytes + undo.count }
 
     package var record: JournalRecord {
         JournalRecord(revision: to, at: at, command: command, update: update, cellEvents: cellEvents, hidden: hidden)

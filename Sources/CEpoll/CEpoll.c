@@ -2,10 +2,13 @@
 #include "CEpoll.h"
 #include <linux/sockios.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int cepoll_event(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
@@ -24,6 +27,12 @@ int cepoll_unacknowledged(int socket) {
     int bytes = 0;
     return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
+
+int cepoll_thread_id(void) { return (int)syscall(SYS_gettid); }
+
+void cepoll_set_niceness(int thread, int niceness) { setpriority(PRIO_PROCESS, (id_t)thread, niceness); }
+
+void cepoll_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 void cepoll_trim_memory(void) {
 #ifdef __GLIBC__

@@ -26,7 +26,7 @@ import Testing
     }
 
     private func answer(_ session: Int, _ key: String, _ text: JSONText, at: Int = 1_000) -> KeptAnswer {
-        KeptAnswer(session: session, key: key, at: at, request: 7, answer: text)
+        KeptAnswer(session: session, requester: "", key: key, at: at, request: 7, answer: text)
     }
 
     // MARK: Revisions
@@ -102,7 +102,7 @@ import Testing
         try await commit(session, to: 1, answer: answer(session, "k", "1"), by: 0)
         await #expect(throws: StoreError.answered) { try await commit(session, to: 2, answer: answer(session, "k", "2"), by: 1) }
         await #expect(throws: StoreError.answered) { try await stores[1].keep(answer(session, "k", "3")) }
-        #expect(try await stores[1].answer(to: "k", of: session, now: 1_000)?.answer == "1")
+        #expect(try await stores[1].answer(to: "k", by: "", of: session, now: 1_000)?.answer == "1")
         #expect(try await stores[1].revision(of: session)?.number == 1)
         // After a day it is another request.
         try await commit(session, to: 2, answer: answer(session, "k", "4", at: 1_000 + KeptAnswer.lifetime), by: 1)
@@ -120,7 +120,7 @@ import Testing
                 return try await group.compactMap { $0 }.reduce(into: []) { $0.append($1) }
             }
             #expect(kept.count == 1)
-            #expect(try await stores[0].answer(to: "k", of: session, now: 1_000)?.answer.stringValue == kept.first)
+            #expect(try await stores[0].answer(to: "k", by: "", of: session, now: 1_000)?.answer.stringValue == kept.first)
             #expect(try await stores[0].revision(of: session)?.number == (kept == ["commit"] ? 1 : 0))
         }
         await close()

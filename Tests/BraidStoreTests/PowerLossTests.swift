@@ -29,7 +29,7 @@ import Testing
                     $0.writtenRows = [(1, .make(revision, "\"\(String(repeating: "x", count: 3000))\""))]
                     if revision > 1 { $0.placedRows = [(section: 1, key: revision - 1, rank: (revision - 1) * 1000 + 1)] }
                 }
-                commit.answer = KeptAnswer(session: number, key: "k\(revision)", at: 2000, request: revision, answer: "{}")
+                commit.answer = KeptAnswer(session: number, requester: "", key: "k\(revision)", at: 2000, request: revision, answer: "{}")
                 try await store.commit(commit)
             }
             kill(getpid(), SIGKILL)
@@ -59,8 +59,8 @@ import Testing
         #expect(session.facts.totalRowCount == revision)
         #expect(try await store.journal(of: number, after: 0, limit: 100).map(\.revision) == (0..<revision).map { $0 + 1 })
         for other in 1...Self.revisions {
-            #expect(try await store.answer(to: "k\(other)", of: number, now: 2000) != nil || other > revision, "an answer goes with its revision")
-            if other > revision { #expect(try await store.answer(to: "k\(other)", of: number, now: 2000) == nil) }
+            #expect(try await store.answer(to: "k\(other)", by: "", of: number, now: 2000) != nil || other > revision, "an answer goes with its revision")
+            if other > revision { #expect(try await store.answer(to: "k\(other)", by: "", of: number, now: 2000) == nil) }
         }
         await store.close()
         return revision

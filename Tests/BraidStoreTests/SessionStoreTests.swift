@@ -237,16 +237,19 @@ import Testing
 
     @Test(arguments: StoreKind.forTests)
     func theJournalKeepsItsBytes(kind: StoreKind) async throws {
-        let store = try kind.open(journalBytes: 30)
+        let store = try kind.open(journalBytes: 34)
         let number = try await store.createSession(.make())
-        for revision in 1...5 { try await store.commit(.make(number, to: revision, command: #""12345678""#, update: "{}")) }
+        for revision in 1...5 { try await store.commit(.make(number, to: revision, command: #""12345678""#, update: "{}", undo: "{}")) }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [4, 5])
         // One that is larger than all the room there is stays until the next comes.
-        try await store.commit(.make(number, to: 6, command: #""0123456789012345678901234567890123456789""#, update: "{}"))
+        try await store.commit(.make(number, to: 6, command: #""0123456789012345678901234567890123456789""#, update: "{}", undo: "{}"))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [6])
-        try await store.commit(.make(number, to: 7, command: "1", update: "{}"))
-        try await store.commit(.make(number, to: 8, command: "1", update: "{}"))
+        try await store.commit(.make(number, to: 7, command: "1", update: "{}", undo: "{}"))
+        try await store.commit(.make(number, to: 8, command: "1", update: "{}", undo: "{}"))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [7, 8])
+        // What leads back counts as well.
+        try await store.commit(.make(number, to: 9, command: "1", update: "{}", undo: #"{"updated":1,"nextKey":1,"nextSection":1}"#))
+        #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [9])
         await store.close()
     }
 
@@ -256,32 +259,60 @@ import Testing
     func answersAreKeptWithWhatTheyAnswerForADay(kind: StoreKind) async throws {
         let store = try kind.open()
         func answer(_ session: Int, _ key: String, at: Int, _ text: JSONText = "1") -> KeptAnswer {
-            KeptAnswer(session: session, key: key, at: at, request: -7, answer: text)
+            KeptAnswer(session: session, requester: "", key: key, at: at, request: -7, answer: text)
         }
         var opening = NewSession.make()
         opening.answer = answer(0, "open", at: 1000)
         let number = try await store.createSession(opening)
-        #expect(try await store.answer(to: "open", of: 0, now: 1000) == answer(0, "open", at: 1000))
+        #expect(try await store.answer(to: "open", by: "", of: 0, now: 1000) == answer(0, "open", at: 1000))
         var commit = SessionCommit.make(number, to: 1)
         commit.answer = answer(number, "k\u{0}", at: 2000, #"{"a":[1.0]}"#)
         try await store.commit(commit)
         // A commit that is refused keeps no answer.
         commit.answer = answer(number, "refused", at: 2000)
         await #expect(throws: StoreError.revisionConflict) { try await store.commit(commit) }
-        #expect(try await store.answer(to: "refused", of: number, now: 2000) == nil)
+        #expect(try await store.answer(to: "refused", by: "", of: number, now: 2000) == nil)
         try await store.keep(answer(number, "other", at: 3000))
-        #expect(try await store.answer(to: "k\u{0}", of: number, now: 4000)?.answer == #"{"a":[1.0]}"#)
-        #expect(try await store.answer(to: "k", of: number, now: 4000) == nil)
-        #expect(try await store.answer(to: "other", of: number + 1, now: 4000) == nil)
+        #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: 4000)?.answer == #"{"a":[1.0]}"#)
+        #expect(try await store.answer(to: "k", by: "", of: number, now: 4000) == nil)
+        #expect(try await store.answer(to: "other", by: "", of: number + 1, now: 4000) == nil)
         let later = 2000 + KeptAnswer.lifetime
-        #expect(try await store.answer(to: "k\u{0}", of: number, now: later - 1) != nil)
-        #expect(try await store.answer(to: "k\u{0}", of: number, now: later) == nil)
+        #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: later - 1) != nil)
+        #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: later) == nil)
         // What has had its day goes, a few with every answer that comes.
         try await store.keep(answer(number, "new", at: later))
-        #expect(try await store.answer(to: "k\u{0}", of: number, now: 4000) == nil)
-        #expect(try await store.answer(to: "other", of: number, now: later) != nil)
+        #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: 4000) == nil)
+        #expect(try await store.answer(to: "other", by: "", of: number, now: later) != nil)
         #expect(try await store.deleteSession("s") == number)
-        #expect(try await store.answer(to: "other", of: number, now: 4000) == nil)
+        #expect(try await store.answer(to: "other", by: "", of: number, now: 4000) == nil)
+        await store.close()
+    }
+
+    @Test("The answers of one requester have a quota: the oldest are deleted, and nobody else's", arguments: StoreKind.forTests)
+    func answersHaveAQuota(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let number = try await store.createSession(.make()), other = try await store.createSession(.make("other"))
+        func answer(_ session: Int, _ requester: String, _ key: String, bytes: Int) -> KeptAnswer {
+            KeptAnswer(session: session, requester: requester, key: key, at: 1000, request: 1, answer: .string(String(repeating: "x", count: bytes)))
+        }
+        func kept(_ keys: [String], _ session: Int, _ requester: String) async throws -> [String] {
+            var kept: [String] = []
+            for key in keys where try await store.answer(to: key, by: requester, of: session, now: 1000) != nil { kept.append(key) }
+            return kept
+        }
+        for (session, requester) in [(number, ""), (number, "t2"), (other, "t1"), (0, "")] { try await store.keep(answer(session, requester, "k0", bytes: 10)) }
+        #expect(answer(number, "", "k", bytes: 10).cost == 1024, "so that many small ones have a quota as well")
+        let keys = (0..<20).map { "k\($0)" }
+        for key in keys { try await store.keep(answer(number, "t1", key, bytes: 1 << 20)) }
+        #expect(try await kept(keys, number, "t1") == Array(keys[5...]), "15 of a little more than 1 MiB are within 16 MiB")
+        for (session, requester) in [(number, ""), (number, "t2"), (other, "t1"), (0, "")] { #expect(try await kept(keys, session, requester) == ["k0"]) }
+        // One that exceeds the quota by itself is kept until the next comes.
+        try await store.keep(answer(number, "t1", "large", bytes: 20 << 20))
+        #expect(try await kept(keys + ["large"], number, "t1") == ["large"])
+        var commit = SessionCommit.make(number, to: 1)
+        commit.answer = answer(number, "t1", "next", bytes: 10)
+        try await store.commit(commit)
+        #expect(try await kept(keys + ["large", "next"], number, "t1") == ["next"])
         await store.close()
     }
 
@@ -349,7 +380,7 @@ import Testing
             $0.removedRows = [1]
             $0.writtenSections = [.init(number: 1, id: "a", ordinal: 1, header: "1")]
         }
-        commit.answer = KeptAnswer(session: number, key: "k", at: 30, request: 1, answer: "1")
+        commit.answer = KeptAnswer(session: number, requester: "", key: "k", at: 30, request: 1, answer: "1")
         try await store.commit(commit)
         try await store.createToken(NewToken(id: "x", role: "viewer", created: 30, expires: 40, hash: "h"), for: "s")
         func rows() throws -> [String: Int] {

@@ -118,13 +118,13 @@ extension NewSession {
 extension SessionCommit {
     static func make(
         _ session: Int, to revision: Int, at: Int = 2000, publishes: Bool = true, nextKey: Int = 1000, nextSection: Int = 100, rows: Int = 0,
-        command: JSONText = "{}", update: JSONText = #"{"stages":[]}"#, change: (inout TableChange) -> Void = { _ in }
+        command: JSONText = "{}", update: JSONText = #"{"stages":[]}"#, undo: JSONText = #"{"updated":1,"nextKey":1,"nextSection":1}"#, change: (inout TableChange) -> Void = { _ in }
     ) -> SessionCommit {
         var made = TableChange()
         change(&made)
         return SessionCommit(
             session: session, from: revision - 1, to: revision, at: at, change: made, publishes: publishes,
-            nextKey: nextKey, nextSection: nextSection, totalRowCount: rows, command: command, update: update)
+            nextKey: nextKey, nextSection: nextSection, totalRowCount: rows, command: command, update: update, undo: undo)
     }
 }
 

@@ -10,6 +10,8 @@ import Testing
         let place = try kind.place()
         var store = try kind.open(at: place, journalLimit: 7)
         var oracle: [String: StoredSession] = [:]
+        /// Of each session, by revision.
+        var history: [String: [StoredSession]] = [:]
         for step in 1...150 {
             let id = "s\(Int.random(in: 0..<4, using: &random))"
             if var session = oracle[id] {
@@ -17,6 +19,7 @@ import Testing
                     #expect(try await store.deleteSession(id) != nil)
                     oracle[id] = nil
                 } else {
+                    let old = session
                     let before = session.published
                         ?? PublishedTable(updated: session.facts.updated, displayedSections: session.displayedSections, sections: session.sections)
                     let change = randomChange(of: &session, using: &random)
@@ -29,8 +32,9 @@ import Testing
                         session: session.facts.number, from: session.facts.revision - 1, to: session.facts.revision, at: step,
                         change: change, publishes: publishes, nextKey: session.nextKey, nextSection: session.nextSection,
                         totalRowCount: session.facts.totalRowCount,
-                        command: "\(step)", update: "[\(step)]"))
+                        command: "\(step)", update: "[\(step)]", undo: undo(of: change, from: old)))
                     oracle[id] = session
+                    history[id, default: []].append(session)
                 }
             } else {
                 let new = NewSession.make(id, state: "\(step)", rows: (1...3).map { (1, .make($0, id: "r\($0)")) })
@@ -41,8 +45,18 @@ import Testing
                         totalRowCount: 3),
                     tableVersion: nil, description: new.description, state: new.state,
                     displayedSections: nil, cells: nil, nextKey: new.nextKey, nextSection: new.nextSection, sections: [(new.sections[0], new.rows.map(\.row))])
+                history[id] = oracle[id].map { [$0] }
             }
             #expect(dump(try await store.session(id)) == dump(oracle[id]))
+            if let session = oracle[id], let states = history[id] {
+                // The earliest state that the journal leads back to, or a later one at which nothing was unpublished.
+                let cut = max(0, session.facts.revision - 7)
+                var start = cut == 0 ? nil : states[cut...].first { $0.published == nil } ?? session
+                start?.facts.totalRowCount = session.facts.totalRowCount
+                #expect(dump(try await store.journalStart(of: id)) == dump(start), "step \(step)")
+            } else {
+                #expect(try await store.journalStart(of: id) == nil)
+            }
             if kind != .memory, step % 50 == 0 {
                 await store.close()
                 store = try kind.open(at: place, journalLimit: 7)
@@ -55,6 +69,28 @@ import Testing
                 == (0..<min(7, facts.revision)).map { facts.revision - $0 }.reversed())
         }
         await store.close()
+    }
+
+    /// What leads back to a session from what the change makes of it.
+    private func undo(of change: TableChange, from session: StoredSession) -> JSONText {
+        var undo = TableChange()
+        for key in Set(change.removedRows + change.writtenRows.map(\.row.key) + change.placedRows.map(\.key)).sorted() {
+            let section = session.sections.first { $0.rows.contains { $0.key == key } }
+            if let section, let row = section.rows.first(where: { $0.key == key }) {
+                if change.placedRows.contains(where: { $0.key == key }) {
+                    undo.placedRows.append((section.facts.number, key, row.rank))
+                } else {
+                    undo.writtenRows.append((section.facts.number, row))
+                }
+            } else {
+                undo.removedRows.append(key)
+            }
+        }
+        undo.writtenSections = session.sections.map(\.facts).filter { change.removedSections.contains($0.number) }
+        undo.removedSections = change.writtenSections.map(\.number)
+        if change.state != nil { undo.state = session.state }
+        return StoredUndo(
+            change: undo, updated: session.facts.updated, nextKey: session.nextKey, nextSection: session.nextSection, isPublished: session.published == nil).json
     }
 
     /// Changes the session as the engine might, and returns what a store has to write.

@@ -611,8 +611,9 @@ def test_a_row_means_itself_while_the_table_shows_a_drop_that_is_not_answered_ye
     page.get_by_label("Delete b", exact=True).click()
     with page.expect_request("**/edits*") as request:
         page.get_by_label("Confirm: delete b").click()
+        # Commands keep their order: the edit is sent once the move is answered.
+        move.continue_()
     assert request.value.post_data_json == {"delete": {"id": "b"}}
-    move.continue_()
     expect(rows(page)).to_have_text(["d", "a", "c"])
 
 
@@ -811,8 +812,8 @@ def test_a_dry_runs_late_answer_does_not_stand_for_the_command_that_was_sent_aft
     page.get_by_role("button", name="Dry run").click()
     route = dry()
     page.get_by_role("button", name="Send", exact=True).click()
-    expect(page.get_by_role("heading", name="Answer", exact=True)).to_be_visible()
     panel(page, "Requests")
+    # Commands keep their order: the other one is sent once the dry run is answered.
     route.continue_()
     expect(page.locator(".requests li")).to_have_count(2)
     panel(page, "Session")
@@ -1258,6 +1259,204 @@ def test_the_editor_checks_again_until_the_server_answers(page, server):
     expect(page.locator(".preview .row .title")).to_have_text(PARTY)
 
 
+# While the server is away, and while the page is hidden
+
+
+@pytest.fixture
+def away(page):
+    """Whether requests that change something fail: `away(True)`."""
+    state = {"away": False}
+
+    def fate(route):
+        if state["away"] and route.request.method != "GET":
+            return route.abort()
+        return route.fallback()
+
+    page.route("**/v1/**", fate)
+    return lambda is_away: state.update(away=is_away)
+
+
+def retry(page):
+    return page.get_by_role("alert").filter(has_text="The server does not answer").get_by_role("button", name="Retry")
+
+
+def test_what_was_typed_while_the_server_is_away_stays_and_is_sent_by_retry(show, server, page, away):
+    show("event")
+    away(True)
+    field = page.get_by_label("Event name")
+    field.fill("Picnic")
+    page.keyboard.press("Enter")
+    expect(retry(page)).to_be_visible()
+    expect(field).to_have_class(re.compile("unsent"))
+    # Also where the row is drawn again meanwhile.
+    page.get_by_label("Location").focus()
+    server.request("PATCH", "/v1/sessions/event/state", {"notes": "changed"})
+    expect(page.locator(".screen .subtitle").first).to_contain_text("revision 1 ")
+    expect(field).to_have_value("Picnic")
+    expect(field).to_have_class(re.compile("unsent"))
+    retry(page).click()
+    # A second failure offers it again.
+    expect(retry(page)).to_have_count(1)
+    away(False)
+    retry(page).click()
+    expect(field).not_to_have_class(re.compile("unsent"))
+    expect(field).to_have_value("Picnic")
+    assert server.snapshot("event")["state"]["title"] == "Picnic"
+    expect(retry(page)).to_have_count(0)
+
+
+def test_an_entry_that_was_not_sent_is_sent_by_enter_and_dropped_by_escape(show, server, page, away):
+    show("event")
+    field = page.get_by_label("Event name")
+    away(True)
+    field.fill("Picnic")
+    page.keyboard.press("Enter")
+    expect(retry(page)).to_be_visible()
+    page.get_by_role("button", name="Dismiss").click()
+    expect(field).to_have_value("Picnic")
+    field.focus()
+    page.keyboard.press("Escape")
+    expect(field).to_have_value("")
+    expect(field).not_to_have_class(re.compile("unsent"))
+    field.fill("Concert")
+    page.keyboard.press("Enter")
+    expect(retry(page)).to_be_visible()
+    away(False)
+    page.keyboard.press("Enter")
+    expect(page.locator(".revision").first).to_have_text("r1")
+    expect(retry(page)).to_have_count(0)
+    assert server.snapshot("event")["state"]["title"] == "Concert"
+    assert server.snapshot("event")["revision"] == 1
+
+
+def test_a_drop_without_an_answer_goes_back_and_is_made_by_retry(show, server, page, away):
+    lists(server, ("all", ["a", "b"]))
+    show("test")
+    edit(page)
+    away(True)
+    drag(page, "a", middle(page, "b") + 10)
+    page.mouse.up()
+    expect(retry(page)).to_be_visible()
+    expect(rows(page)).to_have_text(["a", "b"])
+    away(False)
+    retry(page).click()
+    expect(rows(page)).to_have_text(["b", "a"])
+
+
+def test_commands_of_the_panel_and_the_dialogs_offer_a_retry_too(show, server, page, away):
+    models = [{"id": "a", "title": "a"}]
+    opened(server, {"bindings": [{"on": "table", "cell": "Cell", "models": models}]})
+    show("test")
+    rows(page).first.click()
+    panel(page, "Row")
+    away(True)
+    page.get_by_role("textbox", name="Model").fill('{"id": "a", "title": "typed"}')
+    page.get_by_role("button", name="Send Update model").click()
+    expect(retry(page)).to_be_visible()
+    server.request("PUT", "/v1/sessions/test/models", {"table": [{"id": "a", "title": "changed"}]})
+    expect(page.locator("#panel h2")).to_have_text("changed")
+    expect(page.get_by_role("textbox", name="Model")).to_have_value('{"id": "a", "title": "typed"}')
+    away(False)
+    retry(page).click()
+    expect(rows(page)).to_have_text(["typed"])
+    away(True)
+    page.get_by_role("button", name="Open a session").click()
+    page.get_by_role("dialog").get_by_label("Id").fill("morning")
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(retry(page)).to_be_visible()
+    away(False)
+    retry(page).click()
+    expect(page.get_by_role("heading", name="morning")).to_be_visible()
+
+
+HIDING = """() => {
+  let state = "visible";
+  Object.defineProperty(document, "visibilityState", { get: () => state });
+  window.seen = (isSeen) => {
+    state = isSeen ? "visible" : "hidden";
+    document.dispatchEvent(new Event("visibilitychange"));
+  };
+}"""
+
+
+def test_of_eight_tabs_the_one_that_is_seen_works(make_page, server):
+    first = make_page()
+    first.context.add_init_script(f"({HIDING})()")
+    tabs = [first, *(first.context.new_page() for _ in range(7))]
+    for tab in tabs:
+        tab.set_default_timeout(20_000)
+        tab.goto(f"{server.url}/#/sessions/party")
+        expect(tab.locator(".status").first).to_have_text("Live")
+        if tab is not tabs[-1]:
+            tab.evaluate("seen(false)")
+            expect(tab.locator(".status").first).to_have_text("Paused")
+    edit(tabs[-1])
+    tabs[-1].get_by_label("Delete Omar", exact=True).click()
+    tabs[-1].get_by_label("Confirm: delete Omar").click()
+    shown = ["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"]
+    expect(rows(tabs[-1])).to_have_text(shown)
+    expect(rows(tabs[0])).to_have_text(PARTY)
+    tabs[-1].evaluate("seen(false)")
+    tabs[0].evaluate("seen(true)")
+    expect(tabs[0].locator(".status").first).to_have_text("Live")
+    expect(rows(tabs[0])).to_have_text(shown)
+    # It went on from its position: the update came, not a snapshot.
+    expect(tabs[0].locator(".moment .revision")).to_have_text(["r1", "r0"])
+
+
+def test_a_page_that_is_shown_again_says_live_only_when_it_is(show, page, hold):
+    page.add_init_script(f"({HIDING})()")
+    show("party")
+    page.evaluate("seen(false)")
+    expect(page.locator(".status").first).to_have_text("Paused")
+    streams = hold("GET", "**/updates")
+    page.evaluate("seen(true)")
+    stream = streams()
+    expect(page.locator(".status").first).to_have_text("Connecting…")
+    stream.continue_()
+    expect(page.locator(".status").first).to_have_text("Live")
+
+
+# How it is laid out
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 701, 740, 779, 780, 1280])
+def test_nothing_is_clipped_or_collapses_at_any_width(make_page, server, screenshot, width, scheme):
+    long = "A detail that is much longer than its title, as addresses are: 1 Infinite Loop, Cupertino, California, United States"
+    models = [
+        {"id": "a", "cell": "Cell", "title": "Invoice", "detail": long},
+        {"id": "b", "cell": "Cell", "title": "A title that is itself rather long", "detail": "10:22"},
+        {"id": "c", "cell": "Buttons", "title": "Image", "subtitle": "sub", "detail": "https://example.org/a/very/long/address/without/a/space/in/it"},
+    ]
+    events = {"archive": {}, "favourite": {}, "share": {}}
+    opened(server, {"cells": {"Cell": {}, "Buttons": {"events": events}}, "bindings": [
+        {"on": "table", "cellProvider": "${model.cell}", "models": models, "editing": "delete"}]})
+    page = make_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.goto(f"{server.url}/#/sessions/test")
+    expect(rows(page)).to_have_count(3)
+    # The rows are drawn once more when the description is known.
+    expect(page.get_by_role("button", name="share")).to_be_visible()
+    clipped = """() => [...document.querySelectorAll("body > *, .bar *, .row *, dialog *")].filter((element) => {
+      const { left, right, width } = element.getBoundingClientRect();
+      return width > 0 && !element.matches(".visually-hidden *, .visually-hidden") && (left < -0.5 || right > innerWidth + 0.5);
+    }).map((element) => element.outerHTML.slice(0, 80))"""
+    assert page.evaluate(clipped) == []
+    for part in [".title >> text=Invoice", ".title >> text=Image", ".detail >> text=10:22"]:
+        assert page.locator(f".row {part}").bounding_box()["height"] < 30, f"{part} is broken into lines"
+    screenshot(page, f"{scheme}-{width}-rows")
+    if width < 780:
+        page.get_by_role("group", name="Panes").get_by_role("button", name="Sessions").click()
+    page.get_by_role("button", name="Open a session").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    dialog = page.get_by_role("dialog").bounding_box()
+    for button in page.get_by_role("dialog").get_by_role("button").all():
+        box = button.bounding_box()
+        assert box["x"] >= dialog["x"] and box["x"] + box["width"] <= dialog["x"] + dialog["width"], button.inner_text()
+    assert page.evaluate(clipped) == []
+    screenshot(page, f"{scheme}-{width}-dialog")
+
+
 # Who is let in; what is copied; how it is reached
 
 
@@ -1280,6 +1479,26 @@ def test_a_token_is_asked_for_once_and_a_viewers_only_looks(page, make_server):
     page.get_by_label("Confirm: delete Omar").click()
     expect(page.get_by_role("alert").filter(has_text="role")).to_be_visible()
     assert server.snapshot()["revision"] == 0
+
+
+def test_a_token_that_is_refused_is_said_to_be(page, make_server, screenshot):
+    server = make_server(token="secret")
+    page.goto(f"{server.url}/#/sessions/party")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_role("alert")).to_have_count(0)
+    dialog.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Use it").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("The server refused this token")
+    screenshot(page, "refused")
+    dialog.get_by_label("Token").fill("secret")
+    page.get_by_role("button", name="Use it").click()
+    expect(rows(page)).to_have_text(PARTY)
+
+
+def test_the_page_is_shown_whatever_a_link_to_it_carries(page, server):
+    page.goto(f"{server.url}/?utm_source=x#/sessions/party")
+    expect(rows(page)).to_have_text(PARTY)
 
 
 def test_a_participants_controls_work_though_the_description_is_not_theirs_to_read(page, make_server):

@@ -54,6 +54,46 @@ import Testing
         for open in ["/healthz", "/readyz", "/problems/role"] { #expect(try server.client().get(open).status == 200, "\(open)") }
     }
 
+    @Test("A participant's dry runs and transactions show and touch only rows that are published")
+    func participantsMeetOnlyWhatIsPublished() throws {
+        let server = try Self.server(), client = try server.client(), session = "/v1/sessions/mine"
+        let participant = Self.bearer(try Self.token("participant", on: server).token)
+        func ask(_ path: String, _ body: String, _ headers: [String: String], prefer: String? = nil) throws -> HTTPClient.Response {
+            try client.request("POST", "\(session)/\(path)", body, headers: headers.merging(prefer.map { ["Prefer": "return=\($0)"] } ?? [:]) { $1 })
+        }
+        for (method, path, body) in [("POST", "rows", #"{"at":[0,0],"model":{"id":"unseen"}}"#), ("DELETE", "rows/0/3", nil)] as [(String, String, String?)] {
+            #expect(try client.request(method, "\(session)/\(path)?notify=false", body, headers: Self.controller).status == 200)
+        }
+        let published = try client.get("\(session)/snapshot", headers: participant)
+
+        for prefer in ["representation", nil] {
+            for (path, body) in [
+                ("edits", #"{"delete":{"id":"1"}}"#), ("taps", #"{"at":{"section":0,"row":0}}"#), ("events", #"{"at":{"id":"2"},"event":{"go":{}}}"#),
+                ("moves", #"{"from":{"id":"1"},"to":{"section":"a","row":2}}"#), ("transactions", #"{"commands":[{"delete":{"id":"1"}}]}"#),
+            ] {
+                let answer = try ask("\(path)?dryRun", body, participant, prefer: prefer)
+                #expect(answer.status == 200 && !answer.text.contains("unseen"), "\(path): \(answer.text)")
+                #expect(try ask("\(path)?dryRun&form=sequential", body, participant).text.contains("unseen") == false)
+                if path != "taps" { #expect(try ask("\(path)?dryRun", body, Self.controller, prefer: prefer).text.contains("unseen"), "the controller's tells what the command publishes") }
+            }
+        }
+        // The row 3 has been removed, and nobody knows it yet: commands are refused, and dry runs as they are.
+        for (path, body) in [
+            ("edits", #"{"delete":{"id":"unseen"}}"#), ("transactions", #"{"commands":[{"delete":{"id":"unseen"}}]}"#),
+            ("transactions", #"{"commands":[{"delete":{"id":"1"}},{"delete":{"id":"unseen","section":"a"}}]}"#),
+            ("edits", #"{"delete":{"id":"3"}}"#), ("edits", #"{"delete":{"section":"a","row":2}}"#), ("transactions", #"{"commands":[{"delete":{"id":"3"}}]}"#),
+        ] {
+            for query in ["", "?dryRun"] {
+                for headers in [participant, Self.controller] {
+                    let answer = try ask("\(path)\(query)", body, headers)
+                    #expect(answer.status == 404 && answer.object["type"] as? String == "/problems/row-not-found", "\(path) \(body): \(answer.text)")
+                }
+            }
+        }
+        #expect(try client.get("\(session)/snapshot", headers: participant).text == published.text, "nothing of this changed anything")
+        #expect(try ask("transactions", #"{"commands":[{"delete":{"id":"1"}}]}"#, participant, prefer: "representation").text.contains("unseen"), "it is published now")
+    }
+
     @Test("Every role does what it may, and gets 403 `role` for the rest")
     func rolesAreKept() throws {
         let server = try Self.server()

@@ -48,16 +48,38 @@ import Testing
         #expect(warnings?.map { "\($0["pointer"] ?? ""): \($0["detail"] ?? "")" } == [warning])
     }
 
-    @Test func aDescriptionWhoseOwnModelsCannotBeShownIsWarnedOf() throws {
+    @Test("A description with which no session can be opened is faulty", arguments: [
+        (
+            #"{ "table": "t", "cells": { "C": { "viewModel": { "properties": { "title": { "type": "string" } } } } },"#
+                + #" "bindings": [{ "on": "table", "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }"#,
+            #"The view model of row 0 of the section "table" is not what its cell "C" declares"#
+        ),
+        (
+            #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${state.title}" } }] }"#,
+            "title"
+        ),
+    ])
+    func aDescriptionThatCannotBeOpenedIsFaulty(text: String, reason: String) throws {
         let directory = try TemporaryDirectory()
-        let file = directory.path("mismatch.json")
-        try """
-            { "table": "t", "cells": { "C": { "viewModel": { "properties": { "title": { "type": "string" } } } } },
-              "bindings": [{ "on": "table", "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }
-            """.write(toFile: file, atomically: true, encoding: .utf8)
+        let file = directory.path("unopenable.json")
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
         let (output, status) = try Self.check([file])
-        #expect(output.hasPrefix("\(file):1:1: warning: with its own models no session can be opened: The view model of row 0 "), "\(output)")
-        #expect(status == 0)
+        #expect(output.hasPrefix("\(file):1:1: no session can be opened with the description's own models and state: "), "\(output)")
+        #expect(output.contains(reason), "\(output)")
+        #expect(status == 1)
+        let opened = try ServerProcess().keptClient().request("POST", "/v1/sessions", #"{"table":\#(text)}"#)
+        #expect(opened.status == 422, "\(opened.text)")
+    }
+
+    @Test("The warnings of a description that cannot be opened are printed too")
+    func aFaultyDescriptionsWarningsArePrintedToo() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("both.json")
+        try #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${Model.title}" } }] }"#
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        let (output, status) = try Self.check([file])
+        #expect(output.contains(": warning: /bindings/0/viewModel: ") && output.contains(": no session can be opened "), "\(output)")
+        #expect(status == 1)
     }
 
     @Test func theExamplesHaveNeitherFaultsNorWarnings() throws {

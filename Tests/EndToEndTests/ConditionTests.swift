@@ -123,6 +123,49 @@ import Testing
         #expect(try client.request("PATCH", "/v1/sessions/s/state", "{}", headers: ["If-Unmodified-Since": "Sat, 01 Jan 2000 00:00:00 GMT"]).status == 200)
     }
 
+    @Test("Updates whose ETag the client has are 304", arguments: ["since=0", "since=0&coalesce", "since=0&form=sequential", "since=0&wait=30", "since=2", "since=other.1", "since=99"])
+    func knownUpdatesAreNotSentAgain(query: String) throws {
+        let (client, _) = try start()
+        for number in 1...2 { _ = try client.request("PATCH", "/v1/sessions/s/state", #"{"n":\#(number)}"#) }
+        let target = "/v1/sessions/s/updates?\(query)"
+        let first = try client.get(target)
+        let etag = try #require(first.header("etag"))
+        for match in [etag, "W/\(etag)", "\"x\", \(etag)", "*"] {
+            let known = try client.get(target, headers: ["If-None-Match": match])
+            #expect(known.status == 304 && known.body.isEmpty && known.header("etag") == etag && known.header("vary") == "Accept", "\(match): \(known.text)")
+        }
+        #expect(try client.request("HEAD", target, headers: ["If-None-Match": etag]).status == 304)
+        #expect(try client.get(target, headers: ["If-None-Match": "\"x\""]).text == first.text)
+        _ = try client.request("PATCH", "/v1/sessions/s/state", #"{"n":3}"#)
+        let changed = try client.get(target, headers: ["If-None-Match": etag])
+        #expect(changed.status == 200 && changed.header("etag") != etag, "\(changed.text)")
+        #expect(try client.get("/v1/sessions/none/updates?\(query)", headers: ["If-None-Match": "*"]).status == 404)
+    }
+
+    @Test("A poll that sees nothing new is 304 after its time, and 200 as soon as there is something")
+    func aPollWaitsBeforeItsConditionIsEvaluated() throws {
+        let (client, etag) = try start()
+        let start = ContinuousClock.now
+        #expect(try client.get("/v1/sessions/s/updates?since=0&wait=1", headers: ["If-None-Match": etag]).status == 304)
+        #expect(ContinuousClock.now - start >= .seconds(1))
+        let poll = try client.server.client()
+        try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \(etag)\r\n\r\n")
+        while try !client.get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) { usleep(20_000) }
+        _ = try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#)
+        let answer = try poll.receive()
+        #expect(answer.status == 200 && answer.object["to"] as? Int == 1, "\(answer.text)")
+    }
+
+    @Test("A stream of events ignores If-None-Match")
+    func aStreamHasNoCondition() throws {
+        let (client, etag) = try start()
+        for match in [etag, "*"] {
+            let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/s/updates", headers: ["If-None-Match": match])
+            #expect(stream.head.hasPrefix("HTTP/1.1 200 ") && !stream.head.lowercased().contains("\r\netag:"), "\(stream.head)")
+            #expect(try stream.next().name == "snapshot")
+        }
+    }
+
     @Test func anythingIsTheWholeValueAlone() throws {
         let (client, etag) = try start()
         func status(_ ifMatch: String) throws -> Int { try client.request("PATCH", "/v1/sessions/s/state?dryRun", #"{"n":1}"#, headers: ["If-Match": ifMatch]).status }

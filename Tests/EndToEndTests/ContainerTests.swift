@@ -21,7 +21,8 @@ import Testing
         #expect(line == "listening on http://0.0.0.0:\(port)")
         let status = try String(contentsOfFile: "/proc/\(server.process.processIdentifier)/status", encoding: .utf8)
         #expect(status.contains("Uid:\t10001\t10001\t10001\t10001\n") && status.contains("Gid:\t10001\t10001\t10001\t10001\n"))
-        // The health check is the image's.
+        // The health check is the image's. Without a start interval its first run is an interval after the start.
+        #expect(image.healthcheckOptions["start-interval"] == "250ms" && image.healthcheckOptions["start-period"] == "30s")
         var inside = image.environment
         inside["BRAID_PORT"] = "\(port)"
         let health = try root.run(image.healthcheck, as: image.user, environment: inside)
@@ -54,6 +55,7 @@ struct Dockerfile {
     private(set) var environment: [String: String] = ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
     private(set) var user = "", volume = ""
     private(set) var entrypoint: [String] = [], command: [String] = [], healthcheck: [String] = []
+    private(set) var healthcheckOptions: [String: String] = [:]
 
     init() throws {
         let text = try String(contentsOf: ServerProcess.package.appendingPathComponent("Dockerfile"), encoding: .utf8)
@@ -67,7 +69,11 @@ struct Dockerfile {
             case "VOLUME": volume = String(words[1])
             case "ENTRYPOINT": entrypoint = try list(words[1])
             case "CMD": command = try list(words[1])
-            case "HEALTHCHECK": healthcheck = try list(words[1].drop { $0 != "[" })
+            case "HEALTHCHECK":
+                healthcheck = try list(words[1].drop { $0 != "[" })
+                for option in words[1].split(separator: " ") where option.hasPrefix("--") {
+                    healthcheckOptions[String(option.dropFirst(2).prefix { $0 != "=" })] = String(option.drop { $0 != "=" }.dropFirst())
+                }
             default: break
             }
         }

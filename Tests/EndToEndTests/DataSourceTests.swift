@@ -35,6 +35,31 @@ import Testing
         ] { #expect(try client.request("POST", "/v1/sessions", body).status == status, "\(body)") }
     }
 
+    @Test("A session without a table shows its `empty` while it has no rows, after a restart and a replay too")
+    func emptyState() throws {
+        let directory = try TemporaryDirectory(), database = directory.path("braid.db"), journal = directory.path("journal.ndjson")
+        let empty = #"{"text":"Nothing here","size":1.0}"#
+        var server = try ServerProcess(database: database), client = try server.keptClient()
+        let opened = try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[],"empty":\#(empty)}"#)
+        #expect(opened.status == 201 && opened.text.hasSuffix(#","state":{},"empty":\#(empty)}"#), "\(opened.text)")
+        #expect(try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":1}}"#).text.contains(#""totalRowCount":1,"empty":null}"#))
+        #expect(try client.get("/v1/sessions/s/snapshot").object["empty"] == nil)
+        server.stop()
+        server = try ServerProcess(database: database)
+        client = try server.keptClient()
+        #expect(try client.request("DELETE", "/v1/sessions/s/rows/0/0").text.contains(#""totalRowCount":0,"empty":\#(empty)}"#))
+        #expect(try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":2}"#).status == 200)
+        #expect(try client.request("POST", "/v1/sessions/s/reset", "{}").text.contains(#""empty":\#(empty)}"#))
+        let shown = try client.get("/v1/sessions/s/snapshot").text
+        #expect(shown.hasSuffix(#","empty":\#(empty)}"#))
+        try client.get("/v1/sessions/s/journal", headers: ["Accept": "application/x-ndjson"]).text.write(toFile: journal, atomically: true, encoding: .utf8)
+        #expect(try CommandRun(["replay", journal]).output == shown + "\n")
+        for (body, member) in [(#"{"rows":[],"empty":null}"#, "/empty"), (#"{"table":"t","empty":1}"#, "/empty")] {
+            let refused = try client.request("POST", "/v1/sessions", body)
+            #expect(refused.status == 400 && refused.text.contains(#""pointer":"\#(member)""#), "\(refused.text)")
+        }
+    }
+
     @Test func rowsAreAddedUpdatedAndRemoved() throws {
         let client = try opened()
         let added = try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,1],"model":{"id":3}}"#)
@@ -68,7 +93,7 @@ import Testing
         let client = try opened()
         for (method, path, body) in [
             ("PUT", "rows/0/2", #"{"model":1}"#), ("PUT", "rows/2/0", #"{"model":1}"#), ("PUT", "sections/2/rows", #"{"rows":[]}"#),
-            ("PUT", "rows", #"{"rows":[{"at":[0,0],"model":{"id":5}},{"at":[2,0],"model":1}]}"#), ("PUT", "rows", #"{"rows":[{"at":[0,2],"model":1}]}"#),
+            ("PUT", "rows", #"{"rows":[{"at":[0,0],"model":{"id":5}},{"at":[2,0],"model":1}]}"#),
             ("DELETE", "rows/0/2", nil), ("DELETE", "rows/99999999999999999999/0", nil), ("PUT", "sections/2/data", #"{"header":"X"}"#), ("PUT", "sections/2", #"{"rows":[]}"#),
             ("DELETE", "sections/2", nil),
         ] as [(String, String, String?)] {
@@ -76,6 +101,9 @@ import Testing
             #expect(answer.status == 200)
             #expect(answer.text.hasPrefix(#"{"revision":0,"outcome":"ignored","reason":""#), "\(method) \(path): \(answer.text)")
             #expect(answer.text.hasSuffix(#","notification":null,"update":{"from":0,"to":0,"stages":[],"totalRowCount":3}}"#))
+        }
+        for rows in ["", #"{"at":[0,2],"model":1}"#] {
+            #expect(try client.request("PUT", "/v1/sessions/s/rows", #"{"rows":[\#(rows)]}"#).text == #"{"revision":0,"outcome":"unchanged","notification":{"rows":[]},"update":{"from":0,"to":0,"stages":[],"totalRowCount":3}}"#)
         }
         #expect(try client.get("/v1/sessions/s/rows/0/1").text == #"{"model":{"id":2}}"#)
         #expect(try client.get("/v1/sessions/s/rows/1/0").text == #"{"model":"x"}"#)

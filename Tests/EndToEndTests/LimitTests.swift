@@ -259,9 +259,9 @@ import Testing
         #expect(status == 200)
     }
 
-    @Test("Readers of large snapshots have bounded memory: who comes when it is taken gets 503, and has room when one leaves")
+    @Test("Readers of large snapshots have bounded memory: when their session's share is used up the next one gets 429, and has room when one leaves")
     func unreadSnapshots() throws {
-        let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
+        let server = try ServerProcess(["--max-buffered-bytes", "67108864"])
         // More than the kernel takes for a client that has little room.
         let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 6_000))"}"# }.joined(separator: ",")
         let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#
@@ -277,7 +277,7 @@ import Testing
                 try silent.last?.send("GET /v1/sessions/s/snapshot HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 last = try server.client().get("/v1/sessions/s/snapshot")
             }
-            expect(last, 503, "unavailable", retries: true)
+            expect(last, 429, "quota-exceeded", retries: true)
             #expect(try server.client().get("/v1/sessions/s/snapshot?section=table&limit=1").status == 200)
         }
         var status = 503
@@ -302,7 +302,7 @@ import Testing
         for request in requests {
             let clients = try (0..<24).map { _ in try HTTPClient(port: server.port) }
             for client in clients { try client.send("GET /v1/sessions/s/\(request)\r\nHost: localhost\r\n\r\n") }
-            for client in clients { #expect([200, 503].contains(try client.receive(isHead: request.contains("stream")).status)) }
+            for client in clients { #expect([200, 429].contains(try client.receive(isHead: request.contains("stream")).status)) }
             #expect(try client.get("/healthz").status == 200)
         }
         // One list is 8 MB, and takes several times as much while it is made: two dozen at once took 400 MiB, and no more than 100 one by one.
@@ -349,7 +349,7 @@ import Testing
         #expect(event?.name == "update" && event?.revision == 1)
     }
 
-    @Test("Readers of journals that begin with a large opening have bounded memory: who comes when it is taken gets 503, and has room when others leave")
+    @Test("Readers of journals that begin with a large opening have bounded memory: when their session's share is used up the next one gets 429, and has room when others leave")
     func unreadJournals() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
         let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(separator: ",")
@@ -360,7 +360,7 @@ import Testing
             for client in silent { try client.send("GET /v1/sessions/s/journal HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n") }
             let served = try silent.filter { try $0.receive(isHead: true).status == 200 }.count
             #expect((1...4).contains(served), "each has its own 6 MB to wait for")
-            expect(try server.client().get("/v1/sessions/s/journal", headers: accept), 503, "unavailable", retries: true)
+            expect(try server.client().get("/v1/sessions/s/journal", headers: accept), 429, "quota-exceeded", retries: true)
         }
         var status = 503
         for _ in 0..<100 where status != 200 {

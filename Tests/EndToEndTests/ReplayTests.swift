@@ -47,13 +47,58 @@ import Testing
         #expect(throws: HTTPClient.Closed.self) { try reader.receive() }
     }
 
-    @Test func aJournalThatWasCutShortIsRefused() throws {
+    @Test("A trimmed journal leads to the snapshot from where it was cut, byte for byte, after any commands, before and after a restart", arguments: 1...3)
+    func trimmedJournals(seed: UInt64) throws {
+        let directory = try TemporaryDirectory(), path = directory.path("journal.ndjson"), database = directory.path("braid.sqlite")
+        var server = try ServerProcess(database: database, ["--journal-limit", "5"]), client = try server.client()
+        try #require(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(StreamTests.table)}"#).status == 201)
+        var commands = RandomCommands(seed: seed), random = SeededNumbers(seed: seed), cuts = 0
+        for number in 1...150 {
+            switch Int.random(in: 0..<30, using: &random) {
+            case 0: try client.request("POST", "/v1/sessions/x/reset")
+            // Stored, and not published.
+            case 1...9:
+                let row = #"{"at":[\#(Int.random(in: 0..<3, using: &random)),0],"model":{"id":"u\#(number)"}}"#
+                try client.request("POST", "/v1/sessions/x/rows?notify=false", row)
+            default:
+                let command = commands.next()
+                try client.request(command.method, "/v1/sessions/x/\(command.resource)", command.body)
+            }
+            if number % 50 == 0 {
+                if number == 100 { server.kill() } else { server.stop() }
+                server = try ServerProcess(database: database, ["--journal-limit", "5"])
+                client = try server.client()
+            }
+            guard number % 3 == 0 else { continue }
+            let snapshot = try client.get("/v1/sessions/x/snapshot").text
+            let journal = try client.get("/v1/sessions/x/journal", headers: ["Accept": "application/x-ndjson"]).text
+            cuts += journal.contains(#""checkpoint":{"revision":"#) ? 1 : 0
+            try journal.write(toFile: path, atomically: true, encoding: .utf8)
+            let replayed = try replay(path)
+            #expect(replayed == (0, snapshot + "\n", ""), "seed \(seed), command \(number): \(journal)")
+        }
+        #expect(cuts > 30)
+    }
+
+    @Test("A record that is missing, or a checkpoint that is none, is refused with its line")
+    func damagedJournals() throws {
         let client = try ServerProcess(["--journal-limit", "2"]).keptClient()
         try ConcurrencyTests.open(client, rows: 1)
         for _ in 0..<4 { try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":0,"row":0}}"#) }
-        let directory = try TemporaryDirectory()
-        let path = directory.path("journal.ndjson")
-        try client.get("/v1/sessions/x/journal", headers: ["Accept": "application/x-ndjson"]).text.write(toFile: path, atomically: true, encoding: .utf8)
-        #expect(try replay(path).errors.contains("revision 1 is missing"))
+        let directory = try TemporaryDirectory(), path = directory.path("journal.ndjson")
+        let journal = try client.get("/v1/sessions/x/journal", headers: ["Accept": "application/x-ndjson"]).text
+        #expect(journal.contains(#""checkpoint":{"revision":2,"#))
+        let lines = journal.split(separator: "\n").map(String.init)
+        for (text, message) in [
+            ([lines[0], lines[2]].joined(separator: "\n"), "line 2: revision 3 is missing"),
+            (journal.replacingOccurrences(of: #""nextKey":"#, with: #""otherKey":"#), "line 1: the checkpoint has no `nextKey`"),
+            (journal.replacingOccurrences(of: #""checkpoint":{"revision":2,"#, with: #""checkpoint":{"revision":1,"#), "line 2: revision 2 is missing"),
+            (journal.replacingOccurrences(of: #""rows":[["#, with: #""rows":[7,["#), "line 1"),
+        ] {
+            try #require(text != journal)
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            let refused = try replay(path)
+            #expect(refused.status == 1 && refused.output.isEmpty && refused.errors.contains(message), "\(refused)")
+        }
     }
 }

@@ -97,6 +97,62 @@ import Testing
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"z","table":\#(APITests.list)}"#, headers: ["Idempotency-Key": "o"]).status == 422)
     }
 
+    @Test("A retry that asks for the representation gets the snapshot as it is now, with its ETag")
+    func aSnapshotIsNotKept() throws {
+        let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
+        let path = "/v1/sessions/x", prefer = "return=representation"
+        do {
+            let server = try ServerProcess(database: database), client = try server.keptClient()
+            let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 500))"}"# }.joined(separator: ",")
+            try #require(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(APITests.list),"models":{"a":[\#(rows)]}}"#, headers: ["Idempotency-Key": "open"]).status == 201)
+            for index in 0..<50 { try #require(try delete(client, key: "k\(index)", prefer: prefer).status == 200) }
+            server.kill()
+        }
+        let size = try ["", "-wal"].reduce(0) { try $0 + (FileManager.default.attributesOfItem(atPath: database + $1)[.size] as? Int ?? 0) }
+        #expect(size < 15 << 20, "50 snapshots of 1 MB are not in the database: \(size) bytes")
+
+        let server = try ServerProcess(database: database), client = try server.keptClient()
+        func now() throws -> HTTPClient.Response { try client.get("\(path)/snapshot") }
+        for key in ["k49", "k0"] {
+            let again = try delete(client, key: key, prefer: prefer), now = try now()
+            #expect(again.status == 200 && again.text == now.text && again.header("etag") == now.header("etag"))
+            #expect(again.header("preference-applied") == prefer && again.header("idempotent-replayed") == "true" && again.header("content-type") == "application/json")
+        }
+        #expect(try delete(client, key: "k50").status == 200)
+        #expect(try delete(client, key: "k49", prefer: prefer).text == now().text)
+        // The opening is answered in the same way, while the session is there.
+        let opening = #"{"id":"y","table":\#(APITests.list)}"#
+        func open() throws -> HTTPClient.Response { try client.request("POST", "/v1/sessions", opening, headers: ["Idempotency-Key": "y"]) }
+        let first = try open()
+        #expect(try first.status == 201 && open().text == first.text)
+        try #require(try client.request("PUT", "/v1/sessions/y/models", Self.models).status == 200)
+        let again = try open(), snapshot = try client.get("/v1/sessions/y/snapshot")
+        #expect(again.status == 201 && again.text == snapshot.text && again.header("etag") == snapshot.header("etag"))
+        #expect(again.header("location") == "/v1/sessions/y" && again.header("idempotent-replayed") == "true")
+        for isOpenedAgain in [false, true] {
+            if isOpenedAgain { try Self.open(client, id: "y") } else { try #require(try client.request("DELETE", "/v1/sessions/y").status == 204) }
+            let gone = try open()
+            #expect(gone.status == 404 && gone.object["type"] as? String == "/problems/not-found", "\(gone.text)")
+        }
+    }
+
+    @Test("Each requester has its own keys")
+    func keysBelongToTheirRequester() throws {
+        let server = try AccessTests.server(), client = try server.client()
+        let one = AccessTests.bearer(try AccessTests.token("participant", on: server).token), other = AccessTests.bearer(try AccessTests.token("participant", on: server).token)
+        func delete(_ row: String, _ requester: [String: String]) throws -> HTTPClient.Response {
+            try client.request("POST", "/v1/sessions/mine/edits", #"{"delete":{"id":"\#(row)"}}"#, headers: requester.merging(["Idempotency-Key": "k"]) { $1 })
+        }
+        for (row, requester) in [("1", one), ("2", AccessTests.controller), ("3", other)] {
+            let answer = try delete(row, requester)
+            #expect(answer.status == 200 && answer.header("idempotent-replayed") == nil, "\(answer.text)")
+        }
+        for (row, requester) in [("1", one), ("2", AccessTests.controller), ("3", other)] {
+            #expect(try delete(row, requester).header("idempotent-replayed") == "true")
+        }
+        #expect(try delete("2", one).status == 422, "of one requester another request is still a mistake")
+    }
+
     @Test func aDryRunIsDoneAsOftenAsItIsAskedForAndKeepsNothing() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)

@@ -27,7 +27,15 @@ export function following(client: BraidClient): () => void {
     },
     onEnd: (problem) => problem?.kind.toUpperCase(),
   });
+  if (subscription.status === "paused") subscription.resume();
+  else subscription.pause();
   return () => subscription.close();
+}
+
+export function providing(): BraidClient[] {
+  // @ts-expect-error: a provider returns a text.
+  new BraidClient({ token: () => 1 });
+  return [new BraidClient({ token: () => "secret" }), new BraidClient({ token: async (refused?: string) => (refused ? undefined : "secret") })];
 }
 
 export function failures(error: unknown): string | undefined {

@@ -375,3 +375,45 @@ test("An event that makes no sense is not asked for again: the subscriber starts
   assert.deepEqual(failures.map(({ name }) => name), Array(5).fill("UpdateFault"));
   assert.match(failures[0].message, /^the event "update" makes no sense: /);
 });
+
+test("A paused subscription has no connection, and goes on where it was when it is resumed", async (t) => {
+  const server = await Server.start(t);
+  const party = new BraidClient({ url: server.url }).session("party");
+  const followers = async () => {
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    return metrics.split("\n").filter((line) => line.startsWith("braid_subscribers{") && !line.endsWith(" 0")).length;
+  };
+  const listener = new Listener(t, party);
+  const { subscription } = listener;
+  await listener.status("live");
+  assert.equal(await followers(), 1);
+  subscription.pause();
+  assert.equal(subscription.status, "paused");
+  while (await followers()) await new Promise(setImmediate);
+  await tell(party, "Ann");
+  await tell(party, "Bob");
+  assert.equal(listener.of("update").length, 0);
+  // However often, and in whatever order: there is one connection at the end.
+  for (const change of ["resume", "pause", "pause", "resume", "resume"]) subscription[change]();
+  await listener.status("live");
+  assertGapless(listener, 0, 2);
+  assert.equal(await followers(), 1);
+  assert.equal(listener.of("snapshot").length, 1);
+  assert.deepEqual(listener.of("status").map(([status]) => status), ["connecting", "live", "paused", "paused", "connecting", "live"]);
+  subscription.close();
+  subscription.resume();
+  subscription.pause();
+  assert.equal(subscription.status, "closed");
+});
+
+test("A subscription that is paused at once does not connect before it is resumed", async (t) => {
+  let asked = 0;
+  const fetch = async () => (asked++, new Response("", { status: 503 }));
+  const listener = new Listener(t, new BraidClient({ url: "http://x", fetch, wait: () => new Promise(() => {}) }).session("x"));
+  listener.subscription.pause();
+  await new Promise(setImmediate);
+  assert.equal(asked, 0);
+  listener.subscription.resume();
+  await listener.status("waiting");
+  assert.equal(asked, 1);
+});

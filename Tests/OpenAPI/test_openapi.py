@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import urllib.request
@@ -13,6 +14,7 @@ HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
 BINARY = os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")
 TOKEN = "secret-of-the-controller"
+DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
 PHASES = ["examples", "coverage", "fuzzing", "stateful"]
 
 
@@ -59,9 +61,41 @@ def test_the_binary_carries_the_files():
     subprocess.run([ROOT / "Scripts/embed", "--check"], check=True)
 
 
-def test_the_served_document_is_openapi_3_1():
+def test_the_served_document_is_the_file_and_openapi_3_1():
     server = Server()
     with urllib.request.urlopen(server.url + "/openapi.json") as answer:
         document = json.load(answer)
     server.stop()
+    assert document == DOCUMENT
     openapi_spec_validator.validate(document)
+
+
+def references(value, keyword=None):
+    """Every reference with whether generators of clients read it: they do not read `then`."""
+    for name, member in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []:
+        inside = "then" if name == "then" else keyword
+        if name == "$ref" and isinstance(member, str):
+            yield member, inside is None
+        yield from references(member, inside)
+
+
+def test_every_reference_leads_to_a_place_in_the_file():
+    for reference, _ in references(DOCUMENT):
+        value = DOCUMENT
+        for name in reference.removeprefix("#/").split("/"):
+            assert name in value, reference
+            value = value[name]
+
+
+def test_generators_of_clients_find_every_component():
+    read = {reference for reference, is_read in references(DOCUMENT) if is_read}
+    assert "#/components/schemas/TableDescription" in read
+    assert [reference for reference in read if not re.fullmatch(r"#/components/\w+/\w+", reference)] == []
+
+
+def test_the_schema_of_table_descriptions_is_the_component():
+    schema = json.loads((ROOT / "docs/table-description.schema.json").read_text())
+    names = [name for name in schema if not name.startswith("$")]
+    component = DOCUMENT["components"]["schemas"]["TableDescription"]
+    assert set(names) | {"$defs", "if"} == set(component["then"]) | {"title", "description", "type", "if"}
+    assert set(component["then"]["$defs"]) == set(schema["$defs"])

@@ -3,7 +3,7 @@ import Glibc
 
 /// One, two and four servers on one PostgreSQL: what of them scales, and what everyone's work costs each processor.
 func clusterBenchmark() throws {
-    guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else { throw Fault("run this through Benchmarks/run, which makes a cluster") }
+    guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else { throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed") }
     print("\ncluster: servers on one PostgreSQL, synchronous_commit = on; the database, the servers and the load share these cores (medians of 3 runs of 3 s)")
     for count in [1, 2, 4] {
         let cluster = try BenchmarkCluster(count, directory: directory)
@@ -63,14 +63,14 @@ private final class BenchmarkCluster {
         _ = try load(ports: ports, connections: connections, seconds: 0.5, request: request)
         let before = processorTime()
         var done = 0.0
-        let results = try (0..<3).map { _ in
+        let results = try (0..<Size.count(3, small: 1)).map { _ in
             let result = try load(ports: ports, connections: connections, seconds: 3) { request($0, $1 + 1_000_000) }
             done += Double(result.latencies.count)
             return result
         }.sorted { $0.rate < $1.rate }
-        let after = processorTime()
+        let after = processorTime(), middle = results[results.count / 2]
         func each(_ part: KeyPath<ProcessorTime, Double>) -> String { String(format: "%.0f", (after[keyPath: part] - before[keyPath: part]) / done * 1e6) }
-        print("    \(name): \(Int(results[1].rate))/s, answered after \(Self.milliseconds(results[1].latency(0.5))) / \(Self.milliseconds(results[1].latency(0.99))) ms (p50 / p99);"
+        print("    \(name): \(Int(middle.rate))/s, answered after \(Self.milliseconds(middle.latency(0.5))) / \(Self.milliseconds(middle.latency(0.99))) ms (p50 / p99);"
             + " processor time of each: servers \(each(\.servers)) µs, database \(each(\.database)) µs, load \(each(\.load)) µs")
     }
 
@@ -83,7 +83,7 @@ private final class BenchmarkCluster {
         let count = 1_000
         for port in ports { try readers.open(count / ports.count, stream, until: "event: caught-up", at: port) }
         let run = UInt32.random(in: 0 ... .max)
-        let result = try FanOut(readers, commands: 100, readers: count) { Self.command("s0", "\(run)-\($0)") }
+        let result = try FanOut(readers, commands: Size.count(100, small: 5), readers: count) { Self.command("s0", "\(run)-\($0)") }
         let hot = try hotSession(readers, seconds: 3) { Self.command("s0", "\(run)-hot-\($0)") }
         print("    1000 followers of one session, at all servers: told after \(result.receiptText), command answered after \(result.answerText) (p50 / p99);"
             + " without a pause \(Int(hot.commands)) commands/s, \(Int(hot.events)) events/s; \(readers.closed) lost")

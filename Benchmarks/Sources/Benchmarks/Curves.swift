@@ -16,7 +16,7 @@ private func commands(_ connection: Connection, _ session: String, count: Int, _
 }
 
 private func rowCurve() throws {
-    for rows in [100, 1_000, 10_000, 100_000, 1_000_000] {
+    for rows in Size.counts([100, 1_000, 10_000, 100_000, 1_000_000]) {
         let server = try Server(database: ":memory:", arguments: LargeSession.arguments)
         defer { server.stop() }
         let connection = try Connection(port: server.port)
@@ -33,7 +33,7 @@ private func rowCurve() throws {
 }
 
 private func sectionCurve() throws {
-    for sections in [1, 10, 100, 1_000, 10_000] {
+    for sections in Size.counts([1, 10, 100, 1_000, 10_000]) {
         let server = try Server(database: ":memory:", arguments: LargeSession.arguments)
         defer { server.stop() }
         let connection = try Connection(port: server.port)
@@ -50,7 +50,7 @@ private func sectionCurve() throws {
 }
 
 private func sessionCurve() throws {
-    for sessions in [1, 10, 100, 1_000, 10_000, 100_000] {
+    for sessions in Size.counts([1, 10, 100, 1_000, 10_000, 100_000]) {
         let directory = try scratchDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var server = try Server(database: directory + "/braid.sqlite", arguments: LargeSession.arguments + ["--synchronous", "normal"])

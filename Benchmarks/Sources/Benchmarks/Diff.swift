@@ -7,7 +7,7 @@ import DifferenceKit
 /// Diffs of two tables that share nothing, beside DifferenceKit where it is at hand, and beside hashing all ids.
 func diffBenchmark() throws {
     print("\ndiff: median of runs that take turns; ratios with their goals in brackets")
-    for workload in DiffWorkload.all {
+    for workload in DiffWorkload.measured {
         let old = try DiffWorkload.snapshot(workload.old), new = try DiffWorkload.snapshot(workload.new)
         let ids = (workload.old + workload.new).flatMap { $0.rows.map { DiffWorkload.id($0.id) } }
         var update = try BatchUpdate(from: old, to: new)
@@ -54,6 +54,7 @@ func format(_ number: Double) -> String { String(format: number < 10 ? "%.3f" : 
 /// Nanoseconds, of each contender: they take turns, so that what else the machine does meets all of them, and run twice
 /// in each, the first time to have what they need in the caches.
 func medians(_ contenders: [() throws -> Void], rounds: Int) throws -> [Double] {
+    let rounds = Size.count(rounds, small: 1)
     var times = contenders.map { _ in [Double]() }
     for round in 0..<rounds + 1 {
         for (index, run) in contenders.enumerated() {
@@ -106,7 +107,10 @@ private struct Element<ID: Hashable>: Differentiable {
     let content: String
     func isContentEqual(to source: Element) -> Bool { content == source.content }
 }
-extension Int: @retroactive ContentIdentifiable, @retroactive ContentEquatable, @retroactive Differentiable {}
+/// A section. Its number is the identity and the content.
+private struct SectionNumber: Hashable, Differentiable {
+    let number: Int
+}
 
 func differenceKitRuns(_ workload: DiffWorkload) -> [DifferenceKitRun] {
     [
@@ -121,9 +125,9 @@ private func differenceKitRun<ID: Hashable>(
 ) -> DifferenceKitRun {
     // One id for a number, however it is made.
     var ids: [Int: ID] = [:]
-    func sections(_ sections: [DiffWorkload.Section]) -> [ArraySection<Int, Element<ID>>] {
+    func sections(_ sections: [DiffWorkload.Section]) -> [ArraySection<SectionNumber, Element<ID>>] {
         sections.map { section in
-            ArraySection(model: section.id, elements: section.rows.map { row in
+            ArraySection(model: SectionNumber(number: section.id), elements: section.rows.map { row in
                 let known = ids[row.id] ?? id(row.id)
                 ids[row.id] = known
                 return Element(differenceIdentifier: known, content: DiffWorkload.content(row))

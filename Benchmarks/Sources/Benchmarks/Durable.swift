@@ -21,7 +21,7 @@ private final class RawStore {
         for sql in [
             "BEGIN IMMEDIATE", "COMMIT", "SELECT revision FROM session WHERE number = ?1",
             "INSERT INTO model (key, section, rank, id, body) VALUES (?1, 1, ?2, ?3, ?4)",
-            "INSERT INTO journal (key, at, command, changes) VALUES (?1, 1795271888000, ?2, ?3)",
+            "INSERT INTO journal (key, at, command, changes, undo) VALUES (?1, 1795271888000, ?2, ?3, '{\"updated\":1795271888000,\"nextKey\":1000,\"nextSection\":2,\"removedRows\":[1000]}')",
             "UPDATE session SET revision = ?2, updated = 1795271888000, next_key = ?3, next_section = 2, total_row_count = ?3, journal_bytes = ?4 WHERE number = ?1",
         ] {
             var statement: OpaquePointer?
@@ -56,7 +56,7 @@ private final class RawStore {
 
     /// Commands/s, so many in each transaction, over all sessions in turn.
     func rate(group: Int, seconds: Double) throws -> Double {
-        let start = monotonicNanoseconds(), end = start + Int(seconds * 1e9)
+        let start = monotonicNanoseconds(), end = start + Int(Size.seconds(seconds) * 1e9)
         var done = 0
         while monotonicNanoseconds() < end {
             try run(0)
@@ -92,7 +92,7 @@ func durableBenchmark() throws {
     guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else { throw Fault("the table was not registered") }
     for sessions in [1, 256] {
         var ours: [Double] = [], theirs: [Int: [Double]] = [:]
-        for run in 0..<5 {
+        for run in 0..<Size.count(5, small: 1) {
             for number in 0..<sessions {
                 guard try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"s\#(sessions)-\#(run)-\#(number)"}"#) == 201 else { throw Fault("a session was not opened") }
             }

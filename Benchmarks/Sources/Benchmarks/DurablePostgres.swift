@@ -36,7 +36,7 @@ private struct RawPostgres {
             \set s 1 + :n % :sessions
             SELECT revision FROM session WHERE number = :s;
             INSERT INTO model (session, key, section, rank, id, body) VALUES (:s, :n, 1, -(:n)::bigint, '256-1000', '{"id": "256-1000","name": "Some name"}');
-            INSERT INTO journal (session, revision, at, command, changes) VALUES (:s, :n, 1795271888000, '{"edits": {"insert": {"section": 0,"row": 0},"model": {"id": "256-1000","name": "Some name"}}}', '{"from": 999,"to": 1000,"stages": [{"insertRows": [{"at": [0,0],"row": {"id": "256-1000","cell": "C","model": {"id": "256-1000","name": "Some name"},"editing": "insert"}}]}],"totalRowCount": 1000}');
+            INSERT INTO journal (session, revision, at, command, changes, undo) VALUES (:s, :n, 1795271888000, '{"edits": {"insert": {"section": 0,"row": 0},"model": {"id": "256-1000","name": "Some name"}}}', '{"from": 999,"to": 1000,"stages": [{"insertRows": [{"at": [0,0],"row": {"id": "256-1000","cell": "C","model": {"id": "256-1000","name": "Some name"},"editing": "insert"}}]}],"totalRowCount": 1000}', '{"updated": 1795271888000,"nextKey": 1000,"nextSection": 2,"removedRows": [1000]}');
             UPDATE session SET revision = :n, updated = 1795271888000, next_key = :n, next_section = 2, total_row_count = :n, journal_bytes = :n * 300 WHERE number = :s;
 
             """#
@@ -55,7 +55,7 @@ private struct RawPostgres {
 
 /// Durable commands/s on PostgreSQL, beside pgbench committing the same rows in the same cluster.
 func durablePostgresBenchmark() throws {
-    guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else { throw Fault("run this through Benchmarks/run, which makes a cluster") }
+    guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else { throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed") }
     print("\npostgres: inserts/s, synchronous_commit = on, beside pgbench committing the same rows over one connection (medians of 5 runs of 2 s, in turn)")
     let raw = RawPostgres(directory: directory)
     let server = try Server(database: raw.database("ours"))
@@ -65,7 +65,7 @@ func durablePostgresBenchmark() throws {
     guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else { throw Fault("the table was not registered") }
     for sessions in [1, 256] {
         var ours: [Double] = [], theirs: [Int: [Double]] = [:]
-        for run in 0..<5 {
+        for run in 0..<Size.count(5, small: 1) {
             for number in 0..<sessions {
                 guard try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"s\#(sessions)-\#(run)-\#(number)"}"#) == 201 else { throw Fault("a session was not opened") }
             }
@@ -73,7 +73,7 @@ func durablePostgresBenchmark() throws {
                 Connection.request("POST", "/v1/sessions/s\(sessions)-\(run)-\(session)/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
             }.rate)
             for group in sessions == 1 ? [1] : [64, 128] {
-                theirs[group, default: []].append(try raw.rate(sessions: sessions, group: group, seconds: 2, name: "raw\(sessions)x\(run)x\(group)"))
+                theirs[group, default: []].append(try raw.rate(sessions: sessions, group: group, seconds: Size.count(2, small: 1), name: "raw\(sessions)x\(run)x\(group)"))
             }
         }
         let peers = theirs.sorted { $0.key < $1.key }.map { "\(Int(median($0.value)))/s in groups of \($0.key) (\(String(format: "%.2fx", median(ours) / median($0.value))))" }

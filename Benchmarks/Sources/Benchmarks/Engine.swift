@@ -7,7 +7,7 @@ func engineBenchmark() throws {
     let now = "2000-01-01T00:00:00.000Z"
     let description = try TableDescription(JSONText(parsing: Array(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{"title":"${model.name}"},"editing":"delete","moving":{"to":"anySection"}}]}"#.utf8)))
     var first: [Double] = []
-    for count in [1_000, 10_000, 100_000, 1_000_000] {
+    for count in Size.counts([1_000, 10_000, 100_000, 1_000_000]) {
         let models = try (0..<count).map { try JSONText(parsing: Array(#"{"id":"row-\#($0)","name":"Name of \#($0)"}"#.utf8)) }
         let table = try description.openingTable(models: [("table", models)])
         let snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
@@ -38,7 +38,7 @@ func engineBenchmark() throws {
 func sectionBenchmark() throws {
     print("\nengine: one edit by sections (10,000 rows in all), microseconds (median of 5 runs)")
     let now = "2000-01-01T00:00:00.000Z"
-    for count in [1, 10, 100, 1_000, 10_000] {
+    for count in Size.counts([1, 10, 100, 1_000, 10_000]) {
         let names = (0..<count).map { "s\($0)" }
         let source = #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"viewModel":{"title":"${model.name}"},"editing":"delete","moving":{"to":"anySection"}}]}"#
         let description = try TableDescription(JSONText(parsing: Array(source.utf8)))

@@ -2,7 +2,7 @@ import BraidEngine
 
 /// The best of several runs, in MB/s of `bytes`.
 @discardableResult
-private func measure(_ name: String, _ bytes: Int, runs: Int = 9, _ work: () -> Int) -> Int {
+private func measure(_ name: String, _ bytes: Int, runs: Int = Size.count(9, small: 1), _ work: () -> Int) -> Int {
     let clock = ContinuousClock()
     var best = Duration.seconds(1000), result = 0
     for _ in 0..<runs {

@@ -46,14 +46,15 @@ func largeBenchmark() throws {
     let server = try Server(database: directory + "/braid.sqlite", arguments: LargeSession.arguments)
     defer { server.stop() }
     let connection = try Connection(port: server.port)
-    try LargeSession.open("s", rows: 100_000, on: connection)
+    let rows = Size.count(100_000, small: 1_000)
+    try LargeSession.open("s", rows: rows, on: connection)
     let nginxes = try [Nginx(directory: directory, sendfile: true), Nginx(directory: directory, sendfile: false)]
     defer { for nginx in nginxes { nginx.stop() } }
     try Data(connection.get("/v1/sessions/s/snapshot").body).write(to: URL(fileURLWithPath: directory + "/files/snapshot"))
     let others = try nginxes.map { try Connection(port: $0.port) }
     var times: [[(first: Double, total: Double, bytes: Int)]] = [[], [], []]
     for round in 0..<9 {
-        guard try connection.exchange("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"row-\#(round * 7_919)"}}"#) == 200 else { throw Fault("the row was not deleted") }
+        guard try connection.exchange("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"row-\#(round * 7_919 % rows)"}}"#) == 200 else { throw Fault("the row was not deleted") }
         times[0].append(try time(connection, Connection.request("GET", "/v1/sessions/s/snapshot")))
         for (index, other) in others.enumerated() { times[index + 1].append(try time(other, Connection.request("GET", "/snapshot"))) }
     }
@@ -70,7 +71,7 @@ func editBenchmark() throws {
     let server = try Server(database: directory + "/braid.sqlite", arguments: LargeSession.arguments)
     defer { server.stop() }
     let connection = try Connection(port: server.port)
-    let sizes = [1_000, 10_000, 100_000]
+    let sizes = Size.counts([1_000, 10_000, 100_000])
     for size in sizes { try LargeSession.open("s\(size)", rows: size, on: connection) }
     func move(_ round: Int, _ size: Int) -> String { #"{"from":{"section":0,"row":\#(round * 7_919 % size)},"to":{"section":0,"row":\#(round * 104_729 % size)}}"# }
     let commands: [(String, String, (Int, Int) -> String)] = [
@@ -79,7 +80,7 @@ func editBenchmark() throws {
     ]
     for (name, resource, body) in commands {
         var times = sizes.map { _ in [Double]() }
-        for round in 0..<(name == "delete" ? 500 : 1_500) {
+        for round in 0..<Size.count(name == "delete" ? 500 : 1_500, small: 20) {
             for (index, size) in sizes.enumerated() {
                 times[index].append(try time(connection, Connection.request("POST", "/v1/sessions/s\(size)/\(resource)", body(round, size))).total)
             }

@@ -21,7 +21,7 @@ func load(
     ports: [Int], connections: Int, threads: Int = 2, seconds: Double, expecting status: Int = 200,
     request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]
 ) throws -> LoadResult {
-    let threads = min(threads, connections)
+    let threads = min(threads, connections), seconds = Size.seconds(seconds)
     let results = UnsafeMutableBufferPointer<Result<LoadResult, any Error>>.allocate(capacity: threads)
     results.initialize(repeating: .success(LoadResult()))
     defer { results.deinitialize().deallocate() }

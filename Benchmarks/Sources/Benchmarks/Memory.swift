@@ -12,6 +12,9 @@ func memoryBenchmark() throws {
     try manyMemory(directory)
 }
 
+/// Lets the server put away what it no longer needs.
+private func settle(_ seconds: Double) { usleep(UInt32(Size.seconds(seconds) * 1e6)) }
+
 private func idleMemory(_ directory: String) throws {
     let server = try Server(database: directory + "/idle.sqlite")
     defer { server.stop() }
@@ -22,7 +25,7 @@ private func idleMemory(_ directory: String) throws {
 }
 
 private func largeMemory(_ directory: String) throws {
-    let rows = 100_000, path = directory + "/large.sqlite"
+    let rows = Size.count(100_000, small: 1_000), path = directory + "/large.sqlite"
     var server = try Server(database: path, arguments: LargeSession.arguments)
     defer { server.stop() }
     let idle = mebibytes(server)
@@ -34,42 +37,42 @@ private func largeMemory(_ directory: String) throws {
     let connection = try Connection(port: server.port)
     try LargeSession.open("s", rows: rows, on: connection)
     bytes = Double(try connection.get("/v1/sessions/s/snapshot").body.count) / 1_048_576
-    print(String(format: "  a session of 100,000 rows, %.1f MiB of JSON (the idle server: %.1f)", bytes, idle))
-    sleep(2)
+    print(String(format: "  a session of \(rows) rows, %.1f MiB of JSON (the idle server: %.1f)", bytes, idle))
+    settle(2)
     report("opened, its snapshot read")
     let models = (0..<rows).map { LargeSession.model($0).replacingOccurrences(of: "Lorem", with: "Larem") }.joined(separator: ",")
     guard try connection.exchange("PUT", "/v1/sessions/s/models", #"{"s0":[\#(models)]}"#) == 200 else { throw Fault("the models were not replaced") }
-    sleep(2)
+    settle(2)
     report("every row replaced")
     for round in 0..<1_000 {
         guard try connection.exchange("POST", "/v1/sessions/s/moves", #"{"from":{"section":0,"row":\#(round * 7_919 % rows)},"to":{"section":0,"row":\#(round * 104_729 % rows)}}"#) == 200 else { throw Fault("not moved") }
     }
-    sleep(2)
+    settle(2)
     report("1,000 rows moved")
     server.stop()
     server = try Server(database: path, arguments: LargeSession.arguments)
     let start = monotonicNanoseconds()
     _ = try Connection(port: server.port).get("/v1/sessions/s/snapshot")
     print("    read again after a restart in \((monotonicNanoseconds() - start) / 1_000_000) ms")
-    sleep(2)
+    settle(2)
     report("after the restart")
 }
 
-/// 10,000 sessions of 20 rows.
+/// Many sessions of 20 rows.
 private func manyMemory(_ directory: String) throws {
-    let path = directory + "/many.sqlite"
+    let path = directory + "/many.sqlite", sessions = Size.count(10_000, small: 1_000)
     var server = try Server(database: path, arguments: LargeSession.arguments + idleArguments)
     defer { server.stop() }
     let idle = mebibytes(server)
-    try openMany(10_000, port: server.port)
+    try openMany(sessions, port: server.port)
     let opened = mebibytes(server)
-    sleep(6)
-    print(String(format: "  10,000 sessions of 20 rows: %.1f over the idle server when opened, %.1f when idle for 6 s (idle timeout 2 s)", opened - idle, mebibytes(server) - idle))
+    settle(6)
+    print(String(format: "  \(sessions) sessions of 20 rows: %.1f over the idle server when opened, %.1f when idle for 6 s (idle timeout 2 s)", opened - idle, mebibytes(server) - idle))
     server.stop()
     server = try Server(database: path, arguments: LargeSession.arguments)
     let connection = try Connection(port: server.port)
     _ = try time(connection, Connection.request("GET", "/v1/sessions/m0/snapshot"))
-    let times = try (1...500).map { try time(connection, Connection.request("GET", "/v1/sessions/m\($0 * 19)/snapshot")).total }.sorted()
+    let times = try (1...500).map { try time(connection, Connection.request("GET", "/v1/sessions/m\($0 * 19 % sessions)/snapshot")).total }.sorted()
     print(String(format: "    opened again in %.2f ms (p50), %.2f ms (p99)", times[250] / 1e3, times[495] / 1e3))
 }
 
@@ -108,8 +111,9 @@ func startBenchmark() throws {
     let new = median(try (0..<9).map { try start(directory + "/new-\($0).sqlite") })
     let empty = median(try (0..<9).map { _ in try start(directory + "/new-0.sqlite") })
     let server = try Server(database: directory + "/many.sqlite", arguments: LargeSession.arguments)
-    try openMany(10_000, port: server.port)
+    let sessions = Size.count(10_000, small: 1_000)
+    try openMany(sessions, port: server.port)
     server.stop()
     let many = median(try (0..<9).map { _ in try start(directory + "/many.sqlite") })
-    print(String(format: "  a new database %.1f ms, an empty one %.1f ms, one of 10,000 sessions %.1f ms", new, empty, many))
+    print(String(format: "  a new database %.1f ms, an empty one %.1f ms, one of \(sessions) sessions %.1f ms", new, empty, many))
 }

@@ -56,7 +56,7 @@ func neighbourBenchmark() throws {
         func models(_ id: String, _ round: Int) -> [UInt8] { Connection.request("PUT", "/v1/sessions/\(id)/models", #"{"table":[{"id":"\#(round)"}]}"#) }
         _ = try time(connection, opening("light"), expecting: 201)
         var commands: [Double] = [], openings: [Double] = [], firsts: [Double] = []
-        for round in 0..<200 {
+        for round in 0..<Size.count(200, small: 5) {
             commands.append(try time(connection, models("light", round)).total)
             openings.append(try time(connection, opening("new-\(round)"), expecting: 201).total)
             firsts.append(try time(connection, models("new-\(round)", round)).total)

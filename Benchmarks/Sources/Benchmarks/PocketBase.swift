@@ -75,7 +75,7 @@ func pocketBaseBenchmark(readers counts: [Int]) throws {
         func command(_ number: Int) -> [UInt8] {
             Connection.request("PATCH", "/api/collections/t/records/\(id)", #"{"name":"Some name","number":\#(number + 1)}"#)
         }
-        let result = try FanOut(readers, commands: 300, readers: count, command: command)
+        let result = try FanOut(readers, commands: Size.count(300, small: 10), readers: count, command: command)
         print("  PocketBase, \(count) readers: told after \(result.receiptText), answered after \(result.answerText) (p50 / p99)")
         let hot = try hotSession(readers, seconds: 3) { command(1_000 + $0) }
         print("    without a pause: \(Int(hot.commands)) commands/s, \(Int(hot.events)) events/s; memory: \(Double(memory) / Double(count)) KiB a reader at rest, \((residentKilobytes(server.processIdentifier) - before) / 1024) MiB for all after the load")

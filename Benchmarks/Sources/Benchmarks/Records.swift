@@ -19,7 +19,7 @@ func recordBenchmark() throws {
     defer { pocketBase?.stop() }
     let records = try pocketBase.map { pocketBase in try (0..<clients).map { _ in try pocketBase.record() } }
     var rates: [String: [Double]] = [:], latencies: [String: [Double]] = [:]
-    for _ in 0..<5 {
+    for _ in 0..<Size.count(5, small: 1) {
         for (name, server) in servers {
             let result = try load(ports: [server.port], connections: clients, seconds: 2) { client, round in
                 Connection.request("PUT", "/v1/sessions/s\(client)/models", #"{"a":[{"id":"0","name":"Some name","number":\#(round)}]}"#)

@@ -6,13 +6,14 @@ final class Server {
     let port: Int
     private let process = Process()
 
-    init(database: String, arguments: [String] = []) throws {
+    init(database: String, arguments: [String] = [], environment: [String: String] = [:]) throws {
         guard let binary = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] else {
             throw Fault("run this through Benchmarks/run, which names the server's binary")
         }
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: binary)
         process.arguments = ["serve", "--port", "0", "--database", database] + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
@@ -57,7 +58,12 @@ final class Connection {
     deinit { close(descriptor) }
 
     func send(_ request: [UInt8]) throws {
-        guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("send failed") }
+        var sent = 0
+        while sent < request.count {
+            let count = request[sent...].withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw Fault("send failed") }
+            sent += count
+        }
     }
 
     /// Returns when something can be read.
@@ -108,8 +114,14 @@ final class Connection {
         return try receive().status
     }
 
-    func get(_ target: String) throws -> Answer {
-        try send(Self.request("GET", target))
+    func get(_ target: String) throws -> Answer { try answer(to: Self.request("GET", target)) }
+
+    func post(_ target: String, _ body: String, token: String) throws -> Answer {
+        try answer(to: Self.request("POST", target, body, fields: ["Authorization: Bearer \(token)"]))
+    }
+
+    private func answer(to request: [UInt8]) throws -> Answer {
+        try send(request)
         let count = try receive().count
         let end = buffer.withUnsafeBytes { csys_find($0.baseAddress!, count, "\r\n\r\n", 4)! - UnsafeRawPointer($0.baseAddress!) }
         let head = String(decoding: buffer[..<end], as: UTF8.self), body = Array(buffer[(end + 4)..<count])
@@ -135,7 +147,7 @@ final class Connection {
 /// Requests/s over `connections` connections, from at most two threads that each keep all of theirs busy: a round sends
 /// on every connection, then reads every answer.
 func throughput(port: Int, connections: Int, seconds: Double, expecting status: Int = 200, request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]) throws -> Double {
-    let threads = min(2, connections)
+    let threads = min(2, connections), seconds = Size.seconds(seconds)
     let rates = UnsafeMutableBufferPointer<Double>.allocate(capacity: threads)
     rates.initialize(repeating: 0)
     defer { rates.deallocate() }
@@ -214,9 +226,9 @@ func syncRate(_ path: String) -> Double {
     let descriptor = open(path, O_CREAT | O_WRONLY | O_APPEND, 0o600)
     defer { close(descriptor) }
     let page = [UInt8](repeating: 1, count: 4096)
-    let start = ContinuousClock.now
+    let start = ContinuousClock.now, seconds = Size.seconds(1)
     var count = 0
-    while (ContinuousClock.now - start) / .seconds(1) < 1 {
+    while (ContinuousClock.now - start) / .seconds(1) < seconds {
         write(descriptor, page, page.count)
         fdatasync(descriptor)
         count += 1

@@ -47,7 +47,7 @@ struct FanOut {
 
 /// Commands one after the other, each when the one before is answered.
 func hotSession(_ readers: StreamReaders, seconds: Double, command: (Int) -> [UInt8]) throws -> (commands: Double, events: Double) {
-    let start = now(), end = start + Int(seconds * 1e9), before = readers.events
+    let start = now(), end = start + Int(Size.seconds(seconds) * 1e9), before = readers.events
     var done = 0, answers = 1
     while now() < end {
         if answers > 0 {
@@ -89,7 +89,7 @@ func streamBenchmark() throws {
         let before = residentKilobytes(server.processIdentifier)
         try readers.open(count, stream, until: "event: caught-up")
         let memory = residentKilobytes(server.processIdentifier) - before
-        let result = try FanOut(readers, commands: 300, readers: count) { command($0) }
+        let result = try FanOut(readers, commands: Size.count(300, small: 10), readers: count) { command($0) }
         print("  \(count) readers: told after \(result.receiptText), answered after \(result.answerText) (p50 / p99)")
         let hot = try hotSession(readers, seconds: 3) { command(1_000 + $0) }
         print("    without a pause: \(Int(hot.commands)) commands/s, \(Int(hot.events)) events/s; \(readers.closed) readers lost")
@@ -102,13 +102,13 @@ func streamBenchmark() throws {
 }
 
 private func idleBenchmark(_ table: String, _ stream: [UInt8]) throws {
-    let server = try Server(database: ":memory:")
+    // The server takes 10,000 connections, and one of them sends the commands.
+    let count = 9_990
+    let server = try Server(database: ":memory:", arguments: ["--max-subscribers", "\(count)"])
     defer { server.stop() }
     guard try Connection(port: server.port).exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
     let readers = try StreamReaders(port: server.port, mark: "\nevent: update")
     let before = residentKilobytes(server.processIdentifier)
-    // The server takes 10,000 connections, and one of them sends the commands.
-    let count = 9_990
     let start = now()
     try readers.open(count, stream, until: "event: caught-up")
     let time = Double(now() - start) / 1e9

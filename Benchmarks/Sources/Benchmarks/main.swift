@@ -1,31 +1,52 @@
 import Foundation
 
-let wanted = Set(CommandLine.arguments.dropFirst())
-func isWanted(_ name: String) -> Bool { wanted.isEmpty || wanted.contains(name) }
+/// Everything that is measured, by the names with which it is asked for.
+let parts: [(name: String, measure: () throws -> Void)] = [
+    ("json", jsonBenchmark),
+    ("diff", {
+        try diffBenchmark()
+        try typedChainBenchmark()
+    }),
+    ("engine", {
+        try engineBenchmark()
+        try sectionBenchmark()
+    }),
+    ("descriptions", descriptionBenchmark),
+    ("http", httpBenchmark),
+    ("commands", commandBenchmark),
+    ("streams", streamBenchmark),
+    ("nginx", nginxBenchmark),
+    ("neighbours", neighbourBenchmark),
+    ("isolation", isolationBenchmark),
+    ("large", largeBenchmark),
+    ("edits", editBenchmark),
+    ("durable", durableBenchmark),
+    ("postgres", durablePostgresBenchmark),
+    ("cluster", clusterBenchmark),
+    ("records", recordBenchmark),
+    ("memory", memoryBenchmark),
+    ("start", startBenchmark),
+    ("curves", curveBenchmark),
+]
+/// The parts that need PostgreSQL and a server that is built with it. They are measured only by name.
+let partsWithPostgres: Set = ["postgres", "cluster"]
 
+let wanted = CommandLine.arguments.dropFirst().filter { $0 != Size.smallFlag }
+let unknown = wanted.filter { name in name != "check" && !parts.contains { $0.name == name } }
+guard unknown.isEmpty else {
+    print("Unknown: \(unknown.joined(separator: ", ")). The parts are: \(parts.map(\.name).joined(separator: ", ")); or `check`, which runs each for a moment.")
+    exit(64)
+}
+if wanted.contains("check") { exit(try check(parts.map(\.name)) ? 0 : 1) }
 print("\(ProcessInfo.processInfo.activeProcessorCount) cores, \(ProcessInfo.processInfo.operatingSystemVersionString)")
-if isWanted("json") { try jsonBenchmark() }
-if isWanted("diff") {
-    try diffBenchmark()
-    try typedChainBenchmark()
+for part in parts where wanted.contains(part.name) || wanted.isEmpty && !partsWithPostgres.contains(part.name) {
+    do {
+        try part.measure()
+    } catch let missing as Missing {
+        print("  \(missing)")
+        if wanted.contains(part.name) { exit(Missing.status) }
+    } catch {
+        print("  \(part.name) failed: \(error)")
+        exit(1)
+    }
 }
-if isWanted("engine") {
-    try engineBenchmark()
-    try sectionBenchmark()
-}
-if isWanted("descriptions") { try descriptionBenchmark() }
-if isWanted("http") { try httpBenchmark() }
-if isWanted("commands") { try commandBenchmark() }
-if isWanted("streams") { try streamBenchmark() }
-if isWanted("nginx") { try nginxBenchmark() }
-if isWanted("neighbours") { try neighbourBenchmark() }
-if isWanted("large") { try largeBenchmark() }
-if isWanted("edits") { try editBenchmark() }
-if isWanted("durable") { try durableBenchmark() }
-// Needs PostgreSQL, and a server that is built with it: not unless it is asked for.
-if wanted.contains("postgres") { try durablePostgresBenchmark() }
-if wanted.contains("cluster") { try clusterBenchmark() }
-if isWanted("records") { try recordBenchmark() }
-if isWanted("memory") { try memoryBenchmark() }
-if isWanted("start") { try startBenchmark() }
-if isWanted("curves") { try curveBenchmark() }

@@ -81,7 +81,7 @@ private func chosen(for snapshot: Snapshot, _ opening: TableModel, _ choices: in
     case 7: return .setDisplayedSections(snapshot.sections.map(\.id).reversed().dropLast(choices.below(2)))
     case 8: return .tap(row)
     case 9: return .displayedRows([row])
-    case 10: return .dataSource(.addRow(model, at: IndexPath(section: section, row: index(4))), notify: choices.below(2) == 0)
+    case 10: return .dataSource(.addRow(model, at: RowPath(section: section, row: index(4))), notify: choices.below(2) == 0)
     case 11: return .reset(to: opening)
     default: return .transaction([.tap(row), .delete(row), .patchState(.emptyObject)])
     }

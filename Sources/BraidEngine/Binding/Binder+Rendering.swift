@@ -43,6 +43,7 @@ private struct SnapshotMaking {
     private var shown: ChunkedList<Section>.Window
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: ChunkedList<Row>] = [:]
+    private var shownKeys: [SectionID: [Int]]
     /// How many rows may still be made that are not stored.
     private var room: Int
 
@@ -51,6 +52,7 @@ private struct SnapshotMaking {
         self.table = table
         self.previous = previous
         self.evaluation = evaluation
+        shownKeys = previous?.snapshot.shownKeys ?? [:]
         stored = .init(table.sections)
         shown = .init(previous?.snapshot.sections ?? [])
         // Over a limit that was lowered they may become fewer.
@@ -90,6 +92,7 @@ private struct SnapshotMaking {
         var snapshot = Snapshot(revision: revision, sections: sections, state: table.state)
         snapshot.now = evaluation.now
         if snapshot.totalRowCount == 0 { snapshot.empty = binder.empty }
+        snapshot.shownKeys = shownKeys.filter { table.position(of: $0.key) != nil }
         if !rows.isEmpty {
             let onStage = Set(positions)
             for (position, rows) in rows where !onStage.contains(position) { snapshot.offstage[table.sections[position].id] = rows }
@@ -102,13 +105,14 @@ private struct SnapshotMaking {
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else { return nil }
         var snapshot = previous.snapshot
+        let display = binder.display
         var targets = MoveTargets(binder: binder, evaluation: evaluation, displayed: [])
         for id in previous.step.sections {
             guard let position = table.position(of: id) else { return nil }
             let place = oldPlace(of: id, near: position)
-            if binder.display.behavior != .manuallyManaged {
-                guard case .declared = binder.display.order else { return nil }
-                let isShown = binder.display.behavior.shows(try input(position))
+            if display.behavior != .manuallyManaged {
+                guard case .declared = display.order else { return nil }
+                let isShown = display.behavior.shows(try input(position))
                 guard isShown == (place != nil) else { return nil }
             }
             guard let place else {
@@ -119,6 +123,7 @@ private struct SnapshotMaking {
             snapshot.totalRowCount += made.rows.count - snapshot.sections[place].rows.count
             snapshot.sections[place] = made
         }
+        snapshot.shownKeys = shownKeys
         snapshot.state = table.state
         snapshot.empty = snapshot.totalRowCount == 0 ? binder.empty : nil
         return snapshot
@@ -193,7 +198,9 @@ private struct SnapshotMaking {
         default:
             if let old, isUpToDate, !isTouched || !binding.cells.source.isStored { return old }
         }
-        let made = try maker.rows(of: stored)
+        var keys: [Int] = []
+        let made = try maker.rows(of: stored, shownKeys: &keys)
+        if case .shown = binding.cells.source, !binding.isDiffable(stored) { shownKeys[stored.id] = keys }
         remade.append((stored.id, made.count))
         if !binding.cells.source.isStored { room -= made.count }
         return made
@@ -282,9 +289,5 @@ private struct MoveTargets {
         }
     }
 
-    /// Whatever a policy says, rows move only among stored ones of their own model type.
-    private func takes(rowsOf type: UTF8Key?, _ section: SectionID) -> Bool {
-        guard let binding = binder.binding(of: section) else { return false }
-        return binding.cells.source.isStored && binding.modelType.name == type
-    }
+    private func takes(rowsOf type: UTF8Key?, _ section: SectionID) -> Bool { binder.binding(of: section)?.takes(rowsOf: type) ?? false }
 }

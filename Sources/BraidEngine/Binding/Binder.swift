@@ -3,9 +3,14 @@
 public struct Binder: Sendable {
     /// The declared sections; nil when sections are dynamic and come with the models.
     public let declaredSections: [SectionID]?
-    public let display: SectionDisplay
-    /// Stands in the snapshot as `empty` while there are no rows.
-    let empty: JSONText?
+    /// How sections are displayed. A program can change it between two commands, and in a handler.
+    public var display: SectionDisplay { currentDisplay() }
+    /// The snapshot's `empty` while there are no rows.
+    private(set) var empty: JSONText?
+    /// The sections that bindings name, in the order of the bindings.
+    let boundSections: [SectionID]
+    /// The sections for which bindings of all other sections have titles.
+    let titledSections: Set<SectionID>
     /// None by default, but for the templates' steps.
     public var limits = TableLimits()
     let cells: CellDeclarations
@@ -15,16 +20,26 @@ public struct Binder: Sendable {
     let reads: Reads
     /// Whether what some section shows can follow from other sections' facts.
     let asksMovePolicy: Bool
+    private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]
     /// The binding of all sections that no binding names; nil when it depends on the section.
     private let other: SectionBinding?
 
-    init(sections: [SectionID]?, display: SectionDisplay, empty: JSONText?, cells: CellDeclarations, bindings: [Binding], providers: [any ModelProvider]) {
+    /// `display` is evaluated whenever it is used.
+    init(
+        sections: [SectionID]?, display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText?, cells: CellDeclarations,
+        bindings: [Binding], providers: [any ModelProvider]
+    ) {
         declaredSections = sections
-        self.display = display
+        currentDisplay = display
         self.empty = empty
         self.cells = cells
         self.providers = Confined(providers)
+        var known: Set<SectionID> = []
+        boundSections = bindings.flatMap { $0.scope.named(in: sections) }.filter { known.insert($0).inserted }
+        titledSections = bindings.reduce(into: []) { titled, binding in
+            if binding.scope == .allOtherSections { titled.formUnion(Array(binding.headers.keys) + binding.footers.keys) }
+        }
         let unnamed = UnnamedBindings(of: bindings)
         var naming: [SectionID: [Binding]] = [:]
         for id in sections ?? [] { naming[id] = [] }
@@ -38,8 +53,15 @@ public struct Binder: Sendable {
         self.named = named
         other = SectionBinding(section: SectionID(""), named: [], unnamed: unnamed)
         let all = [other].compactMap { $0 } + named.values
-        reads = all.reduce(into: display.order.reads) { $0.formUnion($1.rowReads.union($1.titleReads).union($1.moveReads)) }
+        reads = all.reduce(into: display().order.reads) { $0.formUnion($1.rowReads.union($1.titleReads).union($1.moveReads)) }
         asksMovePolicy = all.contains(where: \.asksMovePolicy)
+    }
+
+    /// The same binder, with something to show while there are no rows.
+    public func showing(empty: JSONText?) -> Binder {
+        var binder = self
+        binder.empty = empty
+        return binder
     }
 
     /// Whether anything that is displayed reads the time of the command.

@@ -133,6 +133,8 @@ struct HandlerCall {
 
 /// What is done when something happens to a row: the steps of a description, or the closure of a program.
 struct Handler: Sendable {
+    /// Whether the handler needs the row's model, so that the model has to be of its type.
+    var takesModel = true
     let run: @Sendable (HandlerCall, inout TableEditor, HandlerContext) throws -> Void
 }
 

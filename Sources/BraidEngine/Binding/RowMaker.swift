@@ -23,8 +23,8 @@ struct RowMaker {
         constant = binding.cells.cell.constant?.stringValue.flatMap { name in binder.cells[name].map { (name, $0) } }
     }
 
-    /// All rows, made anew.
-    func rows(of stored: StoredSection) throws -> ChunkedList<Row> {
+    /// Makes all rows. Where some stored rows are hidden, `shownKeys` receives the keys of the others.
+    func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> ChunkedList<Row> {
         var rows: [Row] = []
         switch binding.cells.source {
         case .stored:
@@ -35,6 +35,7 @@ struct RowMaker {
                 let input = RowInput(section: section, row: index, count: count, model: row.model)
                 if try shown.value(for: input, evaluation)?.boolValue ?? false {
                     rows.append(try self.row(for: row, at: index))
+                    shownKeys.append(row.key)
                 }
             }
         case .derived(let template):

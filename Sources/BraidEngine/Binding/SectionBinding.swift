@@ -96,6 +96,12 @@ final class SectionBinding: Sendable {
     /// Whether the section's rows may be moved at all.
     var allowsMoving: Bool { moving != nil && cells.source.isStored }
 
+    /// Whether rows of a model type may be moved here: those of the section's own type, and all others where a program's
+    /// `onInsert` makes the models itself.
+    func takes(rowsOf type: UTF8Key?) -> Bool {
+        cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
+    }
+
     /// Asked for where rows may move to: what the section shows can follow from other sections' facts then.
     private var movePolicy: PassingPolicy? {
         if allowsMoving, case .passing(let policy)? = moving?.targets { policy } else { nil }

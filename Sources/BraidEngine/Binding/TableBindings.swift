@@ -11,6 +11,8 @@ final class TableBindings<Section: TableSection> {
     var providers: [any ModelProvider] = []
     /// Sequences that were bound. Each calls the closure whenever it has given something.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
+    /// Refreshes the program's binder, unless a command is under way.
+    var refresh: () -> Void = {}
     /// Mistakes of a program, for `finish()` to throw, or, of those that are made after it, for any command.
     var mistakes: [String] = []
     var isFinished = false
@@ -66,7 +68,7 @@ final class TableBindings<Section: TableSection> {
 
     /// What is bound once the binder is made would do nothing.
     func noteBinding() {
-        if isFinished, mistakes.isEmpty { mistakes.append("Something was bound after `finish()`, where all chains, and how sections are displayed, are settled.") }
+        if isFinished, mistakes.isEmpty { mistakes.append("Something was bound after `finish()`: bind all chains before it.") }
     }
 
     func mistake(_ attempt: () throws(Refusal) -> Void) {
@@ -97,8 +99,8 @@ final class TableBindings<Section: TableSection> {
     /// The binding that binds the section's cells by name.
     func owner(of section: SectionID) -> Binding? { owners[section].map { bindings[$0] } }
 
-    /// Declared sections whose cells nothing binds.
-    var unbound: [SectionID] { ownerOfOthers == nil ? (declared ?? []).filter { owners[$0] == nil } : [] }
+    /// Those of the sections whose cells nothing binds.
+    func unbound(among sections: [SectionID]) -> [SectionID] { ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : [] }
 
     /// The declared sections that a binding is about.
     func sections(of binding: Binding) -> [SectionID] {
@@ -125,8 +127,10 @@ final class TableBindings<Section: TableSection> {
         return nil
     }
 
-    func binder(display: SectionDisplay, empty: JSONText? = nil, cells: CellDeclarations = .ofProgram) -> Binder {
-        Binder(sections: declared, display: display, empty: empty, cells: cells, bindings: bindings, providers: providers)
+    func binder(
+        display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText? = nil, cells: CellDeclarations = .ofProgram
+    ) -> Binder {
+        Binder(sections: declared, display: display(), empty: empty, cells: cells, bindings: bindings, providers: providers)
     }
 }
 

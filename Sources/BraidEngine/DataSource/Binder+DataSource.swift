@@ -27,7 +27,7 @@ extension Binder {
 extension Snapshot {
     /// DataSourceController's `modelObject(at:)`: the model of a row, or what its cell is given where there is no model.
     /// Throws `rowNotFound`.
-    public func modelObject(at path: IndexPath) throws(Refusal) -> JSONText {
+    public func modelObject(at path: RowPath) throws(Refusal) -> JSONText {
         let section = try section(.displayed(path.section))
         guard section.rows.indices.contains(path.row) else { throw .noRow(path.row, in: section.id, of: section.rows.count) }
         let row = section.rows[path.row]

@@ -5,7 +5,7 @@ extension CommandInProgress {
         case ignored(reason: String)
         case table
         case section(Int)
-        case rows([IndexPath])
+        case rows([RowPath])
         /// All rows of a section, as many as are displayed afterwards.
         case rowsOfSection(Int)
         /// A registration.
@@ -48,7 +48,7 @@ extension CommandInProgress {
         case .rows(let paths):
             // With its new model a row may be hidden: where it stood is another one, or none.
             paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count } ? .rows(paths) : .dataSource
-        case .rowsOfSection(let section): .rows(shown.sections[section].rows.indices.map { IndexPath(section: section, row: $0) })
+        case .rowsOfSection(let section): .rows(shown.sections[section].rows.indices.map { RowPath(section: section, row: $0) })
         }
     }
 
@@ -74,7 +74,7 @@ extension CommandInProgress {
         }
     }
 
-    private mutating func addRow(_ model: JSONText, at path: IndexPath) throws -> DataSourceEffect {
+    private mutating func addRow(_ model: JSONText, at path: RowPath) throws -> DataSourceEffect {
         guard shown.sections.indices.contains(path.section) else {
             let id = try makeSection(nil, before: nil)
             let row = try identified(model, in: id, at: JSONPointer.root.appending("model"))
@@ -89,7 +89,7 @@ extension CommandInProgress {
         return .section(path.section)
     }
 
-    private mutating func updateRow(_ model: JSONText, at path: IndexPath) throws -> DataSourceEffect {
+    private mutating func updateRow(_ model: JSONText, at path: RowPath) throws -> DataSourceEffect {
         guard let (section, index) = try storedPlace(of: path) else { return noRow(path) }
         let row = try identified(model, in: section, at: JSONPointer.root.appending("model"))
         try editor.replace(at: index, in: section, id: row.id, model: row.model)
@@ -104,16 +104,15 @@ extension CommandInProgress {
         return .rowsOfSection(index)
     }
 
-    private mutating func updateRows(_ rows: [(at: IndexPath, model: JSONText)]) throws -> DataSourceEffect {
-        if let path = rows.first(where: { !shown.sections.indices.contains($0.at.section) })?.at { return noSection(path.section) }
+    private mutating func updateRows(_ rows: [(at: RowPath, model: JSONText)]) throws -> DataSourceEffect {
+        if let path = rows.first(where: { $0.at.section >= shown.sections.count })?.at { return noSection(path.section) }
         // Where all of them are stored is settled before the first changes: that may hide it, and shift what follows.
-        var places: [(path: IndexPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
+        var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
         for (number, (path, model)) in rows.enumerated() {
             guard let (section, index) = try storedPlace(of: path) else { continue }
             let pointer = JSONPointer.root.appending("rows").appending(number).appending("model")
             places.append((path, section, index, try identified(model, in: section, at: pointer)))
         }
-        if places.isEmpty { return .ignored(reason: "None of these rows is there.") }
         // Rows may take over each other's ids: all give theirs up before the first takes another.
         for (_, section, index, row) in places where editor.table[section]?.rows[index].id != row.id {
             try editor.replace(at: index, in: section, id: nil, model: row.model)
@@ -122,7 +121,7 @@ extension CommandInProgress {
         return .rows(places.map(\.path))
     }
 
-    private mutating func removeRow(at path: IndexPath) throws -> DataSourceEffect {
+    private mutating func removeRow(at path: RowPath) throws -> DataSourceEffect {
         guard let (section, index) = try storedPlace(of: path) else { return noRow(path) }
         try editor.remove(at: index, in: section)
         if binder.declaredSections == nil, editor.table[section]?.rows.isEmpty == true { try removeSections([section]) }
@@ -136,13 +135,13 @@ extension CommandInProgress {
         .ignored(reason: "\(shown.sections.count) sections are displayed, counted from 0: there is no section \(index).")
     }
 
-    private func noRow(_ path: IndexPath) -> DataSourceEffect {
+    private func noRow(_ path: RowPath) -> DataSourceEffect {
         guard shown.sections.indices.contains(path.section) else { return noSection(path.section) }
         return .ignored(reason: "Section \(path.section) has \(shown.sections[path.section].rows.count) rows, counted from 0: there is no row \(path.row).")
     }
 
     /// Where a displayed row is stored; nil: there is no such row.
-    private func storedPlace(of path: IndexPath) throws -> (section: SectionID, index: Int)? {
+    private func storedPlace(of path: RowPath) throws -> (section: SectionID, index: Int)? {
         guard shown.sections.indices.contains(path.section) else { return nil }
         let section = shown.sections[path.section]
         guard section.rows.indices.contains(path.row) else { return nil }

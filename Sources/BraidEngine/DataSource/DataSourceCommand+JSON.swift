@@ -78,9 +78,9 @@ extension DataSourceCommand {
         }
     }
 
-    private static func rows(_ object: BodyReader, at pointer: JSONPointer) throws(Refusal) -> [(at: IndexPath, model: JSONText)] {
-        var rows: [(at: IndexPath, model: JSONText)] = []
-        var seen: Set<IndexPath> = []
+    private static func rows(_ object: BodyReader, at pointer: JSONPointer) throws(Refusal) -> [(at: RowPath, model: JSONText)] {
+        var rows: [(at: RowPath, model: JSONText)] = []
+        var seen: Set<RowPath> = []
         for (index, element) in try object.array("rows").enumerated() {
             let place = pointer.appending(index)
             let row = try BodyReader(element, at: place, members: ["at", "model"])
@@ -123,12 +123,12 @@ extension BodyReader {
     }
 
     /// `[section, row]`.
-    func indexPath(_ name: String) throws(Refusal) -> IndexPath {
+    func indexPath(_ name: String) throws(Refusal) -> RowPath {
         let numbers = try required(name).elements()?.map { $0.intValue ?? -1 } ?? []
         guard numbers.count == 2, numbers.allSatisfy({ $0 >= 0 }) else {
             throw fault(name, "must be an index path, [section, row], of two integers from 0")
         }
-        return IndexPath(section: numbers[0], row: numbers[1])
+        return RowPath(section: numbers[0], row: numbers[1])
     }
 
     func title(_ name: String) throws(Refusal) -> JSONText? {

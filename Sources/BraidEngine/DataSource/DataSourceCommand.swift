@@ -26,15 +26,15 @@ public struct SectionContent: Sendable {
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
     /// No such section: a new one with this row at the end. No such row: at the section's end.
-    case addRow(JSONText, at: IndexPath)
+    case addRow(JSONText, at: RowPath)
     /// No such row: ignored.
-    case updateRow(JSONText, at: IndexPath)
+    case updateRow(JSONText, at: RowPath)
     /// All rows of a section. No such section: ignored.
     case updateRowsOfSection([JSONText], at: Int)
-    /// A section too high: all are ignored. A row out of bounds: that one is skipped.
-    case updateRows([(at: IndexPath, model: JSONText)])
+    /// A section too high: all are ignored. A row out of bounds, or a negative index: that one is skipped.
+    case updateRows([(at: RowPath, model: JSONText)])
     /// No such row: ignored. A section that is left empty is removed, unless it is declared.
-    case removeRow(at: IndexPath)
+    case removeRow(at: RowPath)
     /// Nil, or no such section: at the end.
     case addSection(SectionContent, at: Int?)
     /// Header and footer. No such section: ignored.
@@ -59,7 +59,7 @@ public enum DataSourceNotification: Sendable, Equatable {
     /// This displayed section has changed.
     case section(Int)
     /// These displayed rows have changed, in the order in which they were given.
-    case rows([IndexPath])
+    case rows([RowPath])
 }
 
 extension DataSourceNotification {

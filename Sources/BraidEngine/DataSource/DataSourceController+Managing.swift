@@ -1,10 +1,10 @@
 extension DataSourceController: RowManager {
-    public func add(row: Any, at indexPath: IndexPath, notify: Bool) {
+    public func add(row: Any, at indexPath: RowPath, notify: Bool) {
         let new = number(for: row)
         perform(.addRow(new, at: indexPath), notify: notify, with: [new])
     }
 
-    public func update(row: Any, at indexPath: IndexPath, notify: Bool) {
+    public func update(row: Any, at indexPath: RowPath, notify: Bool) {
         let new = number(for: row)
         perform(.updateRow(new, at: indexPath), notify: notify, replacing: numbers(at: [indexPath]), with: [new])
     }
@@ -14,7 +14,7 @@ extension DataSourceController: RowManager {
         perform(.updateRowsOfSection(new, at: section), notify: notify, replacing: numbers(in: [section]), with: new)
     }
 
-    public func update(rows: [IndexPath: Any], notify: Bool) {
+    public func update(rows: [RowPath: Any], notify: Bool) {
         let ascending = rows.sorted { $0.key < $1.key }
         let paths = ascending.map(\.key), new = ascending.map { number(for: $0.value) }
         let skipped = zip(paths, new).filter { number(at: $0.0) == nil }.map(\.1)
@@ -22,7 +22,7 @@ extension DataSourceController: RowManager {
         forget(skipped)
     }
 
-    public func remove(rowAt indexPath: IndexPath, notify: Bool) {
+    public func remove(rowAt indexPath: RowPath, notify: Bool) {
         perform(.removeRow(at: indexPath), notify: notify, replacing: numbers(at: [indexPath]))
     }
 }

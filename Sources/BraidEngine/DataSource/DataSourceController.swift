@@ -3,9 +3,9 @@
 /// ```swift
 /// let source = DataSourceController(rows: ["tea", "coffee"], delegate: self)
 /// source.register(dataController: DrinkCellController.self, for: String.self)
-/// source.add(row: "water", at: IndexPath(section: 0, row: 1))    // delegate: section 0 was mutated
-/// source.remove(rowAt: IndexPath(section: 0, row: 0), notify: false)
-/// source.dataController(for: source.modelObject(at: IndexPath(section: 0, row: 0)) ?? "")
+/// source.add(row: "water", at: RowPath(section: 0, row: 1))    // delegate: section 0 was mutated
+/// source.remove(rowAt: RowPath(section: 0, row: 0), notify: false)
+/// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "")
 /// ```
 /// Counts, `modelObject(at:)` and `data(for:)` read what is stored, notified of or not; `snapshot` and `lastUpdate` have
 /// what notifying calls have shown. Not `Sendable`: it belongs to whoever made it.
@@ -70,7 +70,7 @@ extension DataSourceController {
     }
 
     /// Nil for a row that is not there.
-    public func modelObject(at indexPath: IndexPath) -> Any? { number(at: indexPath).flatMap { values[$0] } }
+    public func modelObject(at indexPath: RowPath) -> Any? { number(at: indexPath).flatMap { values[$0] } }
 
     /// Nil for a section that is not there, or has none.
     public func data(for section: Int) -> (any SectionDataModelType)? {
@@ -81,9 +81,9 @@ extension DataSourceController {
     public var emptyState: Any? { totalRowCount == 0 ? delegate?.emptyState(for: self) : nil }
 
     /// The number that stands for the row's model in the engine's table.
-    func number(at path: IndexPath) -> JSONText? { try? stored.modelObject(at: path) }
+    func number(at path: RowPath) -> JSONText? { try? stored.modelObject(at: path) }
 
-    func numbers(at paths: [IndexPath]) -> [JSONText] { paths.compactMap { number(at: $0) } }
+    func numbers(at paths: [RowPath]) -> [JSONText] { paths.compactMap { number(at: $0) } }
 
     func numbers(in sections: some Sequence<Int>) -> [JSONText] {
         sections.filter { stored.sections.indices.contains($0) }.flatMap { stored.sections[$0].rows.compactMap(\.model) }

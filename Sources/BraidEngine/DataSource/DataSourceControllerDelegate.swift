@@ -3,7 +3,7 @@ public protocol DataSourceControllerDelegate: AnyObject {
     /// Anything may have changed.
     func dataSourceWasMutated(_ dataSource: DataSourceController)
     func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int)
-    func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [IndexPath])
+    func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath])
     /// What to show in the place of rows while there are none; the original's `backgroundEmptyView(for:)`.
     func emptyState(for dataSource: DataSourceController) -> Any?
 }
@@ -11,7 +11,7 @@ public protocol DataSourceControllerDelegate: AnyObject {
 extension DataSourceControllerDelegate {
     public func dataSourceWasMutated(_ dataSource: DataSourceController) {}
     public func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int) {}
-    public func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [IndexPath]) {}
+    public func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath]) {}
     public func emptyState(for dataSource: DataSourceController) -> Any? { nil }
 }
 

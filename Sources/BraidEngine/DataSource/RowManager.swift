@@ -5,24 +5,24 @@
 public protocol RowManager: AnyObject {
     /// No such section: a new one with this row at the end. No such row: at the section's end.
     /// Tells `dataSourceWasMutated(_:section:)`, or, of a new section, `dataSourceWasMutated(_:)`.
-    func add(row: Any, at indexPath: IndexPath, notify: Bool)
+    func add(row: Any, at indexPath: RowPath, notify: Bool)
     /// No such row: ignored. Tells `dataSourceWasMutated(_:rows:)`.
-    func update(row: Any, at indexPath: IndexPath, notify: Bool)
+    func update(row: Any, at indexPath: RowPath, notify: Bool)
     /// No such section: ignored. Tells `dataSourceWasMutated(_:rows:)` of all its rows.
     func update(rows: [Any], atSection section: Int, notify: Bool)
-    /// In ascending order. A section too high: all are ignored. A row out of bounds: that one is skipped.
-    /// Tells `dataSourceWasMutated(_:rows:)` of the rows that were there.
-    func update(rows: [IndexPath: Any], notify: Bool)
+    /// Updates rows in ascending order. A section too high: all are ignored. A row out of bounds, or a negative index:
+    /// that one is skipped. Calls `dataSourceWasMutated(_:rows:)` with the rows that were updated, even if there are none.
+    func update(rows: [RowPath: Any], notify: Bool)
     /// No such row: ignored. A section that is left empty is removed. Tells `dataSourceWasMutated(_:)`.
-    func remove(rowAt indexPath: IndexPath, notify: Bool)
+    func remove(rowAt indexPath: RowPath, notify: Bool)
 }
 
 extension RowManager {
-    public func add(row: Any, at indexPath: IndexPath) { add(row: row, at: indexPath, notify: true) }
-    public func update(row: Any, at indexPath: IndexPath) { update(row: row, at: indexPath, notify: true) }
+    public func add(row: Any, at indexPath: RowPath) { add(row: row, at: indexPath, notify: true) }
+    public func update(row: Any, at indexPath: RowPath) { update(row: row, at: indexPath, notify: true) }
     public func update(rows: [Any], atSection section: Int) { update(rows: rows, atSection: section, notify: true) }
-    public func update(rows: [IndexPath: Any]) { update(rows: rows, notify: true) }
-    public func remove(rowAt indexPath: IndexPath) { remove(rowAt: indexPath, notify: true) }
+    public func update(rows: [RowPath: Any]) { update(rows: rows, notify: true) }
+    public func remove(rowAt indexPath: RowPath) { remove(rowAt: indexPath, notify: true) }
 }
 
 /// Changes sections, as `RowManager` changes rows.

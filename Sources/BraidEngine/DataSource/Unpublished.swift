@@ -2,7 +2,7 @@
 /// go on seeing the table as it was published last.
 public struct Unpublished: Sendable {
     /// The table that clients see.
-    let published: TableModel
+    public let published: TableModel
     /// The snapshot of the stored table, which will be shown.
     public internal(set) var snapshot: Snapshot
     /// The rows that differ between the two.
@@ -33,9 +33,16 @@ extension CommandInProgress {
         kept.snapshot.revision = snapshot.revision
         kept.touched.append(editor.allTouched)
         return Outcome(
-            kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change,
+            kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change, undo: editor.undo,
             update: BatchUpdate(from: before.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount))
     }
+}
+
+/// The published table, for the commands of one transaction to look for rows in.
+final class SeenTable {
+    let command: CommandInProgress
+
+    init(_ command: CommandInProgress) { self.command = command }
 }
 
 // Row references, while something is unpublished. A client that names a row by its place means the row that it sees
@@ -47,8 +54,7 @@ extension CommandInProgress {
     /// row with the same model (or, where rows are derived, shows the same in the same place).
     /// Throws `rowNotFound` for a row that is there no longer, or is not the same.
     func rebased(_ command: Command) throws -> Command {
-        guard let unpublished else { return command }
-        let seen = CommandInProgress(binder: binder, table: unpublished.published, shown: before, now: now)
+        guard let seen = seen?.command else { return command }
         switch command {
         case .delete(let row): return .delete(try rebased(row, seen))
         case .insert(let row, let model): return .insert(try rebased(row, seen, orEnd: true), model: model)
@@ -61,6 +67,15 @@ extension CommandInProgress {
         case .move(let row, let section, let index): return try rebasedMove(row, section, index, seen)
         default: return command
         }
+    }
+
+    /// Whether the commands of clients may name the row: clients see it, or this command has made it. Rows that were stored
+    /// before and not published are unknown to them, in a transaction as well.
+    func isKnown(_ id: RowID, in section: Section) -> Bool {
+        guard let seen = seen?.command else { return true }
+        if let place = seen.displayedPlace(of: section.id), !seen.search.places(of: id, in: seen.shown.sections[place], seen).isEmpty { return true }
+        guard let stored = editor.table[section.id], let index = stored.index(of: id) else { return false }
+        return stored.rows[index].key >= editor.firstNewKey
     }
 
     private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws -> RowReference {

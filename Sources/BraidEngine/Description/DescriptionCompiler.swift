@@ -60,7 +60,7 @@ struct DescriptionCompiler {
             }
         default: reader.fault(bindingsPointer, "`bindings` must be an array of bindings")
         }
-        for id in bindings.unbound where reader.faults.isEmpty {
+        for id in bindings.unbound(among: sections ?? []) where reader.faults.isEmpty {
             reader.fault(bindingsPointer, "no binding binds the cells of the section \"\(id)\": bind it by name, or bind \"allOtherSections\"")
         }
         for (section, _, pointer) in models {

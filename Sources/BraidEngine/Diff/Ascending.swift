@@ -10,7 +10,7 @@ extension RandomAccessCollection where Self: RangeReplaceableCollection & Mutabl
             last = key
         }
         if descents == 0 { return }
-        // A key's halves, as those of `IndexPath.place`, mostly have room in 32 bits together.
+        // A key's halves, as those of `RowPath.place`, mostly have room in 32 bits together.
         let lowBits = 64 - (bits & 0xFFFF_FFFF).leadingZeroBitCount, highBits = 64 - (bits >> 32).leadingZeroBitCount
         guard count >= 256, descents > 8, count - descents > 8, lowBits + highBits <= 32, count <= 1 << 32 else {
             return sort { key($0) < key($1) }

@@ -8,23 +8,43 @@ public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension BatchUpdate {
-    /// The snapshot after this update: the reference for clients. O(rows).
+    /// One stage of an update, for a view to animate: one `performBatchUpdates`.
+    public struct Step: Sendable {
+        public let stage: Stage
+        /// The displayed sections before the stage.
+        public let before: [Section]
+        /// The displayed sections after it: what a table view's data source has to show inside the batch.
+        public let after: [Section]
+    }
+
+    /// The update's stages, each with the sections before and after it. O(sections, and rows of the changed ones).
+    ///
+    /// - Parameter snapshot: The table that the update leads on from.
+    /// - Throws: What `applied(to:)` throws.
+    public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
+        guard snapshot.revision == from else {
+            throw UpdateFault(detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
+        }
+        var steps: [Step] = [], sections = Array(snapshot.sections)
+        for (number, stage) in stages.enumerated() {
+            do {
+                let after = try StageApplication(stage, sections).sections()
+                steps.append(Step(stage: stage, before: sections, after: after))
+                sections = after
+            } catch {
+                throw UpdateFault(stage: number, detail: error.detail)
+            }
+        }
+        return steps
+    }
+
+    /// The snapshot after this update: the reference for clients. O(sections, and rows of the changed ones).
     ///
     /// Throws `UpdateFault` where a table view would crash and where the contract's rules are broken: an index out of
     /// bounds or named twice, a row operation inside a section that goes, comes, moves or is reloaded in the same
     /// stage, reloads beside moves, a stage without operations, a row or section that changes its id, a wrong count.
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
-        guard snapshot.revision == from else {
-            throw UpdateFault(detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
-        }
-        var sections = Array(snapshot.sections)
-        for (number, stage) in stages.enumerated() {
-            do {
-                sections = try StageApplication(stage, sections).sections()
-            } catch {
-                throw UpdateFault(stage: number, detail: error.detail)
-            }
-        }
+        let sections = try steps(from: snapshot).last?.after ?? Array(snapshot.sections)
         let result = Snapshot(
             revision: to, sections: sections, state: state ?? snapshot.state, empty: empty.map { $0.isNull ? nil : $0 } ?? snapshot.empty)
         guard result.totalRowCount == totalRowCount else {
@@ -98,7 +118,7 @@ private struct StageApplication {
 
     /// The sections after the stage.
     func sections() throws(UpdateFault) -> [Section] {
-        var rows = before.map { ContiguousArray<Row?>($0.rows.map { $0 }) }
+        var rows: [Int: ContiguousArray<Row?>] = [:]
         try takeRows(from: &rows)
         let arrivals = try arrivals()
         var reloaded: [Int: Section] = [:], updated: [Int: BatchUpdate.SectionUpdate] = [:]
@@ -124,17 +144,20 @@ private struct StageApplication {
                     section.footer = update.footer ?? section.footer
                     if let movesTo = update.movesTo { section.movesTo = movesTo.isNull ? nil : movesTo }
                 }
-                section.rows = try Self.filled(index, rows[old].compactMap { $0 }, arrivals[index] ?? [:])
+                if rows[old] != nil || arrivals[index] != nil {
+                    section.rows = try Self.filled(index, rows[old]?.compactMap { $0 } ?? Array(section.rows), arrivals[index] ?? [:])
+                }
                 after.append(section)
             }
         }
         return after
     }
 
-    /// Carries out what happens to rows where they were: those that stay are left, with their new content.
-    private func takeRows(from rows: inout [ContiguousArray<Row?>]) throws(UpdateFault) {
-        var sources: Set<IndexPath> = []
-        func check(_ path: IndexPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {
+    /// Carries out what happens to rows where they were. Of the sections with such rows it leaves the rows that stay, with
+    /// their new content, at their indexes before the stage.
+    private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(UpdateFault) {
+        var sources: Set<RowPath> = []
+        func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {
             guard before.indices.contains(path.section), path.row >= 0, path.row < before[path.section].rows.count else {
                 throw UpdateFault(detail: "there is no row \(path) to be \(what) before the stage")
             }
@@ -148,28 +171,31 @@ private struct StageApplication {
                 throw UpdateFault(detail: "the row \(path), \(row.json), is \(what) as another row, \(replacement.json)")
             }
         }
+        func put(_ row: Row?, at path: RowPath) {
+            rows[path.section, default: ContiguousArray(before[path.section].rows.lazy.map { $0 })][path.row] = row
+        }
         for path in stage.deleteRows {
             try check(path, "deleted", nil)
-            rows[path.section][path.row] = nil
+            put(nil, at: path)
         }
         for move in stage.moveRows {
             try check(move.from, "moved", move.row)
-            rows[move.from.section][move.from.row] = nil
+            put(nil, at: move.from)
         }
         for change in stage.reloadRows {
             try check(change.at, "reloaded", change.row)
-            rows[change.at.section][change.at.row] = change.row
+            put(change.row, at: change.at)
         }
         for change in stage.updateRows {
             try check(change.at, "updated", change.row)
-            rows[change.at.section][change.at.row] = change.row
+            put(change.row, at: change.at)
         }
     }
 
     /// Rows that come, by section and row after the stage.
     private func arrivals() throws(UpdateFault) -> [Int: [Int: Row]] {
         var arrivals: [Int: [Int: Row]] = [:]
-        func arrive(_ row: Row, _ path: IndexPath) throws(UpdateFault) {
+        func arrive(_ row: Row, _ path: RowPath) throws(UpdateFault) {
             guard origins.indices.contains(path.section) else {
                 throw UpdateFault(detail: "no row can come to \(path): there are \(origins.count) sections after the stage")
             }
@@ -192,7 +218,7 @@ private struct StageApplication {
     private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(UpdateFault) -> ChunkedList<Row> {
         let count = stayed.count + arrivals.count
         if let row = arrivals.keys.filter({ $0 < 0 || $0 >= count }).min() {
-            throw UpdateFault(detail: "no row can come to \(IndexPath(section: section, row: row)): the section has \(count) rows after the stage")
+            throw UpdateFault(detail: "no row can come to \(RowPath(section: section, row: row)): the section has \(count) rows after the stage")
         }
         var next = stayed.makeIterator()
         return ChunkedList((0..<count).compactMap { arrivals[$0] ?? next.next() })

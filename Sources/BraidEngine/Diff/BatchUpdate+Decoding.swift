@@ -59,7 +59,7 @@ extension SnapshotReader {
     }
 
     private mutating func placedRow(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate.PlacedRow {
-        var at = IndexPath(section: 0, row: 0), row: Row?
+        var at = RowPath(section: 0, row: 0), row: Row?
         object(json, pointer, "a row with its place", ["at", "row"]) { reader, name, value, pointer in
             if name == "at" { at = reader.indexPath(value, pointer) } else { row = reader.row(value, pointer) }
         }
@@ -75,7 +75,7 @@ extension SnapshotReader {
     }
 
     private mutating func rowMove(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate.MovedRow {
-        var from = IndexPath(section: 0, row: 0), to = from, row: Row?
+        var from = RowPath(section: 0, row: 0), to = from, row: Row?
         object(json, pointer, "the move of a row", ["from", "to"], ["row"]) { reader, name, value, pointer in
             switch name {
             case "from": from = reader.indexPath(value, pointer)
@@ -99,13 +99,13 @@ extension SnapshotReader {
         return update
     }
 
-    private mutating func indexPath(_ json: JSONText, _ pointer: JSONPointer) -> IndexPath {
+    private mutating func indexPath(_ json: JSONText, _ pointer: JSONPointer) -> RowPath {
         let numbers = list(json, pointer) { $0.count($1, $2) }
         guard numbers.count == 2 else {
             if json.kind == .array { fault(pointer, "it is a section and a row, two integers from 0") }
-            return IndexPath(section: 0, row: 0)
+            return RowPath(section: 0, row: 0)
         }
-        return IndexPath(section: numbers[0], row: numbers[1])
+        return RowPath(section: numbers[0], row: numbers[1])
     }
 
     private mutating func list<Element>(

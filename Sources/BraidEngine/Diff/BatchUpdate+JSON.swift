@@ -122,7 +122,7 @@ extension JSONWriter {
     }
 
     /// `[section, row]`.
-    mutating func value(_ path: IndexPath) {
+    mutating func value(_ path: RowPath) {
         beginArray()
         value(path.section)
         value(path.row)
@@ -138,7 +138,7 @@ extension JSONWriter {
         endObject()
     }
 
-    fileprivate mutating func row(_ row: Row, at path: IndexPath) {
+    fileprivate mutating func row(_ row: Row, at path: RowPath) {
         beginObject()
         name("at")
         value(path)
@@ -156,7 +156,7 @@ extension JSONWriter {
         endObject()
     }
 
-    fileprivate mutating func move(_ from: IndexPath, _ to: IndexPath, _ row: Row?) {
+    fileprivate mutating func move(_ from: RowPath, _ to: RowPath, _ row: Row?) {
         beginObject()
         name("from")
         value(from)

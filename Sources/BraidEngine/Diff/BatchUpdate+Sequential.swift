@@ -7,11 +7,11 @@ public enum TableOperation: Sendable {
     case moveSection(from: Int, to: Int)
     case reloadSection(at: Int, Section)
     case updateSection(BatchUpdate.SectionUpdate)
-    case deleteRow(IndexPath)
-    case insertRow(at: IndexPath, Row)
-    case moveRow(from: IndexPath, to: IndexPath, Row?)
-    case reloadRow(at: IndexPath, Row)
-    case updateRow(at: IndexPath, Row)
+    case deleteRow(RowPath)
+    case insertRow(at: RowPath, Row)
+    case moveRow(from: RowPath, to: RowPath, Row?)
+    case reloadRow(at: RowPath, Row)
+    case updateRow(at: RowPath, Row)
 }
 
 extension BatchUpdate {
@@ -64,12 +64,12 @@ extension BatchUpdate.Stage {
         for section in Set(leaving.keys).union(arriving.keys) {
             places[section] = MovingPlaces(leaving: leaving[section] ?? [], arriving: arriving[section] ?? [])
         }
-        func leave(_ path: IndexPath) -> IndexPath {
-            IndexPath(section: path.section, row: places[path.section]?.leave(path.row) ?? path.row)
+        func leave(_ path: RowPath) -> RowPath {
+            RowPath(section: path.section, row: places[path.section]?.leave(path.row) ?? path.row)
         }
-        func arrive(_ path: IndexPath) -> IndexPath {
+        func arrive(_ path: RowPath) -> RowPath {
             let section = origins[path.section]
-            return IndexPath(section: section, row: places[section]?.arrive(path.row) ?? path.row)
+            return RowPath(section: section, row: places[section]?.arrive(path.row) ?? path.row)
         }
         for path in deleteRows.sorted(by: >) { operations.append(.deleteRow(leave(path))) }
         for move in moveRows {

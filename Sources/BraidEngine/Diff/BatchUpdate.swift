@@ -33,7 +33,7 @@ public struct BatchUpdate: Sendable {
         public var moveSections: [(from: Int, to: Int)] = []
         public var reloadSections: [(at: Int, section: Section)] = []
         public var updateSections: [SectionUpdate] = []
-        public var deleteRows: [IndexPath] = []
+        public var deleteRows: [RowPath] = []
         public var insertRows: [PlacedRow] = []
         public var moveRows: [MovedRow] = []
         public var reloadRows: [PlacedRow] = []
@@ -51,22 +51,22 @@ public struct BatchUpdate: Sendable {
     /// A row and its place; in which table that counts, its list says. (A type of its own: to let go of a long list of tuples
     /// takes several times as long.)
     public struct PlacedRow: Sendable {
-        public var at: IndexPath
+        public var at: RowPath
         public var row: Row
 
-        public init(at: IndexPath, row: Row) {
+        public init(at: RowPath, row: Row) {
             self.at = at
             self.row = row
         }
     }
 
     public struct MovedRow: Sendable {
-        public var from: IndexPath
-        public var to: IndexPath
+        public var from: RowPath
+        public var to: RowPath
         /// When the row's content changed too and the change needs no visual reload.
         public var row: Row?
 
-        public init(from: IndexPath, to: IndexPath, row: Row? = nil) {
+        public init(from: RowPath, to: RowPath, row: Row? = nil) {
             self.from = from
             self.to = to
             self.row = row

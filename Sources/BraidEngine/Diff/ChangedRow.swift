@@ -6,11 +6,11 @@ struct ChangedRow {
     /// The cell shows something else, and the client is meant to load it anew.
     var needsReload: Bool
 
-    @inline(__always) var old: IndexPath { IndexPath(place: oldPlace) }
-    @inline(__always) var new: IndexPath { IndexPath(place: newPlace) }
+    @inline(__always) var old: RowPath { RowPath(place: oldPlace) }
+    @inline(__always) var new: RowPath { RowPath(place: newPlace) }
     var row: Row { reference.row }
 
-    init(_ row: Row, needsReload: Bool, old: IndexPath, new: IndexPath) {
+    init(_ row: Row, needsReload: Bool, old: RowPath, new: RowPath) {
         reference = RowView(row)
         oldPlace = old.place
         newPlace = new.place
@@ -19,7 +19,7 @@ struct ChangedRow {
 
     /// Nil when nothing changed.
     @inline(__always)
-    init?(_ before: RowView, _ after: RowView, old: IndexPath, new: IndexPath) {
+    init?(_ before: RowView, _ after: RowView, old: RowPath, new: RowPath) {
         if before.isSame(as: after) { return nil }
         oldPlace = old.place
         newPlace = new.place

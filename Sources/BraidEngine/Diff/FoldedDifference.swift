@@ -110,7 +110,7 @@ struct FoldedDifference: ~Copyable {
             switch piece {
             case .before(let origin, _):
                 comparison.leaving.insert(place(origin))
-                move(origin, to: IndexPath(section: new, row: index))
+                move(origin, to: RowPath(section: new, row: index))
             case .changed(_, let row, _), .came(let row): rows.append(row)
             case .brought(let list, let start, let count): list.forEach(in: start..<start + count) { rows.append($1) }
             }
@@ -120,9 +120,9 @@ struct FoldedDifference: ~Copyable {
     }
 
     private mutating func compareRows(
-        _ pieces: [FoldedTable.RowPiece], in new: Int, _ returned: [IndexPath: ReturnedRow], _ comparison: inout Comparison
+        _ pieces: [FoldedTable.RowPiece], in new: Int, _ returned: [RowPath: ReturnedRow], _ comparison: inout Comparison
     ) {
-        func arrive(_ row: Row, _ path: IndexPath) {
+        func arrive(_ row: Row, _ path: RowPath) {
             if let before = returned[path] {
                 comparison.change(place(before.origin), path, to: row, before.needsReload)
             } else {
@@ -131,7 +131,7 @@ struct FoldedDifference: ~Copyable {
         }
         var index = 0
         for piece in pieces {
-            let path = IndexPath(section: new, row: index)
+            let path = RowPath(section: new, row: index)
             switch piece {
             case .before(let origin, let count) where isCompared(origin.section): comparison.match(place(origin), path, count: count)
             case .before(let origin, _): move(origin, to: path)
@@ -139,30 +139,30 @@ struct FoldedDifference: ~Copyable {
                 comparison.change(place(origin), path, to: row, needsReload)
             case .changed(_, let row, _), .came(let row): arrive(row, path)
             case .brought(let rows, let start, let count):
-                for offset in 0..<count { arrive(rows[start + offset], IndexPath(section: new, row: index + offset)) }
+                for offset in 0..<count { arrive(rows[start + offset], RowPath(section: new, row: index + offset)) }
             }
             index += piece.count
         }
     }
 
-    private mutating func move(_ origin: FoldedTable.Origin, to path: IndexPath) {
+    private mutating func move(_ origin: FoldedTable.Origin, to path: RowPath) {
         difference.movedRows.append(.init(from: place(origin), to: path))
     }
 
-    private func place(_ origin: FoldedTable.Origin) -> IndexPath { IndexPath(section: oldPlaces[origin.section], row: origin.row) }
+    private func place(_ origin: FoldedTable.Origin) -> RowPath { RowPath(section: oldPlaces[origin.section], row: origin.row) }
 }
 
 private struct Comparison {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
     /// Rows that leave a section whose rows are compared for one that came.
-    var leaving: Set<IndexPath> = []
+    var leaving: Set<RowPath> = []
 
-    mutating func match(_ old: IndexPath, _ new: IndexPath, count: Int) {
+    mutating func match(_ old: RowPath, _ new: RowPath, count: Int) {
         runs.append(MatchedRun(oldSection: old.section, oldStart: old.row, newSection: new.section, newStart: new.row, count: count))
     }
 
-    mutating func change(_ old: IndexPath, _ new: IndexPath, to row: Row, _ needsReload: Bool) {
+    mutating func change(_ old: RowPath, _ new: RowPath, to row: Row, _ needsReload: Bool) {
         match(old, new, count: 1)
         changes.append(ChangedRow(row, needsReload: needsReload, old: old, new: new))
     }
@@ -177,13 +177,13 @@ private struct ReturnedRow {
 extension FoldedDifference {
     /// Inserted rows, by their places, that have the id of a deleted row: of the same section, or else the only one
     /// that is left of its id, as in the diff of snapshots.
-    private func returnedRows() -> [IndexPath: ReturnedRow] {
+    private func returnedRows() -> [RowPath: ReturnedRow] {
         var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
         for gone in table.deleted where isCompared(gone.origin.section) {
             if let id = gone.row.id { deleted[id, default: []].append(gone) }
         }
         guard !deleted.isEmpty else { return [:] }
-        var arrived: [RowID: [(path: IndexPath, section: Int, row: Row)]] = [:]
+        var arrived: [RowID: [(path: RowPath, section: Int, row: Row)]] = [:]
         for (new, piece) in order.enumerated() {
             guard case .named(let section) = piece, isCompared(section) else { continue }
             var index = 0
@@ -191,14 +191,14 @@ extension FoldedDifference {
                 switch piece {
                 case .came, .brought:
                     if let row = piece.content, let id = row.id, deleted[id] != nil {
-                        arrived[id, default: []].append((IndexPath(section: new, row: index), section, row))
+                        arrived[id, default: []].append((RowPath(section: new, row: index), section, row))
                     }
                 case .before, .changed: break
                 }
                 index += piece.count
             }
         }
-        var returned: [IndexPath: ReturnedRow] = [:]
+        var returned: [RowPath: ReturnedRow] = [:]
         for (id, var arrivals) in arrived {
             var departures = deleted[id] ?? []
             func match(_ departure: Int, _ arrival: Int) {

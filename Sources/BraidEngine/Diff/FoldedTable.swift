@@ -121,7 +121,7 @@ struct FoldedTable {
         for change in stage.updateRows { try self.change(change.at, to: change.row, needsReload: false) }
     }
 
-    private mutating func change(_ path: IndexPath, to row: Row, needsReload: Bool) throws(UpdateFault) {
+    private mutating func change(_ path: RowPath, to row: Row, needsReload: Bool) throws(UpdateFault) {
         let index = try section(path.section)
         let isThere = try named[index].rows.change(at: path.row) { (piece: inout RowPiece) throws(UpdateFault) in
             try piece.change(to: row, needsReload: needsReload, at: path)
@@ -131,9 +131,9 @@ struct FoldedTable {
 
     /// Takes rows out from the last to the first. Those that move, and those that are inserted, by their targets,
     /// ascending.
-    private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(UpdateFault) -> [(path: IndexPath, piece: RowPiece)] {
-        var arrivals: [(path: IndexPath, piece: RowPiece)] = stage.insertRows.map { ($0.at, .came($0.row)) }
-        var departures: [(path: IndexPath, move: Int?)] = stage.deleteRows.map { ($0, nil) }
+    private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(UpdateFault) -> [(path: RowPath, piece: RowPiece)] {
+        var arrivals: [(path: RowPath, piece: RowPiece)] = stage.insertRows.map { ($0.at, .came($0.row)) }
+        var departures: [(path: RowPath, move: Int?)] = stage.deleteRows.map { ($0, nil) }
         departures += stage.moveRows.indices.map { (stage.moveRows[$0].from, $0) }
         departures.sort { $0.path > $1.path }
         for (position, (path, move)) in departures.enumerated() {
@@ -228,7 +228,7 @@ extension FoldedTable.Named {
 
 extension FoldedTable.RowPiece {
     /// Throws when the row is known to be another one.
-    fileprivate mutating func change(to row: Row, needsReload: Bool, at path: IndexPath) throws(UpdateFault) {
+    fileprivate mutating func change(to row: Row, needsReload: Bool, at path: RowPath) throws(UpdateFault) {
         if let content, content.id != row.id {
             throw UpdateFault(detail: "the row \(path), \(content.json), is changed to another row, \(row.json)")
         }

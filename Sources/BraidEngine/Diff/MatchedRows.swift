@@ -1,6 +1,6 @@
 /// Rows that stand side by side both before and after. Starts count in the old and in the new snapshot.
 struct MatchedRun {
-    /// Of the first row, see `IndexPath.place`.
+    /// Of the first row, see `RowPath.place`.
     let oldPlace: UInt64
     let newPlace: UInt64
     private var rowCount: UInt32
@@ -9,17 +9,17 @@ struct MatchedRun {
 
     @inline(__always)
     init(oldSection: Int, oldStart: Int, newSection: Int, newStart: Int, count: Int) {
-        oldPlace = IndexPath(section: oldSection, row: oldStart).place
-        newPlace = IndexPath(section: newSection, row: newStart).place
+        oldPlace = RowPath(section: oldSection, row: oldStart).place
+        newPlace = RowPath(section: newSection, row: newStart).place
         rowCount = UInt32(truncatingIfNeeded: count)
     }
 
     @inline(__always) var count: Int { Int(rowCount) }
-    @inline(__always) var oldSection: Int { IndexPath(place: oldPlace).section }
-    @inline(__always) var oldStart: Int { IndexPath(place: oldPlace).row }
+    @inline(__always) var oldSection: Int { RowPath(place: oldPlace).section }
+    @inline(__always) var oldStart: Int { RowPath(place: oldPlace).row }
     @inline(__always) var oldEnd: Int { oldStart + count }
-    @inline(__always) var newSection: Int { IndexPath(place: newPlace).section }
-    @inline(__always) var newStart: Int { IndexPath(place: newPlace).row }
+    @inline(__always) var newSection: Int { RowPath(place: newPlace).section }
+    @inline(__always) var newStart: Int { RowPath(place: newPlace).row }
     @inline(__always) var newEnd: Int { newStart + count }
 
     /// The other run's rows stand right behind this one's, both before and after.
@@ -47,7 +47,7 @@ struct MatchedRun {
     mutating func extend() { rowCount += 1 }
 }
 
-extension IndexPath {
+extension RowPath {
     /// Orders as index paths do.
     @inline(__always)
     var place: UInt64 { UInt64(truncatingIfNeeded: section) << 32 | UInt64(truncatingIfNeeded: row) }
@@ -76,8 +76,8 @@ struct MatchedRows {
     /// Two entries that are the same row, in order of the new ones.
     @inline(__always)
     mutating func add(_ before: RowEntry, _ after: RowEntry) {
-        let old = IndexPath(section: oldSections[Int(before.section)], row: before.index)
-        let new = IndexPath(section: Int(after.section), row: after.index)
+        let old = RowPath(section: oldSections[Int(before.section)], row: before.index)
+        let new = RowPath(section: Int(after.section), row: after.index)
         RowEntry.compare(before, after, old, new, &changes)
         let run = MatchedRun(oldSection: old.section, oldStart: old.row, newSection: new.section, newStart: new.row, count: 1)
         if runs.count > stayingCount, runs[runs.count - 1].isFollowed(by: run) {

@@ -1,7 +1,11 @@
 /// Two lists of rows compared side by side, from their starts or from their ends. What both share by reference is
 /// passed without a look at its rows: after an edit of one row, comparing all costs O(log rows).
 struct RowComparison {
-    enum Rule { case sameID, samePlace }
+    enum Rule {
+        case sameID, samePlace
+        /// Rows that are compared are known to be the same, unless one has another id than the other.
+        case known
+    }
 
     let oldSection: Int
     let old: ChunkedList<Row>
@@ -56,7 +60,7 @@ struct RowComparison {
     private func matches(
         _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int, _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
-        if oldRow.isSame(as: newRow) { return rule == .samePlace || newRow.marks.idHash != 0 }
+        if oldRow.isSame(as: newRow) { return rule != .sameID || newRow.marks.idHash != 0 }
         return matchesChanged(oldRow, newRow, oldIndex, newIndex, &changes)
     }
 
@@ -65,9 +69,9 @@ struct RowComparison {
     ) -> Bool {
         // Ids with one hash are taken for one, so that nothing is read but the lists: if they ever were not, the update would
         // bring the whole of the new row.
-        if rule == .sameID, oldRow.marks.idHash != newRow.marks.idHash || newRow.marks.idHash == 0 { return false }
+        if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0 { return false }
         let change = ChangedRow(
-            oldRow, newRow, old: IndexPath(section: oldSection, row: oldIndex), new: IndexPath(section: newSection, row: newIndex))
+            oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex), new: RowPath(section: newSection, row: newIndex))
         if let change {
             // Where many rows changed mostly all did: a list that doubles would copy each of them once more.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }

@@ -41,7 +41,7 @@ struct RowEntry {
     /// Notes what changed of a row; `before` and `after` are the same row.
     @inline(__always)
     static func compare(
-        _ before: RowEntry, _ after: RowEntry, _ old: IndexPath, _ new: IndexPath, _ changes: inout ContiguousArray<ChangedRow>
+        _ before: RowEntry, _ after: RowEntry, _ old: RowPath, _ new: RowPath, _ changes: inout ContiguousArray<ChangedRow>
     ) {
         if let change = ChangedRow(before.row, after.row, old: old, new: new) { changes.append(change) }
     }

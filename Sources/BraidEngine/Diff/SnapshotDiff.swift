@@ -20,7 +20,9 @@ extension BatchUpdate {
     }
 
     /// `touched` nil: nothing is known about what changed.
-    static func stages(from old: Snapshot, to new: Snapshot, touched: TouchedRows?) throws(Refusal) -> [Stage] {
+    static func stages(
+        from old: Snapshot, to new: Snapshot, touched: TouchedRows?, staying: (SectionID) -> [MatchedStretch]? = { _ in nil }
+    ) throws(Refusal) -> [Stage] {
         var difference = try TableDifference.matchingSections(old, new, unique: touched != nil)
         difference.compareFacts(old, new)
         var found = MatchedRows(oldSections: difference.oldPlaces)
@@ -28,13 +30,20 @@ extension BatchUpdate {
         for position in difference.pairs.indices where difference.pairs[position].comparesRows && !difference.pairs[position].rowsAreShared {
             let pair = difference.pairs[position]
             let section = new.sections[pair.new]
-            if !section.isDiffable {
+            let known = section.isDiffable ? nil : staying(section.id)
+            if !section.isDiffable, known == nil {
                 difference.compareByPlace(position, old, new)
                 continue
             }
-            let comparison = RowComparison(oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: section.rows)
+            let comparison = RowComparison(
+                oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: section.rows,
+                rule: known == nil ? .sameID : .known)
             difference.pairs[position].oldCount = comparison.old.count
             difference.pairs[position].newCount = comparison.new.count
+            if let known {
+                comparison.follow(known, &found)
+                continue
+            }
             let id = section.id
             if let touched, try comparison.follow(touched.rows(in: id), id, &found, &matching) { continue }
             try comparison.matchRows(id, &found, &matching)
@@ -47,7 +56,7 @@ extension BatchUpdate {
         difference.compareRows(&found.runs, &found.changes) { rows, section, inserted in
             if rows.count > 8 { inserted.reserveCapacity(max(2 * inserted.count, inserted.count + rows.count)) }
             new.sections[section].rows.forEachBuffer(in: rows) { index, rows in
-                for offset in rows.indices { inserted.append(.init(at: IndexPath(section: section, row: index + offset), row: rows[offset])) }
+                for offset in rows.indices { inserted.append(.init(at: RowPath(section: section, row: index + offset), row: rows[offset])) }
             }
         }
         difference.collectSectionUpdates(old, new)
@@ -88,7 +97,7 @@ extension TableDifference {
     /// rows move and something is reloaded.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
-        func place(_ change: ChangedRow) -> IndexPath { isOne ? change.old : change.new }
+        func place(_ change: ChangedRow) -> RowPath { isOne ? change.old : change.new }
         var content = BatchUpdate.Stage()
         content.reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
         content.updateSections = updatedSections.map { update in

@@ -144,7 +144,7 @@ private struct StayingSections: Comparable, AdditiveArithmetic {
 // What is done when.
 extension Staging {
     /// A row that leaves its old place, comes to its new one, or both.
-    private func task(_ old: IndexPath?, _ new: IndexPath?) -> StagePlan.RowTask {
+    private func task(_ old: RowPath?, _ new: RowPath?) -> StagePlan.RowTask {
         var task: StagePlan.RowTask = []
         if let old {
             let section = difference.newPlaces[old.section]
@@ -168,8 +168,8 @@ extension Staging {
         }
         guard plan.stageOfAllRows == nil else { return }
         var leaving: [Int: [(index: Int, stage: Int)]] = [:], arriving = leaving
-        func leave(_ path: IndexPath, _ stage: Int) { leaving[listKey(ofOld: path.section), default: []].append((path.row, stage)) }
-        func arrive(_ path: IndexPath, _ stage: Int) { arriving[path.section, default: []].append((path.row, stage)) }
+        func leave(_ path: RowPath, _ stage: Int) { leaving[listKey(ofOld: path.section), default: []].append((path.row, stage)) }
+        func arrive(_ path: RowPath, _ stage: Int) { arriving[path.section, default: []].append((path.row, stage)) }
         for path in difference.deletedRows { leave(path, plan.stage(of: task(path, nil))) }
         for insert in difference.insertedRows { arrive(insert.at, plan.stage(of: task(nil, insert.at))) }
         for move in difference.movedRows {
@@ -202,25 +202,25 @@ extension Staging {
     }
 
     /// A row that has not left its old place yet.
-    private func place(ofOld path: IndexPath, before stage: Int) -> IndexPath {
+    private func place(ofOld path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[listKey(ofOld: path.section)]
-        return IndexPath(section: place(ofOld: path.section, before: stage), row: list?.place(old: path.row, before: stage) ?? path.row)
+        return RowPath(section: place(ofOld: path.section, before: stage), row: list?.place(old: path.row, before: stage) ?? path.row)
     }
 
     /// A row that has come to its new place.
-    private func place(ofNew path: IndexPath, before stage: Int) -> IndexPath {
+    private func place(ofNew path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[path.section]
-        return IndexPath(section: place(ofNew: path.section, before: stage), row: list?.place(new: path.row, before: stage) ?? path.row)
+        return RowPath(section: place(ofNew: path.section, before: stage), row: list?.place(new: path.row, before: stage) ?? path.row)
     }
 
     /// A row that stays or moves; that of a row that moves is another stage.
-    private func place(of change: ChangedRow, before stage: Int) -> IndexPath {
+    private func place(of change: ChangedRow, before stage: Int) -> RowPath {
         let moves = plan.stage(of: task(change.old, change.new))
         guard difference.newPlaces[change.old.section] == change.new.section else {
             return stage <= moves ? place(ofOld: change.old, before: stage) : place(ofNew: change.new, before: stage)
         }
         let list = plan.stageOfAllRows.map { .inOneStage($0) } ?? rowLists[change.new.section] ?? .inOneStage(0)
-        return IndexPath(
+        return RowPath(
             section: place(ofNew: change.new.section, before: stage),
             row: list.place(old: change.old.row, new: change.new.row, movingIn: moves, before: stage))
     }

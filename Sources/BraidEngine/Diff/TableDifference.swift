@@ -29,7 +29,7 @@ struct TableDifference: ~Copyable {
     /// `at` is left open until the stage is known.
     var updatedSections: [(pair: Pair, facts: BatchUpdate.SectionUpdate)] = []
 
-    var deletedRows: [IndexPath] = []
+    var deletedRows: [RowPath] = []
     var insertedRows: [BatchUpdate.PlacedRow] = []
     var movedRows: [BatchUpdate.MovedRow] = []
     var reloadedRows: ContiguousArray<ChangedRow> = []
@@ -138,8 +138,8 @@ struct TableDifference: ~Copyable {
             return
         }
         updatedRows += changes
-        deletedRows += (common..<oldCount).map { IndexPath(section: pair.old, row: $0) }
-        insertedRows += (common..<newCount).map { .init(at: IndexPath(section: pair.new, row: $0), row: comparison.new[$0]) }
+        deletedRows += (common..<oldCount).map { RowPath(section: pair.old, row: $0) }
+        insertedRows += (common..<newCount).map { .init(at: RowPath(section: pair.new, row: $0), row: comparison.new[$0]) }
     }
 
     /// Turns matched rows into the fewest deletes, inserts and moves: a row between the matched ones was deleted or
@@ -167,7 +167,7 @@ struct TableDifference: ~Copyable {
             for run in runs[first..<nextRun] {
                 if end < run.newStart { insert(end..<run.newStart, pair.new, &insertedRows) }
                 end = run.newEnd
-                while nextChange < broughtRows.count, broughtRows[nextChange].newPlace < IndexPath(section: pair.new, row: end).place {
+                while nextChange < broughtRows.count, broughtRows[nextChange].newPlace < RowPath(section: pair.new, row: end).place {
                     if !run.isMoved { updatedRows.append(broughtRows[nextChange]) }
                     nextChange += 1
                 }
@@ -195,15 +195,15 @@ struct TableDifference: ~Copyable {
     /// A row that moved brings its content if that changed and needs no reload.
     private mutating func move(_ run: MatchedRun, _ broughtRows: ContiguousArray<ChangedRow>) {
         for offset in 0..<run.count {
-            let to = IndexPath(section: run.newSection, row: run.newStart + offset)
+            let to = RowPath(section: run.newSection, row: run.newStart + offset)
             let position = broughtRows.firstPosition { $0.newPlace >= to.place }
             let isBrought = position < broughtRows.count && broughtRows[position].newPlace == to.place
-            movedRows.append(.init(from: IndexPath(section: run.oldSection, row: run.oldStart + offset), to: to, row: isBrought ? broughtRows[position].row : nil))
+            movedRows.append(.init(from: RowPath(section: run.oldSection, row: run.oldStart + offset), to: to, row: isBrought ? broughtRows[position].row : nil))
         }
     }
 
     private mutating func delete(_ rows: Range<Int>, _ section: Int) {
-        for row in rows { deletedRows.append(IndexPath(section: section, row: row)) }
+        for row in rows { deletedRows.append(RowPath(section: section, row: row)) }
     }
 
     /// Marks the runs of a section that have to move so that the others can stay, as few rows as possible.

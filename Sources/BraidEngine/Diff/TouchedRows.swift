@@ -158,7 +158,17 @@ extension BatchUpdate {
     /// The update is the same. O(k log k + k log rows) for k touched rows, and O(sections). A row that changed without being named is found all the same, as
     /// what the snapshots do not share is compared, and where ids differ the section is diffed in full: a note that is missing costs time. Ids must be unique within their sections.
     public init(from old: Snapshot, to new: Snapshot, touched: TouchedRows) throws(Refusal) {
-        self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: touched))
+        try self.init(from: old, to: new, touched: touched, staying: { _ in nil })
+    }
+
+    /// As `init(from:to:touched:)`, for callers that know which rows without ids are the same before and after.
+    ///
+    /// - Parameter staying: Returns the rows of a section without ids that stay, as ascending stretches of displayed rows.
+    ///   `nil` if unknown: the section's rows are compared by their places then.
+    init(
+        from old: Snapshot, to new: Snapshot, touched: TouchedRows, staying: (SectionID) -> [MatchedStretch]?
+    ) throws(Refusal) {
+        self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: touched, staying: staying))
     }
 }
 

@@ -16,6 +16,8 @@ public struct Outcome: Sendable {
     public var unpublished: Unpublished?
     /// What the store has to write.
     public var change: TableChange
+    /// What leads a store back to the table before the command.
+    public var undo: TableChange
     public var update: BatchUpdate
     /// In the order in which they came.
     public var cellEvents: [CellEvent] = []
@@ -67,11 +69,11 @@ extension Binder {
     func openingTable(displayed: [SectionID]? = nil) throws -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
         for id in declaredSections ?? [] { work.editor.ensureSection(id) }
-        try work.readProvided()
         if let displayed {
             try work.admit(toDisplay: displayed)
             work.editor.setDisplayedSections(displayed)
         }
+        try work.readProvided()
         return work.editor.table
     }
 
@@ -80,11 +82,11 @@ extension Binder {
     func refreshing(_ table: TableModel, shown: Snapshot, displayed: [SectionID]?) throws -> Outcome {
         var work = CommandInProgress(binder: self, table: table, shown: shown, now: "")
         work.isRefresh = true
-        try work.readProvided()
         if let displayed {
             try work.admit(toDisplay: displayed)
             _ = try work.setDisplayedSections(displayed)
         }
+        try work.readProvided()
         try work.show()
         return try work.outcome(ignored: nil)
     }
@@ -132,13 +134,19 @@ extension ModelType {
     var nameForMessages: String { name.map { "\"\($0.string)\"" } ?? "of no name" }
 }
 
+extension Refusal {
+    static func noDisplayedSection(_ index: Int, of count: Int) -> Refusal {
+        Refusal(.rowNotFound, "\(count) sections are displayed, counted from 0: there is no section \(index).")
+    }
+}
+
 extension Snapshot {
     /// The displayed section. Throws `rowNotFound`.
     func section(_ reference: SectionReference) throws(Refusal) -> Section {
         switch reference {
         case .displayed(let index):
             guard index >= 0, index < sections.count else {
-                throw Refusal(.rowNotFound, "\(sections.count) sections are displayed, counted from 0: there is no section \(index).")
+                throw .noDisplayedSection(index, of: sections.count)
             }
             return sections[index]
         case .id(let id):

@@ -1,7 +1,7 @@
 /// A cell event that a command brought, as the controllers of the session are told of it.
 public struct CellEvent: Sendable {
     /// Where the row stood when the event came, before its handler ran.
-    public var at: IndexPath
+    public var at: RowPath
     /// The row as it was then.
     public var row: Row
     public var name: String

@@ -42,7 +42,7 @@ extension DataSourceCommand {
     }
 }
 
-extension IndexPath {
+extension RowPath {
     fileprivate var json: JSONText {
         var writer = JSONWriter()
         writer.value(self)

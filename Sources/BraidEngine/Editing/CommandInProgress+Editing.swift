@@ -44,7 +44,7 @@ extension CommandInProgress {
         guard (0...last).contains(targetRow) else {
             throw Refusal(.rowNotFound, "A row cannot be moved to row \(targetRow) of the section \"\(destination.id)\": it may go to 0...\(last), counted after it has been taken out.")
         }
-        guard from.modelType.name == to.modelType.name else {
+        guard to.takes(rowsOf: from.modelType.name) else {
             throw Refusal(.modelTypeMismatch, "Rows of \"\(source.id)\" are of the model type \(from.modelType.nameForMessages), those of \"\(destination.id)\" of the type \(to.modelType.nameForMessages): they cannot be moved into each other.")
         }
         if isWithin, place.row == targetRow { return }

@@ -20,7 +20,7 @@ extension CommandInProgress {
         isRevision = true
         let section = displayedPlace(of: place.section.id) ?? 0
         cellEvents.append(CellEvent(
-            at: IndexPath(section: section, row: place.row), row: place.section.rows[place.row], name: event, parameters: parameters))
+            at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], name: event, parameters: parameters))
         guard let handler = binding.handler(of: event, from: cell) else { return }
         var call = try handlerCall(for: place, binding)
         call.event = parameters

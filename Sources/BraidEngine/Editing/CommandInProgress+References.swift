@@ -19,6 +19,7 @@ extension CommandInProgress {
             var found: Place?
             for path in try search.places(of: id, in: section.map { section throws(Refusal) in try displayed(section) }, self) {
                 let section = shown.sections[path.section]
+                guard isKnown(id, in: section) else { continue }
                 if let found {
                     throw Refusal(.ambiguousRow, "The sections \"\(found.section.id)\" and \"\(section.id)\" both have a row with the id \"\(id)\": name the section as well.")
                 }
@@ -94,7 +95,7 @@ extension CommandInProgress {
 /// all displayed rows is made, so that n references to n rows are not n times n looks.
 final class RowSearch {
     private var looks = 0
-    private var index: [RowID: (first: IndexPath, others: [IndexPath])]?
+    private var index: [RowID: (first: RowPath, others: [RowPath])]?
     private var stored: [SectionID: [Int]] = [:]
 
     /// Where the rows that a section shows are stored, found once for all who ask.
@@ -106,19 +107,19 @@ final class RowSearch {
     }
 
     /// In the section, or, where it is nil, in all of them: in order.
-    func places(of id: RowID, in section: Section?, _ command: CommandInProgress) -> [IndexPath] {
+    func places(of id: RowID, in section: Section?, _ command: CommandInProgress) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }
         // An index takes as long as looking at each row sixteen times.
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
                 looks += command.isWhollyShown(section) ? 0 : section.rows.count
-                return command.displayedIndex(of: id, in: section).map { [IndexPath(section: sectionPlace, row: $0)] } ?? []
+                return command.displayedIndex(of: id, in: section).map { [RowPath(section: sectionPlace, row: $0)] } ?? []
             }
-            var places: [IndexPath] = []
+            var places: [RowPath] = []
             for (place, section) in shown.sections.enumerated() {
                 looks += command.isWhollyShown(section) ? 1 : 1 + section.rows.count
-                if let row = command.displayedIndex(of: id, in: section) { places.append(IndexPath(section: place, row: row)) }
+                if let row = command.displayedIndex(of: id, in: section) { places.append(RowPath(section: place, row: row)) }
             }
             return places
         }
@@ -126,12 +127,12 @@ final class RowSearch {
         return section == nil ? found : found.filter { $0.section == sectionPlace }
     }
 
-    private func makeIndex(of shown: Snapshot) -> [RowID: (first: IndexPath, others: [IndexPath])] {
-        var index: [RowID: (first: IndexPath, others: [IndexPath])] = [:]
+    private func makeIndex(of shown: Snapshot) -> [RowID: (first: RowPath, others: [RowPath])] {
+        var index: [RowID: (first: RowPath, others: [RowPath])] = [:]
         for (place, section) in shown.sections.enumerated() {
             for (row, shown) in section.rows.enumerated() {
                 guard let id = shown.id else { continue }
-                let path = IndexPath(section: place, row: row)
+                let path = RowPath(section: place, row: row)
                 // Of equal ids in a section the first, as in a search.
                 if let known = index[id] {
                     if (known.others.last ?? known.first).section != place { index[id]?.others.append(path) }

@@ -20,6 +20,8 @@ struct CommandInProgress {
     var cellEvents: [CellEvent] = []
     /// What was stored before this command and is not published.
     let unpublished: Unpublished?
+    /// What clients see, while that is not what is stored.
+    let seen: SeenTable?
     /// Whether what is stored is published in the end: always, but for data source calls without `notify`.
     var publishes = false
     var isTransaction = false
@@ -31,6 +33,7 @@ struct CommandInProgress {
         self.binder = binder
         self.now = now
         self.unpublished = unpublished
+        seen = unpublished.map { SeenTable(CommandInProgress(binder: binder, table: $0.published, shown: shown, now: now)) }
         before = shown
         beforeTable = table
         editor = TableEditor(table)
@@ -74,14 +77,30 @@ struct CommandInProgress {
     /// Reads anew the models that a program keeps: its handlers may have changed them. `isEdit`: one row came, went or moved.
     mutating func readProvided(isEdit: Bool = false) throws {
         hasReadProvided = true
+        let providers = binder.providers.value
+        if providers.isEmpty { return }
         var departures = Departures()
-        for provider in binder.providers.value { try provider.read(editor.table, &departures) }
-        for provider in binder.providers.value { try provider.place(into: &editor, &departures) }
-        for provider in binder.providers.value { provider.settle(departures) }
+        for provider in providers { try provider.read(editor.table, &departures) }
+        for provider in providers { try provider.place(into: &editor, &departures) }
+        for provider in providers { provider.settle(departures) }
+        if binder.declaredSections == nil { try arrangeProvidedSections() }
         if isEdit { return }
         for id in editor.step.sections where binder.binding(of: id)?.cells.isProvided == true {
             try editor.noteFilled(id, rows: editor.table[id]?.rows.count ?? 0)
         }
+    }
+
+    /// Leaves exactly the sections that the program names now, so that what is displayed does not depend on earlier
+    /// commands: those that chains bind by name, in that order, then all others by id.
+    private mutating func arrangeProvidedSections() throws(Refusal) {
+        var others = binder.providers.value.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
+        if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
+        others.subtract(binder.boundSections)
+        let sections = binder.boundSections + others.sorted()
+        for id in sections { editor.ensureSection(id) }
+        let gone = Set(editor.table.sections.map(\.id)).subtracting(sections)
+        if !gone.isEmpty { try editor.removeSections(gone) }
+        editor.arrangeSections(sections)
     }
 
     /// Brings the snapshot up to date with the table.
@@ -112,17 +131,17 @@ struct CommandInProgress {
             guard publishes || isRefresh else { return unpublishedOutcome(change) }
             var touched = unpublished?.touched ?? TouchedRows()
             touched.append(editor.allTouched)
-            let update = try BatchUpdate(from: before, to: after, touched: touched)
+            let update = try BatchUpdate(from: before, to: after, touched: touched, staying: stayingRows)
             if !change.isEmpty || isRevision || !update.isEmpty {
                 return Outcome(
-                    kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change, update: update,
+                    kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change, undo: editor.undo, update: update,
                     cellEvents: cellEvents, notification: notification)
             }
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
         return Outcome(
             kind: (ignored ?? editor.ignored).map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
-            unpublished: unpublished, change: change, update: update, notification: notification)
+            unpublished: unpublished, change: change, undo: TableChange(), update: update, notification: notification)
     }
 }
 
@@ -172,6 +191,8 @@ extension CommandInProgress {
         editor.setDisplayedSections(opening.displayedSections)
         editor.setState(opening.state)
         editor.setCells(opening.cells)
+        // If the stored table is the opening one already, clients may still see another.
+        if unpublished != nil { isRevision = true }
     }
 
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {

@@ -1,57 +1,65 @@
-/// What became of the displayed rows since an earlier revision: finds the rows that a client means who has not yet seen
-/// what came after it.
+/// The displayed table between an earlier revision and now: finds the rows that a client means who has not yet seen what came
+/// after that revision.
 ///
-/// Index paths are followed through the updates, one after the other: through deletes, inserts, moves, and sections that
-/// come, go and move. Of rows that went out of sight the journal keeps the ids, so that a row is found again where it
-/// comes back, unless two rows with its id come at once.
+/// Index paths are followed through the updates, one after the other: through deletes, inserts, moves, and sections that are
+/// inserted, deleted and moved. The journal keeps the ids of rows that an update hides, so that a row is found again when it is
+/// displayed again: in its own section, or wherever its id is displayed again if only one row can be meant.
+/// A row without an id is followed while it stays displayed with the same model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
-        var hidden: Hidden
+        var hidden: HiddenRows
+        /// The ids of the sections that were displayed before the update; `nil` where the journal does not say.
+        var sections: [SectionID?] = []
     }
 
-    private let steps: [Step]
+    private var steps: [Step] = []
     private let now: Snapshot
-    /// The sections that were displayed at the earlier revision, as far as they are known.
+    /// The ids of the sections that were displayed at the earlier revision.
     private let sectionsThen: [SectionID?]
+    /// The number of rows that each of these sections displayed.
+    private let countsThen: [Int]
 
-    /// The updates since the earlier revision in order, each with what it hid (`BatchUpdate.hidden(in:)`), and the
-    /// snapshot that the last one led to. O(operations).
+    /// The updates since the earlier revision in order, each with the rows that it hid (`BatchUpdate.hidden(in:)`), and the
+    /// snapshot that the last one led to. O(operations), and O(sections) for each update that changes their list.
     public init(_ updates: [(update: JSONText, hidden: JSONText?)], now: Snapshot) throws(Refusal) {
-        var steps: [Step] = []
         for (update, hidden) in updates {
-            steps.append(Step(update: try BatchUpdate(json: update), hidden: hidden.map { Hidden($0) } ?? Hidden()))
+            steps.append(Step(update: try BatchUpdate(json: update), hidden: hidden.map { HiddenRows($0) } ?? HiddenRows()))
         }
-        self.steps = steps
         self.now = now
-        var sections: [SectionID?] = now.sections.map(\.id)
-        for step in steps.reversed() {
-            for (number, stage) in step.update.stages.enumerated().reversed() {
-                sections = stage.sectionsBefore(sections, hidden: number == 0 ? step.hidden.sections : [])
+        var sections: [SectionID?] = now.sections.map(\.id), counts = now.sections.map(\.rows.count)
+        for index in steps.indices.reversed() {
+            for stage in steps[index].update.stages.reversed() { stage.undo(in: &sections, counts: &counts) }
+            for section in steps[index].hidden.sections where sections.indices.contains(section.index) {
+                sections[section.index] = section.id
+                counts[section.index] = section.rows.count
             }
+            steps[index].sections = sections
         }
         sectionsThen = sections
+        countsThen = counts
     }
 
-    /// The command with its references to rows and sections as they are now. `at` is where the row stands that it is about.
+    /// The command with its references to rows and sections as they are now. `at` is the place of the row that it is about.
     ///
-    /// Throws `rowGone` for a row, or a section, that is displayed no longer.
-    public func present(_ command: Command) throws(Refusal) -> (command: Command, at: IndexPath?) {
+    /// Throws `rowNotFound` for a place that was out of bounds then, and `rowGone` for a row, a section or the place of a move
+    /// that cannot be found any more.
+    public func present(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
         case .delete(let row):
-            let at = try displayed(row)
+            let at = try present(row)
             return (.delete(RowReference(at)), at)
         case .insert(let row, let model):
-            let at = try displayed(row, orEnd: true)
+            let at = try present(row, orEnd: true)
             return (.insert(RowReference(at), model: model), at)
         case .tap(let row):
-            let at = try displayed(row)
+            let at = try present(row)
             return (.tap(RowReference(at)), at)
         case .event(let row, let name, let parameters):
-            let at = try displayed(row)
+            let at = try present(row)
             return (.event(RowReference(at), name: name, parameters: parameters), at)
         case .move(let row, let section, let index):
-            let at = try displayed(row)
+            let at = try present(row)
             let target = try target(section, index, of: row, at: at)
             return (.move(RowReference(at), to: .displayed(target.section), row: target.row), at)
         case .dataSource(let call, let notify):
@@ -61,36 +69,21 @@ public struct RowHistory: Sendable {
         }
     }
 
-    /// Where the row is displayed now that a command is about. What is out of bounds was so then, by the number that the client gave.
-    private func displayed(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> IndexPath {
-        guard case .at(let section, let row) = reference else { return try present(reference) }
-        let then = try place(section)
-        guard sectionsThen.indices.contains(then) else {
-            throw Refusal(.rowNotFound, "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(then).")
-        }
-        let at = try present(reference)
-        guard now.sections.indices.contains(at.section) else { throw .gone(reference) }
-        let count = now.sections[at.section].rows.count
-        guard (0..<count + (orEnd ? 1 : 0)).contains(at.row) else {
-            throw Refusal(.rowNotFound, "The section \"\(now.sections[at.section].id)\" had no row \(row) at the base.")
-        }
-        return at
-    }
-
-    /// Where the row is displayed now.
-    private func present(_ reference: RowReference) throws(Refusal) -> IndexPath {
+    /// Where the row is displayed now. `orEnd`: the place behind the section's last row is accepted.
+    private func present(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> RowPath {
         switch reference {
         case .at(let section, let row):
-            // No section has so many rows: it is out of bounds then and now.
-            guard row < RowPieces.endless else { return IndexPath(section: try present(section), row: row) }
-            guard let place = trace(IndexPath(section: try place(section), row: row)) else { throw .gone(reference) }
+            let path = RowPath(section: try index(of: section), row: row), count = countsThen[path.section]
+            guard (0..<count + (orEnd ? 1 : 0)).contains(row) else { throw noRowThen(row, path.section) }
+            if row == count { return try end(of: path.section) }
+            guard let place = trace(path).place else { throw .gone(reference) }
             return place
         case .id(let id, let section):
             // An id says by itself which row it is.
-            var found: [IndexPath] = []
+            var found: [RowPath] = []
             let only = try section.map { section throws(Refusal) in try present(section) }
             for (index, section) in now.sections.enumerated() where only == nil || only == index {
-                if let row = section.rows.indexes(of: id).first { found.append(IndexPath(section: index, row: row)) }
+                if let row = section.rows.indexes(of: id).first { found.append(RowPath(section: index, row: row)) }
             }
             guard let first = found.first else { throw .gone(reference) }
             guard found.count == 1 else {
@@ -100,211 +93,167 @@ public struct RowHistory: Sendable {
         }
     }
 
-    /// The displayed index that a section had then.
-    private func place(_ section: SectionReference) throws(Refusal) -> Int {
+    private func noRowThen(_ row: Int, _ section: Int) -> Refusal {
+        let name = sectionsThen[section].map { "\"\($0)\"" } ?? "\(section)"
+        return Refusal(.rowNotFound, "There was no row \(row) at the base: the section \(name) had \(countsThen[section]) rows, counted from 0.")
+    }
+
+    /// The index that a section had among the displayed sections then.
+    private func index(of section: SectionReference) throws(Refusal) -> Int {
         switch section {
-        case .displayed(let index): return index
+        case .displayed(let index):
+            guard sectionsThen.indices.contains(index) else {
+                throw Refusal(.rowNotFound, "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(index).")
+            }
+            return index
         case .id(let id):
-            guard let index = sectionsThen.firstIndex(of: id) else { throw .noDisplayedSection(id) }
+            guard let index = sectionsThen.firstIndex(of: id) else {
+                throw Refusal(.rowNotFound, "The section \"\(id)\" was not displayed at the base.")
+            }
             return index
         }
     }
 
-    /// The displayed index that a section has now.
-    private func present(_ section: SectionReference) throws(Refusal) -> Int {
-        let index = try place(section)
-        if sectionsThen.indices.contains(index), let id = sectionsThen[index] {
-            guard let index = now.sections.firstIndex(where: { $0.id == id }) else { throw .noDisplayedSection(id) }
-            return index
+    /// The index that a section has among the displayed sections now.
+    private func present(_ section: SectionReference) throws(Refusal) -> Int { try present(section: try index(of: section)) }
+
+    private func present(section then: Int) throws(Refusal) -> Int {
+        guard let id = sectionsThen[then], let index = now.sections.firstIndex(where: { $0.id == id }) else {
+            throw Refusal(.rowGone, "The section \(sectionsThen[then].map { "\"\($0)\"" } ?? "\(then)") is not displayed any more. Get the snapshot.")
         }
-        var place: Int? = index
-        for step in steps { place = place.flatMap { step.update.followingSection($0) } }
-        guard let place else { throw Refusal(.rowGone, "The section \(index) is not displayed any more.") }
-        return place
+        return index
     }
 
-    private func trace(_ path: IndexPath) -> IndexPath? {
-        var place: IndexPath? = path, id: RowID?
-        for step in steps {
-            if let hidden = place.flatMap({ step.hidden.id(at: $0) }) { id = hidden }
-            place = switch place {
-            case let path?: step.update.following(path, id: id)
-            case nil: id.flatMap { step.update.arrival(of: $0) }
+    /// The place behind the last row of a section that was displayed then.
+    private func end(of section: Int) throws(Refusal) -> RowPath {
+        let index = try present(section: section)
+        return RowPath(section: index, row: now.sections[index].rows.count)
+    }
+}
+
+// Following one row.
+extension RowHistory {
+    /// What became of a row.
+    private enum Fate {
+        case displayed(at: RowPath)
+        case gone
+        /// The row may still be displayed, but cannot be told from others.
+        case unknown
+
+        var place: RowPath? { if case .displayed(let place) = self { place } else { nil } }
+    }
+
+    /// What became of the row that was displayed at `path` then.
+    private func trace(_ path: RowPath) -> Fate {
+        var place: RowPath? = path, isUnknown = false
+        // Set when the row was hidden, until it is displayed again in the same section.
+        var lost: (id: RowID, section: SectionID?)?
+        // The steps that hid the row, with its places before them.
+        var losses: [(step: Int, at: RowPath)] = []
+        for (number, step) in steps.enumerated() {
+            if let path = place {
+                place = step.hidden.rows.keys.contains(path) ? nil : step.update.following(path)
+                if place == nil {
+                    guard let id = step.hidden.id(at: path) else { return .unknown }
+                    lost = lost ?? (id, step.sections[path.section])
+                    losses.append((number, path))
+                }
+            }
+            guard let (id, section) = lost else { continue }
+            let arrivals = step.update.arrivals(of: id)
+            if arrivals.isEmpty { continue }
+            let sections = number + 1 < steps.count ? steps[number + 1].sections : now.sections.map(\.id)
+            if let own = arrivals.first(where: { sections[$0.section] == section }) {
+                (place, lost) = (own, nil)
+            } else if place == nil {
+                // In another section, if no other row can be meant.
+                let hasRival = steps[...number].enumerated().contains { number, step in
+                    step.hidden.places(of: id).contains { place in !losses.contains { $0 == (number, place) } }
+                }
+                if arrivals.count == 1, !hasRival { place = arrivals[0] }
+                isUnknown = place == nil
             }
         }
-        return place
+        return place.map { .displayed(at: $0) } ?? (isUnknown ? .unknown : .gone)
     }
 
-    /// Where the row that stands there now stood then, `trace` backwards; nil: it has come since.
-    private func origin(of path: IndexPath, _ id: RowID) -> IndexPath? {
-        var place: IndexPath? = path
-        for step in steps.reversed() { place = place.flatMap { step.update.preceding($0) } ?? step.hidden.place(of: id) }
-        return place
+    /// The places at which the row may have been displayed then that is displayed at `path` now and has the id.
+    private func origins(of path: RowPath, _ id: RowID) -> [RowPath] {
+        steps.reversed().reduce([path]) { places, step in
+            var before = places.compactMap { step.update.preceding($0) }
+            for place in step.hidden.places(of: id) where !before.contains(place) { before.append(place) }
+            return before
+        }
     }
+}
 
-    /// The place that the row is to be moved to: before the row that it was to stand before, or, if that one is gone, behind
-    /// the one that it was to stand behind; what was to stand at the section's end stands at its end now.
+// The target of a move.
+extension RowHistory {
+    /// The place that the row is to be moved to. The target is the place between two rows that the client saw. In this order:
+    /// 1. What was to go to the section's end goes to its end.
+    /// 2. The row goes before the row that it was to precede.
+    /// 3. It goes behind the nearest row above its place that is still in the section.
+    /// 4. What was to go to the section's beginning goes to its beginning.
+    /// 5. It goes before the nearest row below its place that is still in the section.
     ///
-    /// How many rows the section had is not known here; but what would have stood behind its end leads behind its end.
-    private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: IndexPath) throws(Refusal) -> IndexPath {
-        let then = try place(section), index = try present(section)
-        guard now.sections.indices.contains(index) else { throw Refusal(.rowGone, "The section \(index) is not displayed any more.") }
-        let id = now.sections[index].id, count = now.sections[index].rows.count
-        guard (0..<RowPieces.endless).contains(row) else { throw .noRow(row, in: id, of: count) }
-        let from: IndexPath? = switch moved {
-        case .at(let section, let row): IndexPath(section: try place(section), row: row)
-        case .id(let id, _): origin(of: at, id)
-        }
-        let source = from?.section == then ? from?.row : nil
-        // `row` counts once the row has been taken out; the rows around it count before.
-        let follower = source.map { row >= $0 ? row + 1 : row } ?? row
-        var place = min(follower, count)
-        if let next = trace(IndexPath(section: then, row: follower)), next.section == index {
-            guard next.row <= count else { throw .noRow(row, in: id, of: count) }
-            place = next.row
-        } else {
-            for candidate in (max(0, follower - Self.mostPredecessors)..<max(0, follower)).reversed() where candidate != source {
-                guard let previous = trace(IndexPath(section: then, row: candidate)), previous.section == index else { continue }
-                place = previous.row + 1
-                break
+    /// Throws `rowGone` where no such row is left, and where rows without ids have changed, so that it is not known which are left.
+    private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
+        let then = try index(of: section), source = try source(of: moved, at: at, in: then)
+        let last = countsThen[then] - (source == nil ? 0 : 1)
+        guard (0...last).contains(row) else { throw noRowThen(row, then) }
+        let end = try end(of: then)
+        var place = end.row
+        if row < last {
+            // `row` counts once the row has been taken out; the rows around it count before.
+            let follower = source.map { row >= $0 ? row + 1 : row } ?? row
+            let unknown = Refusal(.rowGone, "The place at row \(row) of the section \"\(now.sections[end.section].id)\" is not known any more: the rows around it cannot be found. Get the snapshot, and name the place there.")
+            let fate = trace(RowPath(section: then, row: follower))
+            if case .displayed(let next) = fate, next.section == end.section {
+                place = next.row
+            } else if let previous = try nearest((0..<follower).reversed().lazy.filter { $0 != source }, of: then, in: end.section, orThrow: unknown) {
+                place = previous + 1
+            } else if case .unknown = fate {
+                throw unknown
+            } else if row == 0 {
+                place = 0
+            } else if let next = try nearest((follower + 1..<countsThen[then]).lazy.filter { $0 != source }, of: then, in: end.section, orThrow: unknown) {
+                place = next
+            } else {
+                throw unknown
             }
         }
-        let isWithin = at.section == index
-        if isWithin, at.row < place { place -= 1 }
-        return IndexPath(section: index, row: max(0, min(place, count - (isWithin ? 1 : 0))))
+        if at.section == end.section, at.row < place { place -= 1 }
+        return RowPath(section: end.section, row: at.section == end.section ? min(place, end.row - 1) : place)
     }
 
-    /// How far back to look for a row that is still there.
-    private static let mostPredecessors = 16
-}
-
-/// What an update took out of sight, as the journal keeps it: `{"sections": [{"at": index, "id": …, "rows": [id or
-/// null]}], "rows": [{"at": [section, row], "id": …}]}`. Indices count in the table before the update.
-struct Hidden: Sendable {
-    struct HiddenSection: Sendable {
-        var index: Int
-        var id: SectionID
-        var rows: [RowID?]
-    }
-
-    var sections: [HiddenSection] = []
-    var rows: [IndexPath: RowID] = [:]
-
-    init() {}
-
-    init(_ json: JSONText) {
-        sections = (json["sections"]?.elements() ?? []).compactMap { section in
-            guard let index = section["at"]?.intValue, let id = section["id"]?.stringValue else { return nil }
-            return HiddenSection(
-                index: index, id: SectionID(id), rows: (section["rows"]?.elements() ?? []).map { $0.stringValue.map { RowID($0) } })
-        }
-        for row in json["rows"]?.elements() ?? [] {
-            guard let at = row["at"]?.elements(), at.count == 2, let section = at[0].intValue, let index = at[1].intValue,
-                let id = row["id"]?.stringValue
-            else { continue }
-            rows[IndexPath(section: section, row: index)] = RowID(id)
-        }
-    }
-
-    /// The id of the row that stood there, if it is known.
-    func id(at path: IndexPath) -> RowID? {
-        if let id = rows[path] { return id }
-        guard let section = sections.first(where: { $0.index == path.section }), section.rows.indices.contains(path.row) else { return nil }
-        return section.rows[path.row]
-    }
-}
-
-extension Hidden {
-    /// Where the row stood; nil where that is not known, or where several with its id were hidden. O(rows).
-    fileprivate func place(of id: RowID) -> IndexPath? {
-        var places = rows.filter { $0.value == id }.map(\.key)
-        for section in sections { if let row = section.rows.firstIndex(of: id) { places.append(IndexPath(section: section.index, row: row)) } }
-        return places.count == 1 ? places[0] : nil
-    }
-}
-
-extension BatchUpdate {
-    /// What this update takes out of sight, so that it is known again when it comes back; nil for nothing. `before` is
-    /// the snapshot that it leads on from. O(operations, and rows of the sections that went).
-    public func hidden(in before: Snapshot) -> JSONText? {
-        let sections = (stages.first?.deleteSections ?? []).filter { before.sections.indices.contains($0) }
-        var rows: [(at: IndexPath, id: RowID)] = []
-        // Where the sections of a stage were before the first: rows do not change section before they go.
-        var origins: [Int?] = Array(before.sections.indices)
-        for stage in stages {
-            func note(_ section: Int, _ row: Int) {
-                guard origins.indices.contains(section), let origin = origins[section], before.sections[origin].rows.indices.contains(row),
-                    let id = before.sections[origin].rows[row].id
-                else { return }
-                rows.append((IndexPath(section: origin, row: row), id))
+    /// The index of the first of these rows that is still in the section; `nil` if none of the first 16 is.
+    private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal) throws(Refusal) -> Int? {
+        for row in rows.prefix(Self.mostNeighbours) {
+            switch trace(RowPath(section: then, row: row)) {
+            case .displayed(let place) where place.section == section: return place.row
+            case .unknown: throw unknown
+            case .displayed, .gone: continue
             }
-            for path in stage.deleteRows { note(path.section, path.row) }
-            for (section, _) in stage.reloadSections where origins.indices.contains(section) {
-                for row in origins[section].map({ before.sections[$0].rows.indices }) ?? 0..<0 { note(section, row) }
+        }
+        return nil
+    }
+
+    /// The row's index then, if it was displayed in that section.
+    private func source(of moved: RowReference, at: RowPath, in section: Int) throws(Refusal) -> Int? {
+        switch moved {
+        case .at(let reference, let row): return try index(of: reference) == section ? row : nil
+        case .id(let id, _):
+            let origins = origins(of: at, id)
+            if let origin = origins.first(where: { trace($0).place == at }) { return origin.section == section ? origin.row : nil }
+            if origins.contains(where: { $0.section == section }) {
+                throw Refusal(.rowGone, "Several rows had the id \"\(id)\" since the base, so its place then is not known. Get the snapshot.")
             }
-            if stages.count > 1 { origins = stage.sectionsAfter(origins) }
-        }
-        guard !sections.isEmpty || !rows.isEmpty else { return nil }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("sections")
-        writer.beginArray()
-        for index in sections {
-            writer.beginObject()
-            writer.name("at")
-            writer.value(index)
-            writer.name("id")
-            writer.value(before.sections[index].id.text)
-            writer.name("rows")
-            writer.beginArray()
-            for row in before.sections[index].rows { if let id = row.id { writer.value(id.text) } else { writer.value(JSONText.null) } }
-            writer.endArray()
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.name("rows")
-        writer.beginArray()
-        for (path, id) in rows {
-            writer.beginObject()
-            writer.name("at")
-            writer.value(path)
-            writer.name("id")
-            writer.value(id.text)
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.endObject()
-        return writer.text
-    }
-}
-
-extension BatchUpdate.Stage {
-    /// What is known of each section after the stage, from what is known of those before it; nil for one that came.
-    fileprivate func sectionsAfter<Known>(_ before: [Known?]) -> [Known?] {
-        let leaving = Set(deleteSections + moveSections.map(\.from))
-        var staying = before.indices.lazy.filter { !leaving.contains($0) }.map { before[$0] }.makeIterator()
-        let sources = Dictionary(moveSections.map { ($0.to, $0.from) }) { first, _ in first }
-        let arrivals = Set(insertSections.map(\.at))
-        return (0..<max(0, before.count - deleteSections.count + insertSections.count)).map { index in
-            if arrivals.contains(index) { return nil }
-            if let source = sources[index] { return before.indices.contains(source) ? before[source] : nil }
-            return staying.next() ?? nil
+            return nil
         }
     }
 
-    /// The ids of the sections before the stage, from those after it; nil for one that is not known.
-    fileprivate func sectionsBefore(_ after: [SectionID?], hidden: [Hidden.HiddenSection]) -> [SectionID?] {
-        let arrivals = Set(insertSections.map(\.at) + moveSections.map(\.to))
-        var staying = after.indices.lazy.filter { !arrivals.contains($0) }.map { after[$0] }.makeIterator()
-        let count = after.count - insertSections.count + deleteSections.count
-        let gone = Set(deleteSections), targets = Dictionary(moveSections.map { ($0.from, $0.to) }) { first, _ in first }
-        let ids = Dictionary(hidden.map { ($0.index, $0.id) }) { first, _ in first }
-        return (0..<max(0, count)).map { index in
-            if gone.contains(index) { return ids[index] }
-            if let target = targets[index] { return after.indices.contains(target) ? after[target] : nil }
-            return staying.next() ?? nil
-        }
-    }
+    /// The number of rows on one side of the place that are looked for.
+    private static let mostNeighbours = 16
 }
 
 extension Refusal {
@@ -316,22 +265,18 @@ extension Refusal {
         }
         return Refusal(.rowGone, "The row \(name) is not displayed any more.")
     }
-
-    fileprivate static func noDisplayedSection(_ id: SectionID) -> Refusal {
-        Refusal(.rowGone, "The section \"\(id)\" is not displayed any more.")
-    }
 }
 
-// Calls to the data source. What is out of bounds then stays out of bounds.
+// Calls to the data source. What was out of bounds then stays out of bounds.
 extension RowHistory {
     /// `at`: where the row, or the section's first row, stands that the call is about.
-    private func present(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: IndexPath?) {
+    private func present(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
         switch call {
         case .addRow(let model, let path):
             let at = try present(path)
             // A section too high makes a new one; a row too high is the section's last.
             guard now.sections.indices.contains(at.section) else { return (.addRow(model, at: at), nil) }
-            return (.addRow(model, at: at), IndexPath(section: at.section, row: min(at.row, now.sections[at.section].rows.count)))
+            return (.addRow(model, at: at), RowPath(section: at.section, row: min(at.row, now.sections[at.section].rows.count)))
         case .updateRow(let model, let path):
             let at = try present(path)
             return (.updateRow(model, at: at), displayed(at))
@@ -339,7 +284,7 @@ extension RowHistory {
             let at = try present(path)
             return (.removeRow(at: at), displayed(at))
         case .updateRows(let rows):
-            var present: [(at: IndexPath, model: JSONText)] = []
+            var present: [(at: RowPath, model: JSONText)] = []
             for (path, model) in rows { present.append((try self.present(path), model)) }
             return (.updateRows(present), nil)
         case .updateRowsOfSection(let rows, let section): return (.updateRowsOfSection(rows, at: try presentSection(section)), nil)
@@ -352,20 +297,22 @@ extension RowHistory {
         }
     }
 
-    private func present(_ path: IndexPath) throws(Refusal) -> IndexPath {
-        guard sectionsThen.indices.contains(path.section) else { return IndexPath(section: outOfBounds(path.section), row: path.row) }
-        return try present(.at(.displayed(path.section), row: path.row))
+    private func present(_ path: RowPath) throws(Refusal) -> RowPath {
+        let section = try presentSection(path.section)
+        guard sectionsThen.indices.contains(path.section) else { return RowPath(section: section, row: path.row) }
+        guard (0..<countsThen[path.section]).contains(path.row) else {
+            return RowPath(section: section, row: max(path.row, now.sections[section].rows.count))
+        }
+        return try present(RowReference(path))
     }
 
+    /// The index of a section now. For a section that was not displayed then: its own, unless another section has that by now.
     private func presentSection(_ index: Int) throws(Refusal) -> Int {
-        sectionsThen.indices.contains(index) ? try present(.displayed(index)) : outOfBounds(index)
+        sectionsThen.indices.contains(index) ? try present(.displayed(index)) : max(index, now.sections.count)
     }
 
-    /// The index of a section that was not there then: its own, unless another section stands there by now.
-    private func outOfBounds(_ section: Int) -> Int { max(section, now.sections.count) }
-
-    /// The row that stands there; nil where none does: the call is ignored.
-    private func displayed(_ path: IndexPath) -> IndexPath? {
+    /// The place, if a row is displayed there; `nil` if the call is ignored.
+    private func displayed(_ path: RowPath) -> RowPath? {
         now.sections.indices.contains(path.section) && now.sections[path.section].rows.indices.contains(path.row) ? path : nil
     }
 }

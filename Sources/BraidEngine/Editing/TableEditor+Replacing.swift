@@ -33,11 +33,15 @@ extension TableEditor {
             ranks = try arrivals.ranks(stretches, in: stored)
         } catch {
             for range in error.ranges {
-                for index in table.sections[position].makeRoom(for: models.count, in: range) { noteRank(at: index, in: position) }
+                var relabelled: [StoredRow] = []
+                let indices = table.sections[position].makeRoom(for: models.count, in: range) { relabelled.append($0) }
+                for row in relabelled { keepOriginal(row, of: stored.facts.number) }
+                for index in indices { noteRank(at: index, in: position) }
             }
             return try replace(stretches, with: models, in: section)
         }
         for row in arrivals.gone {
+            keepOriginal(row, of: stored.facts.number)
             placed[row.key] = nil
             written[row.key] = nil
             if row.key < firstNewKey { removed.insert(row.key) }
@@ -74,7 +78,7 @@ extension TableEditor {
         pieces.append(.init(start: passed, count: RowPieces.endless - passed))
         try stored.replace(replacements)
         table.sections[position] = stored
-        note(section) { $0.edit(in: section, TouchedRows.Edits(pieces)) }
+        noteRefill(section, TouchedRows.Edits(pieces))
     }
 
     /// The row of a model, with the rank of its place, noted for the store; and whether it had the model before.
@@ -86,6 +90,7 @@ extension TableEditor {
             return (row, false)
         }
         let isEqual = row.model == new.model, staysPut = row.rank == rank
+        if !isEqual || !staysPut { keepOriginal(row, of: section) }
         row.rank = rank
         if !isEqual { row.content = RowContent(id: new.id, model: new.model) }
         if !isEqual || written[row.key] != nil {

@@ -36,6 +36,7 @@ extension TableEditor {
             try setModels([], in: id)
             // A section that this command made has never been seen by the store; removing what is not there is harmless.
             if let section = table[id] { removedSections.append(section.facts.number) }
+            removedSectionIDs.insert(id)
             changedFacts.remove(id)
             step.sections.insert(id)
         }
@@ -77,6 +78,9 @@ extension TableEditor {
         step.displayChanged = true
     }
 
+    /// Another rule decides which sections are displayed.
+    mutating func noteDisplay() { step.displayChanged = true }
+
     mutating func setState(_ state: JSONText) {
         guard table.state != state else { return }
         table.state = state
@@ -104,10 +108,17 @@ extension TableEditor {
         change.writtenSections = changedFacts.compactMap { table[$0]?.facts }
             .filter { before[$0.id]?.facts != $0 }.sorted { $0.number < $1.number }
         change.removedSections = removedSections.sorted()
-        if table.cells != before.cells { change.cells = table.cells.json }
-        if table.state != before.state { change.state = table.state }
-        if table.displayedSections != before.displayedSections { change.displayedSections = table.displayedSections.map { JSONText(ids: $0) } ?? .null }
+        change.setRest(from: before, to: table)
         return change
+    }
+}
+
+extension TableChange {
+    /// What changed beside rows and sections.
+    mutating func setRest(from old: TableModel, to new: TableModel) {
+        if new.cells != old.cells { cells = new.cells.json }
+        if new.state != old.state { state = new.state }
+        if new.displayedSections != old.displayedSections { displayedSections = new.displayedSections.map { JSONText(ids: $0) } ?? .null }
     }
 }
 

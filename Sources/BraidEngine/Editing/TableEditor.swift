@@ -27,8 +27,16 @@ struct TableEditor {
     var written: [Int: (section: Int, row: StoredRow)] = [:]
     var placed: [Int: (section: Int, rank: Int)] = [:]
     var removed: Set<Int> = []
+    /// The stored rows that changed in any way, as they were before the command.
+    private var originals: [Int: (section: Int, row: StoredRow)] = [:]
     var changedFacts: Set<SectionID> = []
+    /// The ids of `removedSections`.
+    var removedSectionIDs: Set<SectionID> = []
     var removedSections: [Int] = []
+    /// Sections whose rows were inserted, removed or changed one by one, each by its place.
+    private(set) var editedSections: Set<SectionID> = []
+    /// Sections that were given lists of models in place of rows.
+    private(set) var refilledSections: Set<SectionID> = []
     /// Why something that a handler did was ignored.
     var ignored: String?
     /// Keys from here on were given out by this command: the store has never seen them.
@@ -49,10 +57,49 @@ struct TableEditor {
     /// All rows of a displayed section may look different: edits alone do not tell what changed.
     mutating func noteWhole(_ section: SectionID) { allTouched.wholeSection(section) }
 
-    mutating func note(_ section: SectionID, _ edit: (inout TouchedRows) -> Void) {
+    /// Notes an edit of one row.
+    private mutating func noteRow(_ section: SectionID, _ edit: (inout TouchedRows) -> Void) {
+        editedSections.insert(section)
+        note(section, edit)
+    }
+
+    /// Notes that models have taken the place of rows.
+    mutating func noteRefill(_ section: SectionID, _ edits: TouchedRows.Edits) {
+        refilledSections.insert(section)
+        note(section) { $0.edit(in: section, edits) }
+    }
+
+    private mutating func note(_ section: SectionID, _ edit: (inout TouchedRows) -> Void) {
         edit(&allTouched)
         edit(&step.touched)
         step.sections.insert(section)
+    }
+
+    /// Keeps a row as it is, if this is the first change to it.
+    mutating func keepOriginal(_ row: StoredRow, of section: Int) {
+        if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
+    }
+
+    /// What leads back to the table before the command: `change` the other way round.
+    var undo: TableChange {
+        var undo = TableChange()
+        for (key, original) in originals.sorted(by: { $0.key < $1.key }) {
+            if written[key] != nil || removed.contains(key) {
+                undo.writtenRows.append((original.section, original.row))
+            } else if placed[key] != nil {
+                undo.placedRows.append((original.section, key, original.row.rank))
+            }
+        }
+        undo.removedRows = written.keys.filter { $0 >= firstNewKey }.sorted()
+        for id in changedFacts.union(removedSectionIDs) {
+            let old = before[id]?.facts, new = table[id]?.facts
+            if let old, old != new { undo.writtenSections.append(old) }
+            if let new, new.number != old?.number { undo.removedSections.append(new.number) }
+        }
+        undo.writtenSections.sort { $0.number < $1.number }
+        undo.removedSections.sort()
+        undo.setRest(from: table, to: before)
+        return undo
     }
 
     func position(of id: SectionID) throws(Refusal) -> Int {
@@ -77,8 +124,10 @@ extension TableEditor {
             throw Refusal(.rowNotFound, "The section \"\(section)\" has \(table.sections[position].rows.count) rows: a row cannot be put at \(index).")
         }
         if let id = row.id, table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
-        let relabelled = table.sections[position].insert(row, at: index)
         let number = table.sections[position].facts.number
+        var relabelledRows: [StoredRow] = []
+        let relabelled = table.sections[position].insert(row, at: index) { relabelledRows.append($0) }
+        for row in relabelledRows { keepOriginal(row, of: number) }
         let placedRow = table.sections[position].rows[index]
         if isNew {
             written[row.key] = (number, placedRow)
@@ -87,7 +136,7 @@ extension TableEditor {
         }
         removed.remove(row.key)
         for neighbour in relabelled ?? 0..<0 where neighbour != index { noteRank(at: neighbour, in: position) }
-        note(section) { $0.insert(in: section, at: index) }
+        noteRow(section) { $0.insert(in: section, at: index) }
         return index
     }
 
@@ -104,7 +153,8 @@ extension TableEditor {
             throw .noRow(index, in: section, of: table.sections[position].rows.count)
         }
         let row = table.sections[position].remove(at: index)
-        note(section) { $0.remove(in: section, at: index) }
+        keepOriginal(row, of: table.sections[position].facts.number)
+        noteRow(section) { $0.remove(in: section, at: index) }
         placed[row.key] = nil
         written[row.key] = nil
         if row.key < firstNewKey { removed.insert(row.key) }
@@ -126,11 +176,12 @@ extension TableEditor {
         let old = table.sections[position].rows[index]
         if old.content.has(id), old.model == model { return }
         if let id, !old.content.has(id), table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
+        keepOriginal(old, of: table.sections[position].facts.number)
         table.sections[position].replace(at: index, id: id, model: model)
         let row = table.sections[position].rows[index]
         written[row.key] = (table.sections[position].facts.number, row)
         placed[row.key] = nil
-        note(section) { $0.replace(in: section, at: index) }
+        noteRow(section) { $0.replace(in: section, at: index) }
     }
 }
 

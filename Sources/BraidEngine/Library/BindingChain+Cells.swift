@@ -1,4 +1,4 @@
-// The five ways to bind cells. Closures are called anew whenever the binder refreshes.
+// The five ways to bind cells. The closures of models and numbers are called whenever the binder refreshes.
 // Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
@@ -27,7 +27,8 @@ extension BindingChain where Model == Never {
         provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, model in NewCell(viewModel: try mapToViewModels(model)) }
     }
 
-    /// For each model the cell that the provider makes: its type may differ from row to row.
+    /// For each model the cell that the provider makes: its type may differ from row to row. The provider is called once
+    /// when a row comes, changes or has another place, and when a view asks for the row's cell after a later command.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: @escaping () throws -> [Section: [NewModel]]
@@ -35,18 +36,19 @@ extension BindingChain where Model == Never {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
 
-    /// So many cells, without models, as the provider makes them.
+    /// So many cells, without models, as the provider makes them. The provider is called for each row whenever the binder
+    /// refreshes, as no model says whether the row has changed.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: @escaping () throws -> [Section: Int]
     ) -> BindingChain<Section, any ReuseIdentifiable, Never> {
-        let name = rule { (section, row) in JSONText.string(type(of: try cellProvider(section, row)).reuseIdentifier) }
-        let count = rule { (section: Section) in JSONText.number(try numberOfCells()[section] ?? 0) }
-        var cells = CellBinding(cell: name)
-        cells.source = .counted(count)
-        let maker = Confined((bindings.sections, cellProvider))
-        cells.instance = { try maker.value.1(maker.value.0.section($0.section), $0.row) }
-        bindings.providers.append(CountedSections(bindings: bindings, chain: index, numberOfCells))
+        let counts = CountedSections(bindings: bindings, chain: index, numberOfCells), sections = bindings.sections
+        let program = Confined((counts: counts, cells: ProvidedCells { try cellProvider(sections.section($0.section), $0.row) }))
+        counts.cells = program.value.cells
+        var cells = CellBinding(cell: Computed(reads: .everything) { input, _ in try program.value.cells.newName(of: input) })
+        cells.source = .counted(Computed(reads: .everything) { input, _ in .number(program.value.counts[input.id]) })
+        cells.instance = { try program.value.cells.cell(for: $0) }
+        bindings.providers.append(counts)
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 
@@ -92,17 +94,16 @@ extension BindingChain where Model == Never {
         _: NewCell.Type, _ models: @escaping () throws -> [Section: [NewModel]], name: JSONText?, showsModel: Bool = true,
         _ make: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable
     ) -> BindingChain<Section, NewCell, NewModel> {
-        let program = Confined((bindings: bindings, make: make))
-        let instance: CellMaker = { input in
-            try program.value.make(
-                program.value.bindings.sections.section(input.section), input.row, program.value.bindings.values.model(input.model))
-        }
+        let values = bindings.values, sections = bindings.sections
+        let made = ProvidedCells { input in try make(sections.section(input.section), input.row, values.model(input.model)) }
+        let program = Confined(made)
         var cells = CellBinding(
-            cell: name.map { Computed(constant: $0) } ?? Computed(reads: .everything) { input, _ in .string(type(of: try instance(input)).reuseIdentifier) })
+            cell: name.map { Computed(constant: $0) } ?? Computed(reads: [.model, .row]) { input, _ in try program.value.name(of: input) })
         cells.isProvided = true
         cells.showsModel = showsModel
-        cells.instance = instance
+        cells.instance = { try program.value.cell(for: $0) }
         let models = ProvidedModels(bindings: bindings, chain: index, models)
+        if name == nil { models.cells = made }
         bindings.providers.append(models)
         // The id is asked of the model itself; the pointer says that there is one.
         let modelType = ModelType(name: String(reflecting: NewModel.self), id: models.traits.identity == nil ? nil : .root)

@@ -3,9 +3,9 @@
 // put in.
 
 extension BindingChain {
-    private func handler(_ run: @escaping (Section, HandlerCall) throws -> Void) -> Handler {
+    private func handler(takesModel: Bool = true, _ run: @escaping (Section, HandlerCall) throws -> Void) -> Handler {
         let program = Confined((sections: bindings.sections, run: run))
-        return Handler { call, _, _ in try program.value.run(program.value.sections.section(call.section), call) }
+        return Handler(takesModel: takesModel) { call, _, _ in try program.value.run(program.value.sections.section(call.section), call) }
     }
 
     /// Runs when a row is tapped. Of any section: called in addition.
@@ -43,11 +43,14 @@ extension BindingChain {
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>, Model) throws -> Void) -> Self {
         let bindings = bindings
-        return onDelete(handler { section, call in
-            var reason = DeletionReason<Section>.editing
-            if case .movedTo(let target, let row)? = call.reason { reason = .moved(toSection: try bindings.sections.section(target), row: row) }
-            try run(section, call.row, reason, bindings.values.model(call.model))
-        })
+        return onDelete(handler { try run($0, $1.row, bindings.deletionReason($1), bindings.values.model($1.model)) })
+    }
+
+    /// Takes the row's model out of the program's data, without a look at the model.
+    @discardableResult
+    public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>) throws -> Void) -> Self {
+        let bindings = bindings
+        return onDelete(handler(takesModel: false) { try run($0, $1.row, bindings.deletionReason($1)) })
     }
 
     /// Puts a model into the program's data, at the row: the one that was moved; nil for an insert by editing, whose
@@ -55,11 +58,15 @@ extension BindingChain {
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>, Model?) throws -> Void) -> Self {
         let bindings = bindings
-        return onInsert(handler { section, call in
-            var reason = InsertionReason<Section>.editing
-            if case .movedFrom(let source, let row)? = call.reason { reason = .moved(fromSection: try bindings.sections.section(source), row: row) }
-            try run(section, call.row, reason, call.model.isNull ? nil : bindings.values.model(call.model))
-        })
+        return onInsert(handler { try run($0, $1.row, bindings.insertionReason($1), $1.model.isNull ? nil : bindings.values.model($1.model)) })
+    }
+
+    /// Puts a model that the program makes into its data, at the row. Rows whose models are of another type can be moved
+    /// to the sections of the chain, too.
+    @discardableResult
+    public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>) throws -> Void) -> Self {
+        let bindings = bindings
+        return onInsert(handler(takesModel: false) { try run($0, $1.row, bindings.insertionReason($1)) })
     }
 
     /// The handler runs when a row is displayed that is at most so many rows from its section's end: once for each
@@ -68,6 +75,18 @@ extension BindingChain {
     public func prefetch(cellsFromEnd: Int, _ run: @escaping (Section, Int) throws -> Void) -> Self {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }
         return prefetch(cellsFromEnd: max(0, cellsFromEnd), handler { try run($0, $1.row) })
+    }
+}
+
+extension TableBindings {
+    fileprivate func deletionReason(_ call: HandlerCall) throws(Refusal) -> DeletionReason<Section> {
+        guard case .movedTo(let target, let row)? = call.reason else { return .editing }
+        return .moved(toSection: try sections.section(target), row: row)
+    }
+
+    fileprivate func insertionReason(_ call: HandlerCall) throws(Refusal) -> InsertionReason<Section> {
+        guard case .movedFrom(let source, let row)? = call.reason else { return .editing }
+        return .moved(fromSection: try sections.section(source), row: row)
     }
 }
 

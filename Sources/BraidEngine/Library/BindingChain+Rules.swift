@@ -23,23 +23,24 @@ extension BindingChain {
 
 // Titles and views.
 extension BindingChain {
-    /// The same title for every section of the chain.
+    /// Titles by section, read at every refresh. A section that is left out has the title that was bound before; nil: it has
+    /// no header.
     @discardableResult
-    public func bind(headerTitle: String) -> Self { bind(header: Computed(constant: .string(headerTitle))) }
+    public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self { bind(header: titles(headerTitles, else: binding.header)) }
 
+    /// Titles by section, read at every refresh. A section that is left out has the title that was bound before; nil: it has
+    /// no footer.
     @discardableResult
-    public func bind(footerTitle: String) -> Self { bind(footer: Computed(constant: .string(footerTitle))) }
+    public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self { bind(footer: titles(footerTitles, else: binding.footer)) }
 
-    @discardableResult
-    public func bind(headerTitles: [Section: String]) -> Self {
-        for (section, title) in headerTitles { bind(header: Computed(constant: .string(title)), of: section.sectionID) }
-        return self
-    }
-
-    @discardableResult
-    public func bind(footerTitles: [Section: String]) -> Self {
-        for (section, title) in footerTitles { bind(footer: Computed(constant: .string(title)), of: section.sectionID) }
-        return self
+    private func titles(_ provided: @escaping () throws -> [Section: String?], else other: Computed<SectionInput>?) -> Computed<SectionInput> {
+        let titles = ProvidedTitles(bindings: bindings, chain: index, provided)
+        bindings.providers.append(titles)
+        let program = Confined(titles)
+        return Computed(reads: .everything) { input, evaluation in
+            guard let title = program.value[input.id] else { return try other?.value(for: input, evaluation) }
+            return title.map { .string($0) }
+        }
     }
 
     /// Nil: the section has no header.

@@ -9,6 +9,8 @@ protocol ModelProvider: AnyObject {
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
     /// Gives up the models that left, and turned up nowhere.
     func settle(_ departures: Departures)
+    /// The sections that the program named when the provider was last read, with models or without.
+    var sections: Set<SectionID> { get }
     func commit()
     func rollBack()
 }
@@ -88,6 +90,9 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     private let chain: Int
     private let provided: () throws -> [Section: [Model]]
     let traits = ModelTraits<Model>()
+    /// The cells that a provider makes for the models.
+    var cells: ProvidedCells?
+    private(set) var sections: Set<SectionID> = []
     /// The models that the table holds, by section, and those that it will hold if the command under way succeeds.
     private var held: [SectionID: [Model]] = [:]
     private var pending: [SectionID: [Model]]?
@@ -110,13 +115,17 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     }
 
     func commit() {
-        if let pending { held = pending }
+        if let pending {
+            held = pending
+            cells?.dropNames { held[$0]?.count ?? 0 }
+        }
         pending = nil
     }
 
     func rollBack() { pending = nil }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {
+        cells?.dropCells()
         let before = pending ?? held
         var read: [(section: SectionID, models: [Model])] = []
         for (section, models) in try provided() {
@@ -124,12 +133,12 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             try requireOwn(section.sectionID)
             read.append((section.sectionID, models))
         }
-        let named = Set(read.map(\.section))
-        guard named.count == read.count else {
+        sections = Set(read.map(\.section))
+        guard sections.count == read.count else {
             throw Refusal(.badRequest, "Models were given for two sections with the same id, among \(read.map { "\"\($0.section)\"" }.sorted().joined(separator: ", ")).")
         }
-        for (section, models) in before where !models.isEmpty && !named.contains(section) { read.append((section, [])) }
-        // New dynamic sections come in the order of their ids: a dictionary has none.
+        for (section, models) in before where !models.isEmpty && !sections.contains(section) { read.append((section, [])) }
+        // A dictionary's own order differs from run to run.
         read.sort { $0.section < $1.section }
         changes = []
         departed = []
@@ -291,13 +300,13 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     }
 }
 
-/// What models do for other chains, for one that says how many cells its sections have: dynamic ones come with them, and
-/// those that have fewer than before may grow again.
+/// The numbers of cells of a chain's sections. A section that has fewer cells than before can prefetch again.
 final class CountedSections<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
     private let numberOfCells: () throws -> [Section: Int]
     private var counts: [SectionID: Int] = [:]
+    var cells: ProvidedCells?
 
     init(bindings: TableBindings<Section>, chain: Int, _ numberOfCells: @escaping () throws -> [Section: Int]) {
         self.bindings = bindings
@@ -305,21 +314,58 @@ final class CountedSections<Section: TableSection>: ModelProvider {
         self.numberOfCells = numberOfCells
     }
 
+    var sections: Set<SectionID> { Set(counts.keys) }
+
+    /// The number of cells in a section, as it was last read.
+    subscript(section: SectionID) -> Int { counts[section] ?? 0 }
+
     func read(_ table: TableModel, _ departures: inout Departures) throws {
+        cells?.dropCells()
         counts = [:]
-        for (section, count) in try numberOfCells() where count > 0 && bindings.isOwn(section.sectionID, of: chain) {
-            if bindings.declared == nil { try bindings.sections.add(section) }
+        for (section, count) in try numberOfCells() where bindings.isOwn(section.sectionID, of: chain) {
+            try bindings.sections.add(section)
             counts[section.sectionID] = count
         }
     }
 
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws {
-        if bindings.declared == nil { for section in counts.keys.sorted() { editor.ensureSection(section) } }
         for section in editor.table.sections where bindings.isOwn(section.id, of: chain) {
             try editor.noteFilled(section.id, rows: counts[section.id] ?? 0)
         }
     }
 
+    func settle(_ departures: Departures) {}
+    func commit() { cells?.dropNames { counts[$0] ?? 0 } }
+    func rollBack() {}
+}
+
+/// Titles by section that a program's closure gives.
+final class ProvidedTitles<Section: TableSection>: ModelProvider {
+    private let bindings: TableBindings<Section>
+    private let chain: Int
+    private let provided: () throws -> [Section: String?]
+    private var titles: [SectionID: String?] = [:]
+
+    init(bindings: TableBindings<Section>, chain: Int, _ provided: @escaping () throws -> [Section: String?]) {
+        self.bindings = bindings
+        self.chain = chain
+        self.provided = provided
+    }
+
+    var sections: Set<SectionID> { Set(titles.keys) }
+
+    /// The title of a section, as it was last read: nil inside for none, outside for a section that was left out.
+    subscript(section: SectionID) -> String?? { titles[section] }
+
+    func read(_ table: TableModel, _ departures: inout Departures) throws {
+        titles = [:]
+        for (section, title) in try provided() where bindings.isOwn(section.sectionID, of: chain) {
+            try bindings.sections.add(section)
+            titles.updateValue(title, forKey: section.sectionID)
+        }
+    }
+
+    func place(into editor: inout TableEditor, _ departures: inout Departures) {}
     func settle(_ departures: Departures) {}
     func commit() {}
     func rollBack() {}

@@ -13,18 +13,18 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     public static var hidesSectionsWithNoCellData: Self { Self(behavior: .hidesSectionsWithNoCellData, ordering: nil) }
 
     /// Those with at least one row, as the closure orders them: it gives back the sections that it is given.
-    public static func hidesSectionsWithNoCellData(orderingWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
+    public static func hidesSectionsWithNoCellData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
         Self(behavior: .hidesSectionsWithNoCellData, ordering: ordering)
     }
 
     /// Those with a row, a header or a footer.
     public static var hidesSectionsWithNoData: Self { Self(behavior: .hidesSectionsWithNoData, ordering: nil) }
 
-    public static func hidesSectionsWithNoData(orderingWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
+    public static func hidesSectionsWithNoData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
         Self(behavior: .hidesSectionsWithNoData, ordering: ordering)
     }
 
-    func display(_ sections: SectionNames<Section>) throws(Refusal) -> SectionDisplay {
+    func display(_ sections: SectionNames<Section>) -> SectionDisplay {
         var display = SectionDisplay()
         display.behavior = behavior
         guard let ordering = ordering ?? Self.ascending else { return display }
@@ -40,5 +40,39 @@ public struct SectionDisplayBehavior<Section: TableSection> {
             { unsafeBitCast(unsafeBitCast($0, to: [Known].self).sorted(), to: [Section].self) }  // Known is Section
         }
         return (Section.self as? any Comparable.Type).map { sorting($0) }
+    }
+}
+
+/// The rule by which a program's binder displays sections.
+///
+/// A rule that is set after `finish()` counts only if the command that renders the table by it succeeds.
+final class DisplayRule<Section: TableSection>: ModelProvider {
+    private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
+    /// The behavior before the command under way.
+    private var before: (behavior: SectionDisplayBehavior<Section>, displayed: [SectionID])?
+    let sections: Set<SectionID> = []
+
+    /// `displayed`: the sections that the table displays; `nil` before there is a table.
+    func set(_ new: SectionDisplayBehavior<Section>, displayed: [SectionID]?) {
+        if let displayed, before == nil { before = (behavior, displayed) }
+        behavior = new
+    }
+
+    func read(_ table: TableModel, _ departures: inout Departures) {}
+
+    func place(into editor: inout TableEditor, _ departures: inout Departures) {
+        guard let before else { return }
+        editor.noteDisplay()
+        // What is displayed stays, until the program sets other sections.
+        if behavior.behavior == .manuallyManaged, before.behavior.behavior != .manuallyManaged { editor.setDisplayedSections(before.displayed) }
+    }
+
+    func settle(_ departures: Departures) {}
+
+    func commit() { before = nil }
+
+    func rollBack() {
+        if let before { behavior = before.behavior }
+        before = nil
     }
 }

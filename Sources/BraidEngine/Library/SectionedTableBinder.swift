@@ -19,9 +19,8 @@
 ///
 /// Source: Braid's `SectionedTableViewBinder`; the table view's place is taken by `snapshot` and the updates.
 public final class SectionedTableBinder<Section: TableSection> {
-    /// Which sections are displayed, and in which order. To be set before `finish()`.
-    public var sectionDisplayBehavior: SectionDisplayBehavior<Section> = .manuallyManaged { didSet { bindings.noteBinding() } }
     let bindings: TableBindings<Section>
+    private let rule = DisplayRule<Section>()
     private var bound: (binder: Binder, table: TableModel, snapshot: Snapshot)?
     private var wantedSections: [Section]?
     private var isUnderWay = false
@@ -33,7 +32,12 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// Sections are dynamic: they come with the models.
     public convenience init(sectionedBy: Section.Type) { self.init(nil) }
 
-    init(_ sections: [Section]?) { bindings = TableBindings(sections: sections) }
+    init(_ sections: [Section]?) {
+        bindings = TableBindings(sections: sections)
+        bindings.providers.append(rule)
+        // Whoever sets models has nobody to tell why the table does not take them: the next command says so.
+        bindings.refresh = { [weak self] in _ = try? self?.refresh() }
+    }
 
     deinit { subscribers.finish() }
 
@@ -58,9 +62,10 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// every command.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
-        let binder = bindings.binder(display: try sectionDisplayBehavior.display(bindings.sections))
+        let display = Confined((rule: rule, sections: bindings.sections))
+        let binder = bindings.binder(display: display.value.rule.behavior.display(display.value.sections))
         var mistakes = bindings.mistakes
-        for section in bindings.unbound { mistakes.append("Nothing binds the cells of the section \"\(section)\".") }
+        for section in bindings.unbound(among: bindings.declared ?? binder.boundSections) { mistakes.append("Nothing binds the cells of the section \"\(section)\".") }
         for binding in bindings.bindings {
             if binding.bindsWhatAnySectionCannot {
                 mistakes.append("A chain of any section cannot bind cells, headers, footers, editing or moving.")
@@ -82,48 +87,85 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: What is displayed
 
+    /// Which sections are displayed, and in which order.
+    ///
+    /// An assignment after `finish()` is `setSectionDisplayBehavior(_:)`. If that throws, the assignment changes nothing.
+    public var sectionDisplayBehavior: SectionDisplayBehavior<Section> {
+        get { rule.behavior }
+        set { _ = try? setSectionDisplayBehavior(newValue) }
+    }
+
+    /// Sets which sections are displayed, and in which order, and refreshes the table by the new rule.
+    ///
+    /// Before `finish()` nothing is refreshed. In a handler, the rule takes effect with the command that runs the handler.
+    /// A table that becomes manually managed keeps the sections that it displays, until `displayedSections` is set.
+    ///
+    /// - Throws: What the refresh throws, such as `templateFailed` for an order that loses sections. The rule and the
+    ///   table stay as they were.
+    @discardableResult
+    public func setSectionDisplayBehavior(_ behavior: SectionDisplayBehavior<Section>) throws -> BatchUpdate {
+        rule.set(behavior, displayed: bound?.snapshot.sections.map(\.id))
+        return bound == nil ? BatchUpdate(from: 0, to: 0, totalRowCount: 0) : try refresh()
+    }
+
     /// The displayed table. A row's `model` is a number that stands for the program's model, and so is a `viewModel`:
     /// another number means a changed model. Empty before `finish()`.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
-    /// The displayed sections, in order. Under `manuallyManaged` they can be set; what is set takes effect with `finish()`,
-    /// or the next `refresh()` (one within a handler does nothing). Under the other behaviours setting them does nothing.
+    /// The displayed sections, in order.
+    ///
+    /// Under `manuallyManaged` they can be set. What is set takes effect with `finish()`, or with the next `refresh()` that
+    /// is not called in a handler. If that refresh throws, the displayed sections are again those that the table shows.
+    /// Under the other behaviours setting them does nothing.
     public var displayedSections: [Section] {
         get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
     }
 
     /// The model of a displayed row. Throws `rowNotFound`, and `modelTypeMismatch` for a model of another type.
-    public func model<Model>(at path: IndexPath, as: Model.Type = Model.self) throws -> Model {
-        try bindings.values.model(place(at: path).input.model)
+    public func model<Model>(at path: RowPath, as: Model.Type = Model.self) throws -> Model {
+        try bindings.values.model(place(at: path, in: nil).input.model)
     }
 
-    /// The cell of a displayed row, made and filled. Throws `rowNotFound`, and what the program's closures throw.
-    public func cell(at path: IndexPath) throws -> any ReuseIdentifiable {
-        let (input, binding) = try place(at: path)
+    /// The cell of a displayed row, made and filled.
+    ///
+    /// - Parameter sections: The sections in which `path` counts, if they are not those of `snapshot`: for a view that is
+    ///   between two steps of the last update, the sections before or after a step (`BatchUpdate.Step`).
+    /// - Throws: `rowNotFound`, and what the program's closures throw.
+    public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {
+        let (input, binding) = try place(at: path, in: sections)
         guard var cell = try binding.cells.instance?(input) else { throw Refusal(.sectionNotFound, "Nothing makes the cells of the section \"\(input.section)\".") }
         for fill in binding.onDequeue { try fill(input, &cell) }
         return cell
     }
 
-    /// The header view of a displayed section, made and filled; nil for none, and for titles.
-    public func headerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { view(try snapshot.section(.displayed(index)).header) }
+    /// The header view of a displayed section, made and filled; nil for none, and for titles. `sections` as in `cell(at:in:)`.
+    public func headerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (any ReuseIdentifiable)? {
+        view(try section(index, in: sections).header)
+    }
 
-    /// The footer view of a displayed section, made and filled; nil for none, and for titles.
-    public func footerView(ofSection index: Int) throws -> (any ReuseIdentifiable)? { view(try snapshot.section(.displayed(index)).footer) }
+    /// The footer view of a displayed section, made and filled; nil for none, and for titles. `sections` as in `cell(at:in:)`.
+    public func footerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (any ReuseIdentifiable)? {
+        view(try section(index, in: sections).footer)
+    }
 
     private func view(_ title: JSONText) -> (any ReuseIdentifiable)? {
         title["viewModel"].flatMap { bindings.values[$0] as? any ShownView }?.view
     }
 
-    private func place(at path: IndexPath) throws -> (input: RowInput, binding: SectionBinding) {
-        let (binder, table, snapshot) = try requireBound()
-        let section = try snapshot.section(.displayed(path.section))
+    private func section(_ index: Int, in sections: [BraidEngine.Section]?) throws(Refusal) -> BraidEngine.Section {
+        guard let sections else { return try snapshot.section(.displayed(index)) }
+        guard sections.indices.contains(index) else { throw Refusal.noDisplayedSection(index, of: sections.count) }
+        return sections[index]
+    }
+
+    private func place(at path: RowPath, in sections: [BraidEngine.Section]?) throws(Refusal) -> (input: RowInput, binding: SectionBinding) {
+        let binder = try requireBound().binder, section = try section(path.section, in: sections)
         guard path.row >= 0, path.row < section.rows.count else { throw Refusal.noRow(path.row, in: section.id, of: section.rows.count) }
-        let stored = table[section.id]?.rows
-        let model = stored.flatMap { path.row < $0.count ? $0[path.row].model : nil }
-        return (
-            RowInput(section: section.id, row: path.row, count: section.rows.count, model: model ?? .null), try binder.requiredBinding(of: section.id))
+        let binding = try binder.requiredBinding(of: section.id), row = section.rows[path.row]
+        // A row that is bound to a view model shows it in the model's place.
+        let model = row.model ?? row.json["viewModel"] ?? .null
+        return (RowInput(section: section.id, row: path.row, count: section.rows.count, model: model), binding)
     }
 
     // MARK: Commands. Index paths are over displayed sections; each returns the update to what is displayed then.
@@ -133,18 +175,18 @@ public final class SectionedTableBinder<Section: TableSection> {
     @discardableResult
     public func refresh() throws -> BatchUpdate {
         if isUnderWay { return BatchUpdate(from: snapshot.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount) }
+        _ = try requireBound()
         let wanted = wantedSections
-        for section in wanted ?? [] { try bindings.sections.add(section) }
-        let update = try perform { binder, table, shown in try binder.refreshing(table, shown: shown, displayed: wanted?.map(\.sectionID)) }
         // A closure may have set others meanwhile.
-        if wantedSections == wanted { wantedSections = nil }
-        return update
+        defer { if wantedSections == wanted { wantedSections = nil } }
+        for section in wanted ?? [] { try bindings.sections.add(section) }
+        return try perform { binder, table, shown in try binder.refreshing(table, shown: shown, displayed: wanted?.map(\.sectionID)) }
     }
 
     /// The person at the table has deleted the row, or asked for a new one there: runs `onDelete` or `onInsert`, and
     /// checks that exactly one model went, or came.
     @discardableResult
-    public func commit(_ style: EditingStyle, at path: IndexPath) throws -> BatchUpdate {
+    public func commit(_ style: EditingStyle, at path: RowPath) throws -> BatchUpdate {
         switch style {
         case .none: throw Refusal(.editingNotAllowed, "There is nothing to commit for the editing style `none`.")
         case .delete: try apply(.delete(RowReference(path)))
@@ -154,17 +196,17 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// The row was dragged. `target.row` counts after the row has been taken out (UITableView's rule).
     @discardableResult
-    public func move(from path: IndexPath, to target: IndexPath) throws -> BatchUpdate {
+    public func move(from path: RowPath, to target: RowPath) throws -> BatchUpdate {
         try apply(.move(RowReference(path), to: .displayed(target.section), row: target.row))
     }
 
     /// The row was tapped: runs its section's `onTapped`, then that of any section.
     @discardableResult
-    public func tap(at path: IndexPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
+    public func tap(at path: RowPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 
     /// The row's cell has something to say. Throws `eventUndeclared` for an event that is not its type's.
     @discardableResult
-    public func emit<Event: Sendable>(_ event: Event, at path: IndexPath) throws -> BatchUpdate {
+    public func emit<Event: Sendable>(_ event: Event, at path: RowPath) throws -> BatchUpdate {
         func isEvent<Emitter: ViewEventEmitting>(of _: Emitter.Type) -> Bool { Emitter.ViewEvent.self == Event.self }
         try requireIdle()
         let cell = type(of: try cell(at: path))
@@ -172,16 +214,13 @@ public final class SectionedTableBinder<Section: TableSection> {
             throw Refusal(.eventUndeclared, "A cell of the type \(cell) does not emit events of the type \(Event.self).")
         }
         let number = bindings.values.add(event)
-        defer {
-            bindings.values.retire(number)
-            bindings.values.commit()
-        }
+        defer { bindings.values.forget(number) }
         return try apply(.event(RowReference(path), name: emitter.eventName, parameters: number))
     }
 
     /// These rows are on the screen: near a section's end they make `prefetch` run.
     @discardableResult
-    public func willDisplay(_ paths: [IndexPath]) throws -> BatchUpdate { try apply(.displayedRows(paths.map { RowReference($0) })) }
+    public func willDisplay(_ paths: [RowPath]) throws -> BatchUpdate { try apply(.displayedRows(paths.map { RowReference($0) })) }
 
     // MARK: Observing
 
@@ -259,5 +298,5 @@ public final class SectionedTableBinder<Section: TableSection> {
 }
 
 extension RowReference {
-    init(_ path: IndexPath) { self = .at(.displayed(path.section), row: path.row) }
+    init(_ path: RowPath) { self = .at(.displayed(path.section), row: path.row) }
 }

@@ -15,7 +15,8 @@ public final class TableBinder {
 
     public var snapshot: Snapshot { binder.snapshot }
     public func model<Model>(at row: Int, as: Model.Type = Model.self) throws -> Model { try binder.model(at: Self.path(row)) }
-    public func cell(at row: Int) throws -> any ReuseIdentifiable { try binder.cell(at: Self.path(row)) }
+    /// `sections` as in `SectionedTableBinder.cell(at:in:)`.
+    public func cell(at row: Int, in sections: [Section]? = nil) throws -> any ReuseIdentifiable { try binder.cell(at: Self.path(row), in: sections) }
 
     public func headerView() throws -> (any ReuseIdentifiable)? { try binder.headerView(ofSection: 0) }
     public func footerView() throws -> (any ReuseIdentifiable)? { try binder.footerView(ofSection: 0) }
@@ -36,5 +37,5 @@ public final class TableBinder {
 
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws { try await binder.observe(isolation: isolation) }
 
-    private static func path(_ row: Int) -> IndexPath { IndexPath(section: 0, row: row) }
+    private static func path(_ row: Int) -> RowPath { RowPath(section: 0, row: row) }
 }

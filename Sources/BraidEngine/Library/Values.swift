@@ -4,11 +4,14 @@
 /// did not change keeps its number, and a new number means a changed model. So whatever the engine does for JSON it
 /// does for any Swift type, without a second implementation.
 ///
-/// Numbers that went out of use are `retire`d, and forgotten only once the command that did so has succeeded; those that
-/// a command added are forgotten if it fails.
+/// Numbers that went out of use are retired. They are forgotten by the command after the one that retired them, so that a
+/// view can still make the cells of rows that the last update takes away. Numbers that a command added are forgotten if it
+/// fails.
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []
+    /// Retired by the last command that succeeded.
+    private var outgoing: [Int] = []
     private var added: [Int] = []
     private var next = 1
 
@@ -37,8 +40,13 @@ final class Values {
     }
 
     func commit() {
-        for number in retired { values[number] = nil }
-        (retired, added) = ([], [])
+        for number in outgoing { values[number] = nil }
+        (outgoing, retired, added) = (retired, [], [])
+    }
+
+    /// Forgets a number at once.
+    func forget(_ number: JSONText) {
+        if let number = Self.integer(number) { values[number] = nil }
     }
 
     func rollBack() {

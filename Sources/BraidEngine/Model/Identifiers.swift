@@ -53,8 +53,12 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public var description: String { text }
 }
 
-/// Where a row stands among the *displayed* sections: both numbers count from 0.
-public struct IndexPath: Hashable, Sendable, Comparable, CustomStringConvertible {
+/// A row's place in the displayed table: the section's index among the displayed sections, and the row's in its section.
+/// Both count from 0. On the wire it is `[section, row]`.
+///
+/// The engine does not import Foundation, so it has no `IndexPath`. A program that imports both converts in either
+/// direction: `IndexPath(indexes: path.indexes)` and `RowPath(indexPath)`.
+public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
     public var section: Int
     public var row: Int
 
@@ -63,7 +67,16 @@ public struct IndexPath: Hashable, Sendable, Comparable, CustomStringConvertible
         self.row = row
     }
 
-    public static func < (left: IndexPath, right: IndexPath) -> Bool {
+    /// The path with these two indexes, section first. Returns `nil` for any other number of indexes.
+    public init?(_ indexes: some Collection<Int>) {
+        guard indexes.count == 2 else { return nil }
+        self.init(section: indexes[indexes.startIndex], row: indexes[indexes.index(after: indexes.startIndex)])
+    }
+
+    /// The section's index and the row's, as Foundation's `IndexPath(indexes:)` takes them.
+    public var indexes: [Int] { [section, row] }
+
+    public static func < (left: RowPath, right: RowPath) -> Bool {
         (left.section, left.row) < (right.section, right.row)
     }
 

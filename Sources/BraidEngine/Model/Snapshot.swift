@@ -45,6 +45,8 @@ public struct Snapshot: Sendable {
     var now = ""
     /// Rows of sections that are not displayed, but whose rows had to be made to know that.
     var offstage: [SectionID: ChunkedList<Row>] = [:]
+    /// The keys of the stored rows that are shown, of sections that hide some of their rows and whose rows have no ids.
+    var shownKeys: [SectionID: [Int]] = [:]
 
     public init(revision: Int = 0, sections: [Section] = [], state: JSONText = .emptyObject, empty: JSONText? = nil) {
         self.revision = revision

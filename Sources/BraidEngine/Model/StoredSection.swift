@@ -45,10 +45,10 @@ public struct StoredSection: Sendable {
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
     /// Puts a row at `index`, 0...count, with a rank for that place. Returns the indices, after the insert, of the
-    /// rows that had to be given new ranks to make room.
-    mutating func insert(_ row: StoredRow, at index: Int) -> Range<Int>? {
+    /// rows that had to be given new ranks to make room; `relabel` is called with each of them as it was.
+    mutating func insert(_ row: StoredRow, at index: Int, relabel: (StoredRow) -> Void) -> Range<Int>? {
         var row = row
-        let relabelled = makeRoom(at: index)
+        let relabelled = makeRoom(at: index, relabel)
         row.rank = rankForInsert(at: index)
         rows.insert(row, at: index)
         if row.content.hasID { ranks.insert(row.content.idHash, rank: row.rank) }
@@ -127,14 +127,14 @@ extension StoredSection {
         }
     }
 
-    private mutating func makeRoom(at index: Int) -> Range<Int>? {
+    private mutating func makeRoom(at index: Int, _ relabel: (StoredRow) -> Void) -> Range<Int>? {
         guard index > 0, index < rows.count, rows[index].rank - rows[index - 1].rank < 2 else { return nil }
-        return makeRoom(for: 1, in: index..<index)
+        return makeRoom(for: 1, in: index..<index, relabel)
     }
 
     /// Spreads the ranks around a range, so that so many rows have room between any two there. Returns the indices of the rows that
-    /// have new ranks.
-    mutating func makeRoom(for count: Int, in range: Range<Int>) -> Range<Int> {
+    /// have new ranks; `relabel` is called with each of them as it was.
+    mutating func makeRoom(for count: Int, in range: Range<Int>, _ relabel: (StoredRow) -> Void) -> Range<Int> {
         var reach = 32
         while true {
             let window = max(0, range.lowerBound - reach)..<min(rows.count, range.upperBound + reach)
@@ -146,6 +146,7 @@ extension StoredSection {
             if step >= max(1 << 12, count + 1) || isWhole {
                 for (count, position) in window.enumerated() {
                     var row = rows[position]
+                    relabel(row)
                     let rank = low + (count + 1) * step
                     if row.content.hasID { ranks.change(row.content.idHash, rank: row.rank, to: rank) }
                     row.rank = rank

@@ -76,7 +76,7 @@ struct PagePolicy: Sendable {
     }
 
     private static let exposed = (
-        "Access-Control-Expose-Headers", "Allow, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id"
+        "Access-Control-Expose-Headers", "Accept-Patch, Allow, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id"
     )
 
     // MARK: Parts of origins

@@ -5,16 +5,23 @@ import BraidEngine
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Validate table descriptions.",
-        discussion: "Prints every fault as file:line:column: pointer: message. Exit status 1 when there is one. What is allowed, but surely not meant, is a warning.")
+        discussion: """
+            Prints every fault as file:line:column: pointer: message, and exits with status 1 if there is one. A description is also faulty \
+            if no session can be opened with its own models and state. A warning names what is allowed but probably a mistake; it does not \
+            change the exit status.
+            """)
 
     @Argument(help: "Table descriptions, JSON files.", completion: .file(extensions: ["json"]))
     var files: [String]
 
     func run() throws {
         var isFaulty = false
-        for file in files {
+        for path in files {
             do throws(FaultyFile) {
-                for warning in try JSONFile(file).warnings(Self.warnings) { print(warning) }
+                let file = JSONFile(path)
+                let description = try file.read { try TableDescription($0) }
+                for warning in try file.warnings({ _ in description.warnings }) { print(warning) }
+                try file.read { _ in try Self.checkOpening(description) }
             } catch {
                 isFaulty = true
                 for fault in error.faults { print(fault) }
@@ -23,9 +30,10 @@ struct Check: ParsableCommand {
         if isFaulty { throw ExitCode(1) }
     }
 
-    private static func warnings(_ text: JSONText) throws -> [Refusal.Fault] {
-        let description = try TableDescription(text)
-        let failure = description.openingFailure(now: timestamp(Source().now()))
-        return description.warnings + (failure.map { [.init(pointer: .root, detail: "with its own models no session can be opened: \($0.detail)")] } ?? [])
+    /// Throws a refusal unless a session can be opened with the description's own models and state.
+    private static func checkOpening(_ description: TableDescription) throws {
+        guard let failure = description.openingFailure(now: timestamp(Source().now())) else { return }
+        let detail = "no session can be opened with the description's own models and state: \(failure.detail)"
+        throw Refusal(.descriptionInvalid, detail, faults: [.init(pointer: .root, detail: detail)])
     }
 }

@@ -157,11 +157,17 @@ extension Embedded {
           retries?: number;
         }
 
+        /**
+         * A token, or its provider: called with nothing before the first request, and with the refused token when the server answers
+         * 401. A provider that throws counts as a failed connection.
+         */
+        export type Token = string | ((refused?: string) => string | undefined | Promise<string | undefined>);
+
         export interface ClientOptions {
           /** The server's; in a page, the page's own by default. */
           url?: string | URL;
           /** The controller's, or one for a session. */
-          token?: string;
+          token?: Token;
           /** Milliseconds for a whole answer: 60,000 by default. */
           timeout?: number;
           /** How often a request is sent again: 6 times by default, over about a quarter of a minute. */
@@ -193,12 +199,14 @@ extension Embedded {
           section?: object;
           sections?: object[];
           cellsForModelTypes?: { [modelType: string]: string };
+          /** Without `table`: any value but null, shown as the snapshot's `empty` while there are no rows. */
+          empty?: JSONValue;
         }
 
         export declare class BraidClient {
           constructor(options?: ClientOptions);
           url: string;
-          token?: string;
+          token?: Token;
           readonly tables: {
             list(options?: SendOptions): Promise<{ table: string; version: number; updated: string }[]>;
             get(name: string, options?: SendOptions): Promise<object>;
@@ -221,7 +229,10 @@ extension Embedded {
           health(options?: SendOptions): Promise<{ status: string }>;
           /** A command for a shell. The token stands in it as the variable BRAID_TOKEN. */
           curl(request: Request): string;
-          /** The answer's JSON; text where the request's `Accept` asks for that. */
+          /**
+           * The answer's JSON; text where the request's `Accept` asks for that. Commands of one session are sent in the order of the calls,
+           * each after those before it are answered or have failed.
+           */
           send(request: Request, options?: SendOptions): Promise<any>;
         }
 
@@ -338,7 +349,7 @@ extension Embedded {
           subscribe(options?: SubscribeOptions): Subscription;
         }
 
-        export type SubscriptionStatus = "connecting" | "live" | "waiting" | "ended" | "closed";
+        export type SubscriptionStatus = "connecting" | "live" | "waiting" | "paused" | "ended" | "closed";
 
         export interface CellEvent {
           at: IndexPath;
@@ -371,6 +382,10 @@ extension Embedded {
           /** Kept up to date; undefined before the first. */
           readonly snapshot?: Snapshot;
           readonly revision?: number;
+          /** Gives the connection up, as a page does that is not seen. */
+          pause(): void;
+          /** Follows the session again after a pause, from where it was. */
+          resume(): void;
           close(): void;
         }
 

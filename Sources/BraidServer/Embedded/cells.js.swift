@@ -59,7 +59,7 @@ extension Embedded {
 
         /**
          * The content of a row's cell: elements.
-         * `context`: `{events, state, send(event, parameters), readOnly}`.
+         * `context`: `{events, state, send(event, parameters), entry(event), readOnly}`; `entry`: what was entered for an event and has no answer yet.
          */
         export function cellContent(row, context) {
           const content = row.viewModel ?? row.model;
@@ -158,11 +158,20 @@ extension Embedded {
 
         function input(props, event, context) {
           let waiting;
-          const enter = ({ target }) => {
+          const entry = () => event && context.entry(event.event);
+          /** Shows whether what was entered could be sent, now and whenever that changes. */
+          const show = () => {
+            const isUnsent = entry()?.isUnsent ?? false;
+            element.classList.toggle("unsent", isUnsent);
+            element.title = isUnsent ? "Not sent. Enter sends it again, Escape drops it." : "";
+            if (entry()) entry().changed = show;
+          };
+          const enter = ({ target, type }) => {
             clearTimeout(waiting);
-            if (target.value === sent) return;
+            if (target.value === sent && !(type === "keydown" && entry()?.isUnsent)) return;
             sent = target.value;
             context.send(event.event, { [event.name]: sent });
+            show();
           };
           const element = h("input", {
             ...props,
@@ -177,13 +186,21 @@ extension Embedded {
                 else waiting = setTimeout(enter, entryPause, event);
               },
               keydown: (event) => {
+                if (event.key === "Escape" && entry()?.isUnsent) {
+                  entry().drop();
+                  sent = held;
+                  show();
+                }
                 if (event.key === "Escape") event.target.value = sent;
                 if (event.key === "Enter" && !event.isComposing) enter(event);
               },
             },
           });
           // As the field holds it: a date that is none, or a text of two lines, is not sent changed by who only looks at it.
-          let sent = element.value;
+          const held = element.value;
+          let sent = held;
+          if (entry()) element.value = sent = entry().parameters[event.name];
+          show();
           return element;
         }
 

@@ -99,13 +99,13 @@ extension Embedded {
         .welcome p { max-width: 40ch; }
 
         /* A session's screen */
-        .screen { height: 100%; display: grid; grid-template-rows: auto 1fr auto; min-height: 0; }
+        .screen { height: 100%; display: grid; grid-template: auto 1fr auto / minmax(0, 1fr); min-height: 0; }
         .bar { display: flex; align-items: center; justify-content: space-between; gap: 8px; min-height: 50px; padding: 6px 12px 6px 20px; z-index: 3; }
         .bar-buttons { display: flex; align-items: center; gap: 4px; }
         .status { display: inline-flex; align-items: center; gap: 7px; font-size: 13px; color: var(--soft); }
         .status::before { content: ""; width: 8px; height: 8px; border-radius: 50%; background: var(--orange); }
         .status[data-status=live]::before { background: var(--green); }
-        .status[data-status=ended]::before { background: var(--faint); }
+        .status:is([data-status=ended], [data-status=paused])::before { background: var(--faint); }
         .status[data-status=faulty]::before { background: var(--red); }
         .scroller { overflow: auto; overflow-anchor: none; min-height: 0; scrollbar-width: thin; padding: 0 max(16px, calc(50% - 300px)); position: relative; }
         .bar-title { font-weight: 640; opacity: 0; translate: 0 6px; transition: opacity .18s, translate .18s; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
@@ -141,12 +141,13 @@ extension Embedded {
         .row:active:not([data-carried]):not(:has(input:active, button:active)) { background: var(--hover); }
         .cell { display: flex; align-items: center; min-height: 46px; }
         .row[data-fixed] .cell { height: 100%; min-height: 0; }
-        .content { flex: 1; min-width: 0; display: flex; align-items: center; gap: 12px; padding: 7px 18px; }
-        .row[data-fixed] .content { padding-block: 0; }
-        .labels { flex: 1; min-width: 0; display: flex; align-items: center; gap: 12px; }
+        .content { flex: 1; min-width: 0; display: flex; flex-wrap: wrap; align-items: center; gap: 4px 12px; padding: 7px 18px; }
+        .row[data-fixed] .content { flex-wrap: nowrap; padding-block: 0; }
+        .labels { flex: 1; min-width: min(100%, 9em); display: flex; align-items: center; gap: 12px; }
+        .labels .names { flex: 1 1 auto; min-width: 34%; }
         .labels .title, .labels .subtitle { overflow-wrap: anywhere; }
         .labels .subtitle { line-height: 1.3; }
-        .labels .detail { color: var(--soft); text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+        .labels .detail { max-width: 60%; color: var(--soft); text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: break-word; }
         .centred { flex: 1; text-align: center; }
         .unknown { flex: 1; min-width: 0; padding: 4px 0; }
         .unknown pre, .title-text pre { font: 12px/1.45 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -162,6 +163,7 @@ extension Embedded {
         .content .field { flex: 1; border: 0; background: none; padding: 4px 0; border-radius: 4px; width: 100%; }
         .content .field::placeholder { color: var(--faint); }
         .content .field:disabled { opacity: 1; }
+        .content .field.unsent { box-shadow: inset 0 -2px var(--orange); border-radius: 0; }
         .content .field:is(.date, .time, .datetime-local) { flex: none; width: auto; margin-inline: auto; padding: 5px 10px; background: var(--hover); border-radius: 8px; }
         .content:has(.field):not(:has(.date, .time)) { cursor: text; }
         .switch { flex: none; width: 50px; height: 30px; border-radius: 15px; background: light-dark(#d8d8de, #48484c); position: relative; transition: background .2s; }
@@ -244,7 +246,7 @@ extension Embedded {
         .action-buttons { margin-left: auto; display: flex; gap: 2px; }
         .action .button.small { background: var(--card); }
         .console { display: flex; flex-direction: column; gap: 8px; }
-        .choices { display: flex; justify-content: flex-end; gap: 8px; align-items: center; }
+        .choices { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: 8px; align-items: center; }
         .requests li { padding: 6px 4px 8px 10px; border-radius: 10px; background: var(--sunk); border-left: 3px solid var(--green); }
         .requests li.refused { border-color: var(--red); }
         .request { display: flex; align-items: center; gap: 8px; font-size: 12.5px; }
@@ -308,10 +310,10 @@ extension Embedded {
         body[data-view=welcome] #panel { display: none; }
 
         /* On a phone: one column at a time */
-        @media (max-width: 1000px) and (min-width: 701px) {
+        @media (max-width: 1000px) and (min-width: 780px) {
           body, body[data-view] { grid-template-columns: 200px minmax(300px, 1fr) minmax(280px, 320px); }
         }
-        @media (max-width: 700px) {
+        @media (max-width: 779px) {
           body, body[data-view] { grid-template: 1fr auto / minmax(0, 1fr); height: 100dvh; }
           #sidebar, #main, #panel { display: none; border: 0; }
           body[data-pane=list] #sidebar, body[data-pane=panel] #panel { display: flex; }

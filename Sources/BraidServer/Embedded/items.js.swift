@@ -49,12 +49,13 @@ extension Embedded {
             element.style.height = fixed === undefined ? "" : `${fixed}px`;
             element.toggleAttribute("data-fixed", fixed !== undefined);
             const name = rowName(row, item.r);
-            const { events, state, send, readOnly } = this.context;
+            const { events, state, send, entry, readOnly } = this.context;
             const context = {
               events: events === null ? null : events[row.cell] ?? {},
               state,
               readOnly,
               send: (event, parameters) => send(element, event, parameters),
+              entry: (event) => entry(item.key, event),
             };
             const sign = { delete: ["minus", `Delete ${name}`], insert: ["plus", `Insert at ${name}`] }[row.editing];
             return [

@@ -120,7 +120,9 @@ extension Embedded {
           };
           const submit = (event) => {
             event.preventDefault();
-            using((parts) => screen.perform(...parts));
+            // What had no answer stays in the fields.
+            const failed = () => event.target.dispatchEvent(new Event("input", { bubbles: true }));
+            using(([kind, body, options]) => screen.perform(kind, body, { ...options, failed }));
           };
           const send = button("Send", () => {}, { type: "submit", kind: "small", disabled: screen.table.readOnly, "aria-label": `Send ${label}` });
           const copying = button(`Copy ${label} as curl`, () => using((parts) => copy(screen.curl(...parts))), {

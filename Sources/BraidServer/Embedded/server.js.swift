@@ -83,11 +83,13 @@ extension Embedded {
             }
           }
 
-          /** The request that opens a session. It is not sent again by itself: it would open another. */
-          openingRequest = (body) => ({ method: "POST", path: "/v1/sessions", headers: { "Content-Type": "application/json" }, body, isRepeatable: false });
+          /** The request that opens a session: one, however often it is sent. */
+          openingRequest(body) {
+            return { method: "POST", path: "/v1/sessions", headers: { "Content-Type": "application/json", "Idempotency-Key": randomName(16) }, body };
+          }
 
           /** For a session that is soon ended: recognisable, should the browser end before it. */
-          previewID = () => `preview-${Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+          previewID = () => `preview-${randomName(6)}`;
 
           /** Ends a session without waiting, also while the page goes. */
           end(id) {
@@ -95,6 +97,8 @@ extension Embedded {
             return fetch(this.client.session(id).request.path, { method: "DELETE", keepalive: true, headers }).catch(() => {});
           }
         }
+
+        const randomName = (bytes) => Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
         """##
 }

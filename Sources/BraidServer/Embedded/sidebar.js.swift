@@ -3,7 +3,7 @@
 extension Embedded {
     static let sidebarJS = ##"""
         import { button, h, isHeld, symbol } from "./dom.js";
-        import { copy, dialog, problemToast } from "./toasts.js";
+        import { copy, dialog, problemToast, untilAnswered } from "./toasts.js";
 
         const atOnce = 100;
         const shownAtOnce = 500;
@@ -53,7 +53,7 @@ extension Embedded {
               [this.#tables, this.#sessions, this.#next] = [tables, sessions, page.next];
             } catch (error) {
               if (loading !== this.#loading) return;
-              if (error.status === 401) return this.#app.signIn();
+              if (error.status === 401) return this.#app.refused();
               if (error.status !== 403) {
                 problemToast(error);
                 return this.#shownAnew();
@@ -171,13 +171,14 @@ extension Embedded {
             ]);
             if (!chosen) return;
             if (chosen.go) return this.#app.go(`sessions/${encodeURIComponent(chosen.go)}`);
+            const curl = server.curl(chosen.open);
             try {
-              const { session } = await server.perform(chosen.open);
+              const { session } = await untilAnswered(() => server.perform(chosen.open), { curl });
               this.load();
               // The one that is shown may have ended, and have had the same id.
               this.#app.go(`sessions/${encodeURIComponent(session)}`, { anew: true });
             } catch (error) {
-              problemToast(error, server.curl(chosen.open));
+              problemToast(error, curl);
             }
           }
         }

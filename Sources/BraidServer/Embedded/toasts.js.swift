@@ -13,8 +13,20 @@ extension Embedded {
           announcer.textContent = announcer.textContent === text ? `${text}\u00a0` : text;
         }
 
-        /** A message that goes by itself, unless the pointer or the focus rests on it. */
-        export function toast(title, { detail, errors = [], kind = "", actions = [] } = {}) {
+        /** The functions that close the toasts on the page, the oldest first. */
+        const open = [];
+
+        /**
+         * A message that goes by itself, unless the pointer or the focus rests on it or it `stays`. Returns what closes it; `closed()` is
+         * called then.
+         */
+        export function toast(title, { detail, errors = [], kind = "", actions = [], stays = false, closed } = {}) {
+          const close = () => {
+            if (!open.includes(close)) return;
+            open.splice(open.indexOf(close), 1);
+            element.remove();
+            closed?.();
+          };
           const element = h(
             "div",
             { class: `toast ${kind}`, role: kind === "problem" ? "alert" : "status" },
@@ -26,19 +38,56 @@ extension Embedded {
               errors.length > 0 && h("ul", {}, errors.slice(0, 4).map(({ pointer, detail }) => h("li", {}, h("code", {}, pointer), " ", detail))),
             ),
             actions,
-            button("Dismiss", () => element.remove(), { icon: "icon-close", iconOnly: true }),
+            button("Dismiss", close, { icon: "icon-close", iconOnly: true }),
           );
           place.append(element);
-          while (place.children.length > 4) place.firstElementChild.remove();
-          const leave = () => element.matches(":hover, :focus-within") ? setTimeout(leave, 2000) : element.remove();
-          setTimeout(leave, kind === "problem" ? 9000 : 3000);
+          open.push(close);
+          while (open.length > 4) open[0]();
+          const leave = () => element.matches(":hover, :focus-within") ? setTimeout(leave, 2000) : close();
+          if (!stays) setTimeout(leave, kind === "problem" ? 9000 : 3000);
+          return close;
+        }
+
+        const unanswered = "The server does not answer";
+        /** The errors for which a Retry was offered: they are on the page already. */
+        const offered = new WeakSet();
+
+        /**
+         * Sends a request, and offers a Retry whenever there is no answer. Throws the error when nobody wants that.
+         * `failed()` is called each time there was no answer. `signal`: aborted when the Retry would no longer make sense.
+         */
+        export async function untilAnswered(send, { curl, failed, signal } = {}) {
+          for (;;) {
+            try {
+              return await send();
+            } catch (error) {
+              if (!(error instanceof ConnectionError)) throw error;
+              failed?.();
+              offered.add(error);
+              if (!await retryOffered(error.message, curl, signal)) throw error;
+            }
+          }
+        }
+
+        function retryOffered(detail, curl, signal) {
+          return new Promise((resolve) => {
+            if (signal?.aborted) return resolve(false);
+            const retry = button("Retry", () => {
+              resolve(true);
+              close();
+            }, { kind: "small primary" });
+            const actions = [retry, curl && copyButton(() => curl)];
+            const close = toast(unanswered, { detail, kind: "problem", actions, stays: true, closed: () => resolve(false) });
+            signal?.addEventListener("abort", close, { once: true });
+          });
         }
 
         /** A refusal, in the words of the problem document; or that there was no answer. Other errors are faults of the page's: they are thrown on. */
         export function problemToast(error, curl) {
+          if (offered.has(error)) return;
           const actions = curl ? [copyButton(() => curl)] : [];
           if (error instanceof Problem) toast(error.title ?? "Refused", { detail: error.detail, errors: error.errors, kind: "problem", actions });
-          else if (error instanceof ConnectionError) toast("The server does not answer", { detail: error.message, kind: "problem", actions });
+          else if (error instanceof ConnectionError) toast(unanswered, { detail: error.message, kind: "problem", actions });
           else throw error;
         }
 

@@ -24,12 +24,14 @@ final class ServerLoad: Sendable {
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
-    /// Memory for large bodies (`HTTPServer.Configuration.buffers`); streams take of it for large events, too.
-    let buffers: Budget
+    /// Memory for request bodies and for answers (`HTTPServer.Configuration`).
+    let incoming: Budget
+    let outgoing: Budget
 
-    init(maximum: Int, buffers: Budget) {
+    init(maximum: Int, incoming: Budget, outgoing: Budget) {
         self.maximum = maximum
-        self.buffers = buffers
+        self.incoming = incoming
+        self.outgoing = outgoing
     }
 
     var connections: Int { open.load(ordering: .relaxed) }

@@ -1,59 +1,129 @@
 import Synchronization
 
-/// What there is only so much of: bytes of memory, requests under way, subscribers. Shared by all who take of it.
+/// A limited amount of something that requests share: bytes of memory, requests under way, subscribers.
+///
+/// One resource (here: a session) and one client (here: a token) can hold a share of it at most, so that neither can
+/// take what the others need.
 final class Budget: Sendable {
+    /// Who holds a lease. Nil: not counted against a share.
+    struct Account: Sendable, Hashable {
+        var resource: String?
+        var client: String?
+    }
+
+    /// Why a lease was refused.
+    enum Refusal: Error, Sendable {
+        /// The budget is used up.
+        case budget
+        /// The account has its share of the budget already.
+        case share
+    }
+
     let limit: Int
+    /// The most that one resource can hold, and the most that one client can hold.
+    let resourceShare: Int
+    let clientShare: Int
     private let used = Atomic<Int>(0)
+    private let held = Mutex<[Account: Int]>([:])
 
-    init(_ limit: Int) { self.limit = limit }
+    /// Shares are parts of the limit: 2 is a half of it.
+    init(_ limit: Int, resourcePart: Int = 1, clientPart: Int = 1) {
+        self.limit = limit
+        resourceShare = max(1, limit / resourcePart)
+        clientShare = max(1, limit / clientPart)
+    }
 
-    /// How much is taken.
+    /// How much is leased.
     var taken: Int { used.load(ordering: .relaxed) }
-    /// Whether more than half is taken.
+    /// Whether more than half is leased.
     var isShort: Bool { taken > limit / 2 }
 
-    /// Whether so much could be had now: the first may have more than there is, or one that is too large would never get it.
-    func has(_ amount: Int) -> Bool { has(amount, beside: taken) }
+    /// Whether the amount could be leased now, shares aside.
+    func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
-    private func has(_ amount: Int, beside taken: Int) -> Bool { taken == 0 || amount <= limit - taken }
-
-    /// Nil when it is used up. Given back with the share.
-    func share(_ amount: Int = 1) -> Share? {
-        let share = Share(of: self)
-        return share.grow(to: amount) ? share : nil
+    /// A lease of the amount. It ends when nobody holds it, or with `end()`.
+    func lease(_ amount: Int = 1, to account: Account = Account()) throws(Refusal) -> Lease {
+        let lease = Lease(of: self, to: account)
+        try lease.grow(to: amount)
+        return lease
     }
 
-    fileprivate func take(_ amount: Int) -> Bool {
-        // Never taken and given back where there is not so much: who asks for less at that moment would be refused, too.
+    /// A single lease may be larger than the limit, or than its share: otherwise it would never be granted.
+    ///
+    /// - Parameter own: the part of `taken` that the lease has already.
+    private static func fits(_ amount: Int, own: Int, taken: Int, _ limit: Int) -> Bool { taken == own || amount <= limit - taken }
+
+    fileprivate func take(_ amount: Int, own: Int, for account: Account) throws(Refusal) {
+        guard charge(amount, own: own, to: account) else { throw .share }
+        // Compared and set: adding first and checking then would refuse a smaller request in the meantime.
         var before = taken
-        while has(amount, beside: before) {
+        while Self.fits(amount, own: own, taken: before, limit) {
             let (isTaken, present) = used.weakCompareExchange(expected: before, desired: before + amount, ordering: .relaxed)
-            if isTaken { return true }
+            if isTaken { return }
             before = present
         }
-        return false
+        discharge(amount, from: account)
+        throw .budget
     }
 
-    fileprivate func give(_ amount: Int) { used.subtract(amount, ordering: .relaxed) }
+    fileprivate func give(_ amount: Int, from account: Account) {
+        used.subtract(amount, ordering: .relaxed)
+        discharge(amount, from: account)
+    }
 
-    /// Somebody's part of a budget, given back when nobody holds it any more at the latest.
-    final class Share: Sendable {
+    /// The accounts of the session as a whole and of the token as a whole, with their shares.
+    private func shares(of account: Account) -> [(Account, Int)] {
+        var shares: [(Account, Int)] = []
+        if let resource = account.resource, resourceShare < limit { shares.append((Account(resource: resource), resourceShare)) }
+        if let client = account.client, clientShare < limit { shares.append((Account(client: client), clientShare)) }
+        return shares
+    }
+
+    private func charge(_ amount: Int, own: Int, to account: Account) -> Bool {
+        let shares = shares(of: account)
+        if shares.isEmpty { return true }
+        return held.withLock { held in
+            for (holder, share) in shares where !Self.fits(amount, own: own, taken: held[holder] ?? 0, share) { return false }
+            for (holder, _) in shares { held[holder, default: 0] += amount }
+            return true
+        }
+    }
+
+    private func discharge(_ amount: Int, from account: Account) {
+        let shares = shares(of: account)
+        if shares.isEmpty { return }
+        held.withLock { held in
+            for (holder, _) in shares {
+                let left = (held[holder] ?? 0) - amount
+                held[holder] = left > 0 ? left : nil
+            }
+        }
+    }
+
+    /// An account's part of a budget. It is returned at the latest when the lease is released.
+    final class Lease: Sendable {
         private let budget: Budget
+        private let account: Account
         private let amount = Atomic<Int>(0)
 
-        init(of budget: Budget) { self.budget = budget }
-        deinit { giveBack() }
+        init(of budget: Budget, to account: Account = Account()) {
+            self.budget = budget
+            self.account = account
+        }
+        deinit { end() }
 
-        /// At once, whoever still holds the share.
-        func giveBack() { budget.give(amount.exchange(0, ordering: .relaxed)) }
+        /// Returns the amount to the budget now, whoever still holds the lease.
+        func end() {
+            let amount = amount.exchange(0, ordering: .relaxed)
+            if amount > 0 { budget.give(amount, from: account) }
+        }
 
-        /// One caller at a time. False, and as it was: there is not so much.
-        func grow(to wanted: Int) -> Bool {
-            let missing = wanted - amount.load(ordering: .relaxed)
-            guard missing > 0 else { return true }
-            guard budget.take(missing) else { return false }
+        /// Makes the lease larger, if it is smaller than `wanted`. If that is refused, it stays as it is. One caller at a time.
+        func grow(to wanted: Int) throws(Refusal) {
+            let own = amount.load(ordering: .relaxed)
+            guard wanted > own else { return }
+            try budget.take(wanted - own, own: own, for: account)
             amount.store(wanted, ordering: .relaxed)
-            return true
         }
     }
 }

@@ -17,7 +17,7 @@ extension Connection {
             }
         case .receiving:
             let isDue = waited > limits.bodyGrace.milliseconds
-            let least = limits.leastBodyBytesPerSecond * (loop.load.buffers.isShort ? 64 : 1)
+            let least = limits.leastBodyBytesPerSecond * (loop.load.incoming.isShort ? 64 : 1)
             if isDue, bodyBytes < least * waited / 1_000 { timeOut("The body came at less than \(least) bytes a second.") }
         case .feeding(let reader):
             if reader.isPaused {
@@ -28,7 +28,7 @@ extension Connection {
         case .lingering:
             let time = loop.isStopping ? min(limits.lingerTime, limits.lingerTimeAtStop) : limits.lingerTime
             if waited > time.milliseconds { close() }
-        case .answering, .waiting, .streaming, .closing:
+        case .undecided, .answering, .fed, .streaming, .closing:
             break
         }
     }

@@ -5,21 +5,43 @@ extension Connection {
         self.head = head
         since = loop.now
         bodyBytes = 0
-        switch loop.handler.disposition(of: head) {
-        case .gather(let limit):
+        take(head, loop.handler.disposition(of: head))
+    }
+
+    /// The application has decided how it takes the body.
+    func decided(_ disposition: HTTPBodyDisposition) {
+        guard case .undecided = phase, let head else { return }
+        phase = .receiving
+        since = loop.now
+        take(head, disposition)
+        flush()
+        proceed()
+    }
+
+    private func take(_ head: HTTPRequestHead, _ disposition: HTTPBodyDisposition) {
+        switch disposition {
+        case .gather(let limit, let account):
             bodyLimit = limit
+            bodyAccount = account
             if case .length(let length) = head.framing {
                 if length > limit { return refuseBody() }
-                guard loop.load.buffers.has(length) else { return refuse(.noRoomForBody) }
+                guard length <= HTTPBodyDisposition.smallBody || loop.load.incoming.has(length) else { return refuse(.noRoomForBody(.budget)) }
             }
-        case .stream:
+        case .stream(let account):
             let (loop, id, handler) = (loop, id, loop.handler)
-            let reader = HTTPBodyReader(share: Budget.Share(of: loop.load.buffers)) { loop.post(.resume(connection: id)) }
+            let reader = HTTPBodyReader(lease: Budget.Lease(of: loop.load.incoming, to: account)) { loop.post(.resume(connection: id)) }
             phase = .feeding(reader)
             Task {
                 let response = await handler.handle(head, body: reader)
                 loop.post(.answer(connection: id, response))
             }
+        case .refuse(let response):
+            exchange.keepsAlive = false
+            return answer(response)
+        case .undecided(let executor, let work):
+            let (loop, id) = (loop, id)
+            phase = .undecided(Task(executorPreference: executor) { loop.post(.disposition(connection: id, await work())) })
+            return
         }
         // Only now is it known that the body is wanted (RFC 9110, 10.1.1).
         if head.expectsContinue, head.framing != .none { loop.output.append("HTTP/1.1 100 Continue\r\n\r\n") }
@@ -30,9 +52,15 @@ extension Connection {
         let reader: HTTPBodyReader? = if case .feeding(let reader) = phase { reader } else { nil }
         if reader == nil {
             if bodyBytes > bodyLimit { return refuseBody() }
-            let share = bodyShare ?? Budget.Share(of: loop.load.buffers)
-            bodyShare = share
-            guard share.grow(to: bodyBytes) else { return refuse(.noRoomForBody) }
+            if bodyBytes > HTTPBodyDisposition.smallBody {
+                let lease = bodyLease ?? Budget.Lease(of: loop.load.incoming, to: bodyAccount)
+                bodyLease = lease
+                do {
+                    try lease.grow(to: bodyBytes)
+                } catch {
+                    return refuse(.noRoomForBody(error))
+                }
+            }
         }
         piece.withUnsafeBufferPointer { bytes in
             if let reader {
@@ -50,7 +78,7 @@ extension Connection {
 
     func requestEnded() {
         if case .feeding(let reader) = phase {
-            phase = .answering
+            phase = .fed
             return reader.finish()
         }
         guard let head else { return }
@@ -59,35 +87,25 @@ extension Connection {
         switch loop.handler.handle(request) {
         case .ready(let response):
             answer(response)
-        case .soon(let work):
-            phase = .answering
-            answerLater(work, on: loop)
-        case .later(let work):
-            phase = .answering
-            answerLater(work)
-        case .waiting(let work):
-            let task = answerLater(work)
-            phase = .waiting(task)
-            if loop.isStopping || peerIsDone { task.cancel() }
-        }
-    }
-
-    @discardableResult
-    private func answerLater(_ work: @escaping @Sendable () async -> HTTPResponse, on executor: (any TaskExecutor)? = nil) -> Task<Void, Never> {
-        let (loop, id, share) = (loop, id, bodyShare)
-        return Task(executorPreference: executor) {
-            // The work may hold the body, also when the client has left.
-            let response = await work()
-            // Before the answer: a client may send its next body as soon as it has this one's.
-            share?.giveBack()
-            loop.post(.answer(connection: id, response))
+        case .task(let executor, let endsAtStop, let work):
+            let (loop, id, lease) = (loop, id, bodyLease)
+            let task = Task(executorPreference: executor) {
+                // The work may hold the body, also when the client has left.
+                let response = await work()
+                // Before the answer: a client may send its next body as soon as it has this answer.
+                lease?.end()
+                loop.post(.answer(connection: id, response))
+            }
+            phase = .answering(task, endsAtStop: endsAtStop)
+            // A client that has only closed its side still reads: its command is carried out.
+            if endsAtStop, loop.isStopping || peerIsDone { task.cancel() }
         }
     }
 
     /// The answer of a handler that ran elsewhere.
     func answerCame(_ response: HTTPResponse) {
         switch phase {
-        case .answering, .waiting:
+        case .answering, .fed:
             answer(response)
         case .feeding:
             // The rest of the body is unread: the next request's start cannot be reached.
@@ -113,14 +131,14 @@ extension Connection {
         guard let response = affordable(given) else { return }
         head = nil
         body = []
-        bodyShare = nil
+        bodyLease = nil
         var isStream = false
         if case .stream = response.body { isStream = true }
         let sendsBody = response.sendsBody(in: exchange)
         if loop.isStopping || isStream && sendsBody && exchange.minor == 0 { exchange.keepsAlive = false }
         response.encodeHead(for: exchange, keepsAlive: exchange.keepsAlive, date: loop.dateLine, to: &loop.output)
         guard sendsBody else {
-            answerShare = nil
+            answerLease = nil
             response.abandon()
             return exchangeEnded()
         }
@@ -137,11 +155,12 @@ extension Connection {
         exchangeEnded()
     }
 
-    /// What a large body of its own takes of the memory waits there until the client has read it: there may be only so many.
-    /// (Smaller ones are kept and shared; a stream counts with its queue, and its large pieces bring shares of their own.)
+    /// Leases memory for a large body until the client has read it. Smaller bodies are cached and shared; a stream counts with
+    /// its queue, and its large pieces have leases of their own.
     ///
-    /// One that cannot be had is 503. But a command may be carried out already, and "try again" would have it done twice: its client
-    /// loses the connection, as it must expect to, and asks again with its idempotency key, or for the revision. Nil then.
+    /// Without a lease a GET is answered with 503 or 429. A command may have been applied already, and such an answer would
+    /// make the client send it again. So the connection is closed and this returns nil: the client retries with its
+    /// idempotency key, or asks for the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes = switch response.body {
         case .none: 0
@@ -149,15 +168,18 @@ extension Connection {
         case .stream(let stream): 2 * stream.limit  // what is queued, and what is on its way
         }
         guard bytes > 1 << 20 else { return response }
-        answerShare = loop.load.buffers.share(bytes)
-        if answerShare != nil { return response }
-        response.abandon()
-        guard let method = head?.method, ["GET", "HEAD"].contains(method) else {
-            flush()
-            close()
-            return nil
+        do {
+            answerLease = try loop.load.outgoing.lease(bytes, to: response.account)
+            return response
+        } catch {
+            response.abandon()
+            guard let method = head?.method, ["GET", "HEAD"].contains(method) else {
+                flush()
+                close()
+                return nil
+            }
+            return loop.handler.response(to: .noRoomForAnswer(error), head: head)
         }
-        return loop.handler.response(to: .noRoomForAnswer, head: head)
     }
 
     /// Small bodies are copied behind their head, and answers to requests sent together leave in one call.
@@ -185,7 +207,7 @@ extension Connection {
         guard taken.bytes > 0 || taken.isLast else { return false }
         let isChunked = exchange.minor > 0
         if taken.bytes > 0 {
-            pieceShares += taken.shares
+            pieceLeases += taken.leases
             if isChunked {
                 loop.output.append(hexadecimal: taken.bytes)
                 loop.output.append("\r\n")

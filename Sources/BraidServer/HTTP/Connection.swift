@@ -12,10 +12,12 @@ final class Connection {
         case receiving
         /// The handler runs while its body arrives.
         case feeding(HTTPBodyReader)
+        /// The head is complete; the application decides how to take the body.
+        case undecided(Task<Void, Never>)
         /// The handler runs; the request is complete.
-        case answering
-        /// The handler waits for something to happen.
-        case waiting(Task<Void, Never>)
+        case answering(Task<Void, Never>, endsAtStop: Bool)
+        /// The handler has read the whole body and still runs.
+        case fed
         /// The answer's body is written as it comes.
         case streaming(HTTPBodyStream)
         /// The last answer is being written.
@@ -49,12 +51,13 @@ final class Connection {
     var head: HTTPRequestHead?
     var body: [UInt8] = []
     var bodyLimit = 0
-    /// What the request's body takes of the server's memory.
-    var bodyShare: Budget.Share?
-    /// What a large answer takes of it, until it is sent.
-    var answerShare: Budget.Share?
-    /// What a stream's large pieces take of it, until they are sent.
-    var pieceShares: [Budget.Share] = []
+    /// The memory of the request's body, and who pays for it.
+    var bodyLease: Budget.Lease?
+    var bodyAccount = Budget.Account()
+    /// The memory of a large answer, until it is sent.
+    var answerLease: Budget.Lease?
+    /// The memory of a stream's large pieces, until they are sent.
+    var pieceLeases: [Budget.Lease] = []
 
     private var output = OutputQueue()
 
@@ -94,7 +97,7 @@ final class Connection {
             guard turnBytes > 0 else { return yield() }
             guard output.isEmpty || drain() else { return }
             switch phase {
-            case .answering, .waiting:
+            case .undecided, .answering, .fed:
                 return
             case .streaming(let stream):
                 guard relay(stream) else { return }
@@ -153,18 +156,22 @@ final class Connection {
     private func endWaits() {
         switch phase {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
-        case .waiting(let task): task.cancel()
+        // A client that has closed its side may still read, so its command is carried out. To drop a read does no harm.
+        case .answering(let task, let endsAtStop) where endsAtStop || !loop.isStopping && isRead: task.cancel()
         case .feeding(let reader) where loop.isStopping: reader.fail(HTTPFailure(status: 503, detail: "The server is stopping."))
         default: break
         }
     }
+
+    /// Whether the request under way only reads.
+    private var isRead: Bool { head?.method == "GET" || head?.method == "HEAD" }
 
     func close() {
         guard !isClosed else { return }
         isClosed = true
         switch phase {
         case .streaming(let stream): stream.close()
-        case .waiting(let task): task.cancel()
+        case .answering(let task, _), .undecided(let task): task.cancel()
         case .feeding(let reader): reader.fail(HTTPFailure(status: 400, detail: "The client left before its request was complete."))
         default: break
         }
@@ -176,8 +183,12 @@ final class Connection {
 // MARK: - Reading
 
 extension Connection {
+    private static let headRead = 4 * 1024
+
     private func read() {
-        let count = recv(socket, loop.input.baseAddress, loop.input.count, 0)
+        // Between requests little is read at a time: what follows a request waits in memory until that is answered.
+        let room = head == nil ? Self.headRead : loop.input.count
+        let count = recv(socket, loop.input.baseAddress, room, 0)
         guard count > 0 else {
             if count == 0 { return readEnd() }
             switch errno {
@@ -189,7 +200,7 @@ extension Connection {
         }
         turnBytes -= count
         // Less than asked for: nothing is left, and the next byte is told of; but an end told of before is not told again.
-        if count < loop.input.count, !peerIsDone { isReadable = false }
+        if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
         if used < count, !isClosed {
@@ -274,9 +285,9 @@ extension Connection {
     /// Once an answer is sent, its memory is there for others.
     func giveRoomBackIfSent() {
         guard output.isEmpty else { return }
-        pieceShares = []
+        pieceLeases = []
         if case .streaming = phase { return }
-        answerShare = nil
+        answerLease = nil
     }
 
     /// Whether all that waited is sent.

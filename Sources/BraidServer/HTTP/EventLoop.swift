@@ -1,5 +1,4 @@
 import CEpoll
-import Dispatch
 import Glibc
 import Synchronization
 
@@ -11,13 +10,13 @@ final class EventLoop: @unchecked Sendable {
     enum Mail {
         /// A new connection.
         case adopt(Int32)
-        /// The answer of a `later` reply or of a streamed request.
+        /// How a request's body is to be taken.
+        case disposition(connection: UInt64, HTTPBodyDisposition)
+        /// The answer of a task or of a streamed request.
         case answer(connection: UInt64, HTTPResponse)
         /// Its stream has bytes, or its body's reader has room.
         case resume(connection: UInt64)
         case acceptAgain
-        /// A piece of a task that runs here.
-        case job(UnownedJob)
         case stop(deadline: Int, onExit: @Sendable () -> Void)
     }
 
@@ -29,7 +28,6 @@ final class EventLoop: @unchecked Sendable {
     let handler: any HTTPHandler
     let limits: HTTPServer.Limits
     let load: ServerLoad
-    private let quietWork: @Sendable (() -> Void) -> Void
 
     private let mailbox = Mutex(Mailbox())
     private let epoll: Int32
@@ -66,13 +64,10 @@ final class EventLoop: @unchecked Sendable {
     private static let bellID = UInt64.max
     private static let listenerID = UInt64.max - 1
 
-    init(
-        handler: any HTTPHandler, limits: HTTPServer.Limits, load: ServerLoad, quietWork: @escaping @Sendable (() -> Void) -> Void
-    ) throws(HTTPServerError) {
+    init(handler: any HTTPHandler, limits: HTTPServer.Limits, load: ServerLoad) throws(HTTPServerError) {
         self.handler = handler
         self.limits = limits
         self.load = load
-        self.quietWork = quietWork
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         bell = cepoll_event()
         guard epoll >= 0, bell >= 0, watch(bell, Self.bellID, EPOLLIN.rawValue | EPOLLET.rawValue) else {
@@ -129,17 +124,9 @@ final class EventLoop: @unchecked Sendable {
             load.closed()
         case .answer(_, let response): response.abandon()
         case .stop(_, let onExit): onExit()
-        case .job(let job):
-            let executor = asUnownedTaskExecutor()
-            DispatchQueue.global().async { job.runSynchronously(on: executor) }
-        case .resume, .acceptAgain: break
+        case .disposition, .resume, .acceptAgain: break
         }
     }
-}
-
-/// Runs tasks on the loop's thread: what is short, and is answered by the loop, need not wake another thread twice.
-extension EventLoop: TaskExecutor {
-    func enqueue(_ job: consuming ExecutorJob) { post(.job(UnownedJob(job))) }
 }
 
 // MARK: - Turns
@@ -165,8 +152,6 @@ extension EventLoop {
             let turn = Array(again.prefix(Self.againInATurn))
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
-            // One request at a time: nobody is held up by what it leads to.
-            if count == 1, again.isEmpty, mails.count == 1 { quietWork(readMails) }
             readMails()
             if !again.isEmpty { sched_yield() }  // to the thread that has the next answer, where cores are few
             if now >= nextSweep { sweep() }
@@ -212,26 +197,20 @@ extension EventLoop {
         }
     }
 
-    /// What is done here often leads to more of it: an answer is a task's last piece.
     private func readMails() {
-        for _ in 0..<Self.mailRounds where !mails.isEmpty {
-            let taken = mails
-            mails.removeAll(keepingCapacity: true)
-            for mail in taken { read(mail) }
-        }
+        let taken = mails
+        mails.removeAll(keepingCapacity: true)
+        for mail in taken { read(mail) }
     }
-
-    /// Before the sockets are looked at again.
-    private static let mailRounds = 4
 
     private func read(_ mail: Mail) {
         switch mail {
         case .adopt(let socket): adopt(socket)
         case .answer(let id, let response):
             if let connection = connection(id) { connection.answerCame(response) } else { response.abandon() }
+        case .disposition(let id, let disposition): connection(id)?.decided(disposition)
         case .resume(let id): takeTurnAgain(id)
         case .acceptAgain: acceptAgain()
-        case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
         case .stop(let deadline, let onExit): stop(deadline, onExit)
         }
     }

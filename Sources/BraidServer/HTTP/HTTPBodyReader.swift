@@ -13,14 +13,14 @@ final class HTTPBodyReader: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
-    /// What the handler holds of the body beyond that; nil: it may hold what it wants.
-    private let share: Budget.Share?
+    /// The memory of the part that the handler holds beyond that; nil: unlimited.
+    private let lease: Budget.Lease?
     /// Tells the loop to read on; called on any thread.
     private let resume: @Sendable () -> Void
 
-    init(limit: Int = 64 * 1024, share: Budget.Share? = nil, resume: @escaping @Sendable () -> Void = {}) {
+    init(limit: Int = 64 * 1024, lease: Budget.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
         self.limit = limit
-        self.share = share
+        self.lease = lease
         self.resume = resume
     }
 
@@ -50,9 +50,14 @@ final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// The handler is about to hold so many bytes at once. Throws when the server has not so much memory for bodies.
+    /// Announces that the handler is about to hold this many bytes at once. Throws `HTTPFailure` if there is no memory for them.
     func hold(_ bytes: Int) throws {
-        guard bytes <= limit || share?.grow(to: bytes) != false else { throw HTTPFailure.noRoomForBody }
+        guard bytes > limit else { return }
+        do {
+            try lease?.grow(to: bytes)
+        } catch {
+            throw HTTPFailure.noRoomForBody(error)
+        }
     }
 
     // MARK: For the loop

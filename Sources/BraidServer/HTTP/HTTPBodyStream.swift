@@ -17,8 +17,8 @@ final class HTTPBodyStream: Sendable {
     struct Taken {
         var pieces: [[UInt8]] = []
         var bytes = 0
-        /// What large pieces take of the server's memory.
-        var shares: [Budget.Share] = []
+        /// The memory of large pieces.
+        var leases: [Budget.Lease] = []
         /// No piece will follow.
         var isLast = false
         /// The body is to be cut off where it is, so that the client sees that it is incomplete.
@@ -55,17 +55,17 @@ final class HTTPBodyStream: Sendable {
 
     // MARK: For the producer
 
-    /// Queues the bytes; never blocks. A single piece over the limit is taken while the queue is empty. `share`: what they take of
-    /// the server's memory, held until they are sent.
+    /// Queues the bytes; never blocks. A single piece over the limit is taken while the queue is empty. `lease`: their
+    /// memory, held until they are sent.
     @discardableResult
-    func write(_ bytes: [UInt8], _ share: Budget.Share? = nil) -> WriteResult {
+    func write(_ bytes: [UInt8], _ lease: Budget.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
             if state.closer != nil { return (.closed, nil) }
             if bytes.isEmpty { return (.accepted, nil) }
             if state.queue.bytes > 0, state.queue.bytes + bytes.count > limit { return (.full(queued: state.queue.bytes), nil) }
             state.queue.pieces.append(bytes)
             state.queue.bytes += bytes.count
-            if let share { state.queue.shares.append(share) }
+            if let lease { state.queue.leases.append(lease) }
             return (.accepted, Self.telling(&state))
         }
         tell?()
@@ -129,7 +129,7 @@ final class HTTPBodyStream: Sendable {
             let taken = state.queue
             state.queue.pieces = []
             state.queue.bytes = 0
-            state.queue.shares = []
+            state.queue.leases = []
             state.isTold = false
             return (taken, Self.emptying(&state.waiting))
         }

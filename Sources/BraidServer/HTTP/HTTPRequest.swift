@@ -43,17 +43,32 @@ struct HTTPFailure: Error, Sendable, Equatable {
     /// One sentence: what is wrong and what would be right.
     var detail: String
 
-    /// The memory for large bodies is taken.
-    static let noRoomForBody = HTTPFailure(status: 503, detail: "Too many large bodies are under way; try again.")
-    static let noRoomForAnswer = HTTPFailure(status: 503, detail: "Too many large answers are under way; try again.")
+    /// The server has no memory left for the body, or the account has used its share of that memory.
+    static func noRoomForBody(_ refusal: Budget.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
+    /// The same for an answer.
+    static func noRoomForAnswer(_ refusal: Budget.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
+
+    private static func noRoom(_ refusal: Budget.Refusal, _ what: String) -> HTTPFailure {
+        switch refusal {
+        case .budget: HTTPFailure(status: 503, detail: "The server's memory for large \(what) is in use. Try again after the time in `Retry-After`.")
+        case .share: HTTPFailure(status: 429, detail: "This session or this token already uses its share of the server's memory for large \(what). Wait until its other requests are answered.")
+        }
+    }
 }
 
 /// How a request's body reaches the application.
 enum HTTPBodyDisposition: Sendable {
-    /// All of it, at once; a longer one is answered with 413.
-    case gather(limit: Int)
+    /// As a whole. A body that is longer than `limit` bytes is answered with 413. Its memory counts for `account`.
+    case gather(limit: Int, account: Budget.Account = Budget.Account())
     /// Piece by piece: the handler runs while the body arrives.
-    case stream
+    case stream(account: Budget.Account = Budget.Account())
+    /// Not at all: the client gets this answer, and the connection is closed.
+    case refuse(HTTPResponse)
+    /// Not known yet. No byte of the body is read until the work has returned.
+    case undecided(on: any TaskExecutor, @Sendable () async -> HTTPBodyDisposition)
+
+    /// Bytes of a gathered body that are not counted in the budget for bodies: a small request is always admitted.
+    static let smallBody = 16 * 1024
 }
 
 /// The application.

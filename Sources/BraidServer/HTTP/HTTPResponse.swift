@@ -3,6 +3,8 @@ struct HTTPResponse: Sendable {
     var status: Int
     var headers: [(String, String)] = []
     var body: HTTPBody = .none
+    /// Who pays for the memory of a large body.
+    var account = Budget.Account()
 }
 
 enum HTTPBody: Sendable {
@@ -24,13 +26,10 @@ enum HTTPBody: Sendable {
 enum HTTPReply: Sendable {
     /// Written at once, by the loop's thread.
     case ready(HTTPResponse)
-    /// A task that is short, but for what it waits for: runs on the loop's thread. Goes on when the client leaves meanwhile.
-    case soon(@Sendable () async -> HTTPResponse)
-    /// Runs elsewhere. Goes on when the client leaves meanwhile: a commit under way is never torn off.
-    case later(@Sendable () async -> HTTPResponse)
-    /// Runs elsewhere and waits for something that may not happen: its task is cancelled, to answer with what there is, when
-    /// the client leaves or the server stops.
-    case waiting(@Sendable () async -> HTTPResponse)
+    /// The result of a task on an executor. The task is cancelled when the connection is lost, and for a GET also when the
+    /// client closes its side. With `endsAtStop` it is cancelled when the server stops, too: for work that waits for something
+    /// that may never happen.
+    case task(on: any TaskExecutor, endsAtStop: Bool = false, @Sendable () async -> HTTPResponse)
 }
 
 // MARK: - Encoding

@@ -11,7 +11,7 @@ final class HTTPServer: Sendable {
         /// A request's head, from its first byte to its end.
         var headTime = Duration.seconds(10)
         /// A gathered body has to come at this rate on average, once `bodyGrace` is over; 64 times as fast while more than half of
-        /// `buffers` is taken, so that nobody can hold on to it by being slow.
+        /// `incoming` is taken, so that nobody can hold on to it by being slow.
         var leastBodyBytesPerSecond = 1_024
         var bodyGrace = Duration.seconds(10)
         /// A streamed body may come at any rate, but not pause longer than this.
@@ -34,15 +34,14 @@ final class HTTPServer: Sendable {
         var limits = Limits()
         /// Lowered to what the process' descriptors allow.
         var maxConnections = 10_000
-        /// Memory for all bodies together: of requests, from their first byte until they are answered, and of large answers, until
-        /// they are sent.
-        var buffers = Budget(256 << 20)
+        /// Memory for the bodies of requests, from their first byte until they are answered.
+        var incoming = Budget(256 << 20)
+        /// Memory for large answers, until they are sent. Apart from `incoming`: readers that are slow take no memory from
+        /// requests.
+        var outgoing = Budget(256 << 20)
         var backlog = 1_024
         /// Threads; 0 is one for each core.
         var loops = 0
-        /// Runs what a loop has to do beside its sockets, when it has nothing else to do; on the loop's thread. May go on for
-        /// a moment after it has.
-        var quietWork: @Sendable (_ work: () -> Void) -> Void = { $0() }
     }
 
     let configuration: Configuration
@@ -63,10 +62,10 @@ final class HTTPServer: Sendable {
     /// Listens and serves until `stop`. Once it returns, connections are accepted.
     func start() throws(HTTPServerError) {
         let limits = configuration.limits
-        let load = ServerLoad(maximum: max(1, min(configuration.maxConnections, Self.descriptors() - Self.reservedDescriptors)), buffers: configuration.buffers)
+        let load = ServerLoad(maximum: max(1, min(configuration.maxConnections, Self.descriptors() - Self.reservedDescriptors)), incoming: configuration.incoming, outgoing: configuration.outgoing)
         let wanted = configuration.loops > 0 ? configuration.loops : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         var loops: [EventLoop] = []
-        for _ in 0..<wanted { loops.append(try EventLoop(handler: handler, limits: limits, load: load, quietWork: configuration.quietWork)) }
+        for _ in 0..<wanted { loops.append(try EventLoop(handler: handler, limits: limits, load: load)) }
         let listener = try Listener(
             configuration.address, backlog: configuration.backlog, userTimeout: 2 * limits.writeTime.milliseconds)
         let first = loops[0]

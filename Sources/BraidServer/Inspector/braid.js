@@ -331,8 +331,14 @@ export class BraidClient {
   #wait;
   #timeout;
   #retries;
+  /** For each session with commands that have no answer yet: a promise that is kept when all of them are answered or have failed. */
+  #queues = new Map();
+  /** The token provider's latest answer, as a promise. */
+  #provided;
 
   /**
+   * `token`: a text, or a provider. The client calls the provider with nothing before the first request, and with the refused
+   * token when the server answers 401.
    * `timeout`: milliseconds for a whole answer. `retries`: how often a request is sent again.
    * `fetch`, `random` and `wait(milliseconds, signal)` are for tests.
    */
@@ -398,9 +404,30 @@ export class BraidClient {
    * Sends a request and gives the answer's JSON; text where the request's `Accept` asks for that; undefined where there is nothing.
    * Sent again, with the same key, when the connection failed or the server had no time: what was done already is not done twice. A command without
    * a key is not sent again where it may have been done.
+   *
+   * Commands of one session are sent in the order of the calls, each after those before it are answered or have failed. An aborted
+   * command that still waits is never sent.
    */
-  async send(request, { signal, retries = this.#retries } = {}) {
+  async send(request, options = {}) {
+    // As it is now, whatever becomes of the objects while the command waits.
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+    const session = sessionOfCommand(request);
+    if (session === undefined) return this.#deliver(request, body, options);
+    const before = this.#queues.get(session);
+    const work = (async () => {
+      if (before) await unlessAborted(before, options.signal);
+      return this.#deliver(request, body, options);
+    })();
+    // An aborted command does not let those after it pass those before it.
+    const last = Promise.allSettled([before, work]).then(() => {
+      if (this.#queues.get(session) === last) this.#queues.delete(session);
+    });
+    this.#queues.set(session, last);
+    return work;
+  }
+
+  async #deliver(request, body, { signal, retries = this.#retries }) {
+    signal?.throwIfAborted();
     for (let tries = 1; ; tries++) {
       try {
         return await this.#exchange(request, body, signal);
@@ -422,10 +449,35 @@ export class BraidClient {
     return this.#wait(milliseconds, signal);
   }
 
-  /** The server's response, whatever its status. Throws `ConnectionError` where there is none. */
-  async fetch({ method, path, headers }, body, signal) {
+  /**
+   * The server's response, whatever its status. Throws `ConnectionError` where there is none. A request whose token is refused is
+   * sent once more if the provider has another token.
+   */
+  async fetch(request, body, signal) {
+    const provided = this.#provide();
+    const token = await unlessAborted(provided, signal);
+    const response = await this.#fetchWith(token, request, body, signal);
+    if (response.status !== 401 || typeof this.token !== "function") return response;
+    const other = await unlessAborted(this.#provide(provided, token), signal);
+    return other === token ? response : this.#fetchWith(other, request, body, signal);
+  }
+
+  /** A promise of the token. If the latest one was `refused`, the provider is asked for another: once, however many requests were refused with it. */
+  #provide(refused, token) {
+    if (typeof this.token !== "function") return this.token;
+    if (this.#provided === refused) {
+      const provided = (async () => this.token(token))().catch((error) => {
+        if (this.#provided === provided) this.#provided = undefined;
+        throw new ConnectionError("The token provider failed.", error);
+      });
+      this.#provided = provided;
+    }
+    return this.#provided;
+  }
+
+  async #fetchWith(token, { method, path, headers }, body, signal) {
     const fields = { Accept: "application/json", ...headers };
-    if (this.token) fields.Authorization = `Bearer ${this.token}`;
+    if (token) fields.Authorization = `Bearer ${token}`;
     try {
       return await this.#fetch(this.url + path, { method, headers: fields, body, signal });
     } catch (error) {
@@ -456,6 +508,11 @@ export class BraidClient {
       link.release();
     }
   }
+}
+
+/** The path of the session that a request changes or ends; undefined for all other requests. */
+function sessionOfCommand({ method, path }) {
+  return method === "GET" ? undefined : /^\/v1\/sessions\/[^/?]+(?=$|\?|\/(?!tokens))/.exec(path)?.[0];
 }
 
 /** What is gone when it is asked to go again went the first time. */
@@ -522,6 +579,17 @@ function sleep(milliseconds, signal) {
       resolve();
     });
     signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+/** The promise's value; throws the signal's reason if that is aborted before. */
+function unlessAborted(promise, signal) {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    Promise.resolve(promise).then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }
 
@@ -622,14 +690,15 @@ export class Subscription {
   #path;
   #listeners;
   #silence;
-  #controller = new AbortController();
+  /** Aborted when the connection is given up. */
+  #controller;
   /** Of the last event that was taken in: where a new connection goes on. */
   #position;
   /** Milliseconds before a first try to connect again, as the server wishes. */
   #retryTime = 1000;
   #hasEnded = false;
 
-  /** "connecting", "live" (all that came before was told), "waiting" (to connect again), "ended", "closed". */
+  /** "connecting", "live" (all that came before was told), "waiting" (to connect again), "paused", "ended", "closed". */
   status = "connecting";
   /** The session's, as far as it was told; undefined before the first. */
   snapshot;
@@ -643,8 +712,7 @@ export class Subscription {
       this.snapshot = from;
       this.#position = position(from);
     }
-    // Not before the caller has what it listens with.
-    queueMicrotask(() => this.#run());
+    this.#start();
   }
 
   get revision() {
@@ -657,17 +725,40 @@ export class Subscription {
     this.#controller.abort();
   }
 
-  async #run() {
+  /** Gives the connection up, as a page does that is not seen. */
+  pause() {
+    if (["paused", "ended", "closed"].includes(this.status)) return;
+    this.#controller.abort();
+    this.#turn("paused");
+  }
+
+  /** Follows the session again after a pause, from where it was. */
+  resume() {
+    if (this.status !== "paused") return;
+    this.status = "connecting";
+    this.#start();
+  }
+
+  #start() {
+    const controller = this.#controller = new AbortController();
+    // Not before the caller has what it listens with.
+    queueMicrotask(() => this.#run(controller.signal));
+  }
+
+  /** Follows the session until it ends or `signal` is aborted. */
+  async #run(signal) {
     let failures = 0;
-    while (this.status !== "closed") {
+    while (!signal.aborted) {
       this.#turn("connecting");
+      // A listener may have closed the subscription.
+      if (signal.aborted) return;
       let failure;
       try {
-        await this.#follow(() => (failures = 0));
+        await this.#follow(signal, () => (failures = 0));
       } catch (error) {
         failure = error;
       }
-      if (this.status === "closed") return;
+      if (signal.aborted) return;
       if (this.#hasEnded || isFinal(failure)) {
         this.#turn("ended", failure);
         return this.#tell("onEnd", failure);
@@ -678,7 +769,7 @@ export class Subscription {
       const delay = this.#client.delay(failures, failure?.retryAfter, this.#retryTime);
       this.#turn("waiting", failure);
       try {
-        await this.#client.wait(delay, this.#controller.signal);
+        await this.#client.wait(delay, signal);
       } catch {
         return;
       }
@@ -686,8 +777,8 @@ export class Subscription {
   }
 
   /** One connection, to its end. `onEvent`: it works, an event was taken in. */
-  async #follow(onEvent) {
-    const link = linked(this.#controller.signal);
+  async #follow(signal, onEvent) {
+    const link = linked(signal);
     let heard = Date.now();
     let watchdog;
     // Comments come when there is nothing to tell: silence is a dead connection.
@@ -715,7 +806,7 @@ export class Subscription {
         if (done) throw new ConnectionError("The server ended the stream.");
         heard = Date.now();
         for (const event of parser.events(decoder.decode(value, { stream: true }))) {
-          if (this.status === "closed" || this.#hasEnded) return;
+          if (signal.aborted || this.#hasEnded) return;
           this.#take(event);
           onEvent();
         }

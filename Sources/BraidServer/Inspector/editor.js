@@ -1,7 +1,7 @@
 import { button, coloured, compactJSON, h } from "./dom.js";
 import { located, locations } from "./pointers.js";
 import { Screen } from "./screen.js";
-import { confirmed, copyButton, problemToast, toast } from "./toasts.js";
+import { confirmed, copyButton, problemToast, toast, untilAnswered } from "./toasts.js";
 
 const newDescription = {
   table: "untitled",
@@ -31,6 +31,8 @@ export class Editor {
   /** The text as it was read or saved last, and the name that it has there; null: none. */
   #read = "";
   #name;
+  /** Aborted by a later save: then nobody wants the one before sent again. */
+  #saving;
 
   /** `name`: of a description that there is, or null for a new one. */
   constructor(app, name) {
@@ -225,8 +227,11 @@ export class Editor {
     const request = this.#request();
     const { body } = request;
     const text = this.area.value;
+    const curl = this.#app.server.curl(request);
+    this.#saving?.abort();
+    const { signal } = this.#saving = new AbortController();
     try {
-      await this.#app.server.perform(request);
+      await untilAnswered(() => this.#app.server.perform(request), { curl, signal });
       [this.#read, this.#name] = [text, body.table];
       toast("Saved", { detail: `Sessions that are opened from now on are of this version of "${body.table}".` });
       this.#app.sessionsChanged();
@@ -235,7 +240,7 @@ export class Editor {
       this.#guard();
       this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
     } catch (error) {
-      problemToast(error, this.#app.server.curl(request));
+      problemToast(error, curl);
     }
   }
 

@@ -49,13 +49,20 @@ class App {
     for (const tab of document.querySelectorAll("#panes button")) tab.setAttribute("aria-pressed", String(tab.dataset.pane === name));
   }
 
+  /** The server answered 401: it needs a token, or another one. */
+  refused() {
+    const fault = this.server.client.token && "The server refused this token: it is wrong, has expired or was revoked.";
+    return this.signIn(fault);
+  }
+
   /** Asks for a token, and begins anew with it. It is kept until the tab is closed, for this origin alone. */
-  async signIn() {
+  async signIn(fault) {
     if (this.asking) return;
     this.asking = true;
     const input = h("input", { type: "password", autocomplete: "off", spellcheck: false, "aria-label": "Token" });
     const token = await dialog("Token", [
       h("p", {}, "The controller's token, or one for a single session. It is kept until this tab is closed."),
+      fault && h("p", { class: "fault", role: "alert" }, fault),
       input,
     ], [["Cancel", null], ["Use no token", ""], ["Use it", () => input.value, "primary"]]);
     this.asking = false;

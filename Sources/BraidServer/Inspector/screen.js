@@ -2,9 +2,9 @@ import { button, h } from "./dom.js";
 import { inWords } from "./stages.js";
 import { Table } from "./table.js";
 import { Timeline } from "./timeline.js";
-import { announce, askForJSON, problemToast, toast } from "./toasts.js";
+import { announce, askForJSON, problemToast, toast, untilAnswered } from "./toasts.js";
 
-const states = { connecting: "Connecting…", live: "Live", waiting: "Reconnecting…", ended: "Ended" };
+const states = { connecting: "Connecting…", live: "Live", waiting: "Reconnecting…", paused: "Paused", ended: "Ended" };
 
 /** Milliseconds. */
 const calm = 150;
@@ -16,6 +16,8 @@ export class Screen {
   #subscription;
   #drawing;
   #shown = 0;
+  /** Aborted when the rows that were reported last are no longer those that are displayed. */
+  #reporting;
   #isReading = false;
   /** Keys of rows that were loaded anew since the table was shown. */
   #reloaded = new Set();
@@ -68,7 +70,12 @@ export class Screen {
       onStatus: (status) => this.#setStatus(status),
       onEnd: (problem) => this.#end(problem),
     });
+    document.addEventListener("visibilitychange", this.#followWhileSeen);
+    this.#followWhileSeen();
   }
+
+  /** A browser has six connections for all of its tabs: a tab that is hidden gives its own up. */
+  #followWhileSeen = () => document.visibilityState === "hidden" ? this.#subscription.pause() : this.#subscription.resume();
 
   get path() {
     return this.#server.client.session(this.id).request.path;
@@ -82,20 +89,26 @@ export class Screen {
   }
 
   close() {
+    document.removeEventListener("visibilitychange", this.#followWhileSeen);
     this.#subscription.close();
     cancelAnimationFrame(this.#drawing);
     this.table.close();
   }
 
-  /** Sends a command. True: done; else the problem's name (`quiet`: the one that is not shown), or false. */
-  async perform(kind, body, { base, quiet, dryRun } = {}) {
+  /**
+   * Sends a command. Resolves to true if it was done, to the problem's name if it was refused (`quiet`: the one that is not shown),
+   * and to null if there was no answer and nobody wants to send it again. `failed` and `signal` are those of `untilAnswered`.
+   */
+  async perform(kind, body, { base, quiet, dryRun, failed, signal } = {}) {
     const request = this.#server.command(this.id, kind, body, { base, dryRun });
+    const curl = this.#server.curl(request);
     try {
-      this.answer = await this.#server.perform(request);
+      this.answer = await untilAnswered(() => this.#server.perform(request), { curl, failed, signal });
       return true;
     } catch (error) {
-      if (error.kind !== quiet) problemToast(error, this.#server.curl(request));
-      return error.kind ?? false;
+      const kind = error.kind ?? null;
+      if (kind === null || kind !== quiet) problemToast(error, curl);
+      return kind;
     }
   }
 
@@ -126,7 +139,10 @@ export class Screen {
     const told = JSON.stringify(rows);
     if (rows.length === 0 || told === this.reported) return;
     this.reported = told;
-    this.perform("displayed-rows", { rows });
+    // Once other rows are displayed, nobody wants the report before sent again.
+    this.#reporting?.abort();
+    this.#reporting = new AbortController();
+    this.perform("displayed-rows", { rows }, { signal: this.#reporting.signal });
   }
 
   /** Reads from the journal what was before this page came, back to the opening if it reaches so far. */

@@ -2,7 +2,7 @@ import { button, h, isHeld, jsonBlock, shortened } from "./dom.js";
 import { Console } from "./console.js";
 import { RowPanel } from "./row.js";
 import { Screen } from "./screen.js";
-import { confirmed, copy, copyButton, problemToast, toast } from "./toasts.js";
+import { confirmed, copy, copyButton, problemToast, toast, untilAnswered } from "./toasts.js";
 import { UpdatesPanel } from "./updates.js";
 
 const panelPause = 150;
@@ -175,18 +175,19 @@ export class SessionView {
 
   async #delete(id) {
     if (!await confirmed("End the session?", `The session "${id}", its models and its journal are deleted.`, "End it")) return;
+    let isRepeated = false;
     try {
-      await this.app.server.perform({ method: "DELETE", path: this.screen.path });
+      await untilAnswered(() => this.app.server.perform({ method: "DELETE", path: this.screen.path }), { failed: () => (isRepeated = true) });
     } catch (error) {
       // What is gone when it is asked to go again went the first time.
-      if (!(error.status === 404 && error.tries > 1)) return problemToast(error);
+      if (!(error.status === 404 && (isRepeated || error.tries > 1))) return problemToast(error);
     }
     this.app.sessionsChanged();
     if (!this.closed) this.app.go("");
   }
 
   #ended(problem) {
-    if (problem?.status === 401) return this.app.signIn();
+    if (problem?.status === 401) return this.app.refused();
     if (problem) problemToast(problem);
     this.app.sessionsChanged();
     if (!this.screen.snapshot) {

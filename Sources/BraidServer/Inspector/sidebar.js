@@ -1,5 +1,5 @@
 import { button, h, isHeld, symbol } from "./dom.js";
-import { copy, dialog, problemToast } from "./toasts.js";
+import { copy, dialog, problemToast, untilAnswered } from "./toasts.js";
 
 const atOnce = 100;
 const shownAtOnce = 500;
@@ -49,7 +49,7 @@ export class Sidebar {
       [this.#tables, this.#sessions, this.#next] = [tables, sessions, page.next];
     } catch (error) {
       if (loading !== this.#loading) return;
-      if (error.status === 401) return this.#app.signIn();
+      if (error.status === 401) return this.#app.refused();
       if (error.status !== 403) {
         problemToast(error);
         return this.#shownAnew();
@@ -167,13 +167,14 @@ export class Sidebar {
     ]);
     if (!chosen) return;
     if (chosen.go) return this.#app.go(`sessions/${encodeURIComponent(chosen.go)}`);
+    const curl = server.curl(chosen.open);
     try {
-      const { session } = await server.perform(chosen.open);
+      const { session } = await untilAnswered(() => server.perform(chosen.open), { curl });
       this.load();
       // The one that is shown may have ended, and have had the same id.
       this.#app.go(`sessions/${encodeURIComponent(session)}`, { anew: true });
     } catch (error) {
-      problemToast(error, server.curl(chosen.open));
+      problemToast(error, curl);
     }
   }
 }

@@ -7,12 +7,17 @@ import { List } from "./list.js";
 
 /**
  * A session's table: the list, what pointers and keys do to it, and edit mode.
- * `actions`: `perform(kind, body, options)` sends a command, and is true if it changed something; `select(row | null)`; `announce(text)`;
+ * `actions`: `perform(kind, body, options)` sends a command, and is true if it changed something, null if there was no answer; `select(row | null)`; `announce(text)`;
  * `needModel(row)` asks for the model of a row that is to be inserted.
  */
 export class Table {
   #actions;
   #version = 0;
+  /**
+   * What was entered in rows' fields and has no answer yet, by the row's key and the event's name: `{parameters, isUnsent, drop()}`.
+   * The field that shows it sets `changed()`.
+   */
+  #entries = new Map();
   /** The session's description, or null where it may not be read. */
   description = null;
   readOnly = false;
@@ -54,6 +59,7 @@ export class Table {
       state,
       readOnly: this.readOnly,
       send: (element, event, parameters) => this.#send(element, event, parameters),
+      entry: (key, event) => this.#entries.get(entryName(key, event)),
       events: this.description ? cellEvents(this.description) : null,
       display: this.description && !this.readOnly && (this.description.sectionDisplay?.behavior ?? "manuallyManaged") === "manuallyManaged"
         ? (id) => this.#display(id)
@@ -195,16 +201,33 @@ export class Table {
     const { sections, revision } = this.frame.snapshot;
     const { ref } = this.reference(from);
     const body = { from: ref, to: { section: sections[to[0]].id, row: to[1] } };
-    if (await this.#actions.perform("moves", body, { base: revision }) !== true) this.list.show(this.frame);
+    const goBack = () => this.list.show(this.frame);
+    if (await this.#actions.perform("moves", body, { base: revision, failed: goBack }) !== true) goBack();
   }
 
-  /** A control shows what was chosen before the server agrees; if it does not, it shows again what holds. */
+  /**
+   * A control shows what was chosen before the server agrees; if the server refuses it, the control shows again what holds. What was
+   * entered and had no answer stays, marked as not sent, until somebody has it sent again or enters something else.
+   */
   async #send(element, event, parameters) {
     const place = this.#at(element);
     if (!place) return;
     const { ref, base } = this.reference(place);
     const entered = document.activeElement?.value;
-    if (await this.#actions.perform("events", { at: ref, event: { [event]: parameters } }, { base }) === true) return;
+    const name = entryName(element.closest(".row").dataset.key, event);
+    this.#entries.get(name)?.drop();
+    const replaced = new AbortController();
+    const entry = { parameters, isUnsent: false, drop: () => this.#entries.delete(name) && replaced.abort() };
+    this.#entries.set(name, entry);
+    const failed = () => {
+      entry.isUnsent = true;
+      entry.changed?.();
+    };
+    const done = await this.#actions.perform("events", { at: ref, event: { [event]: parameters } }, { base, failed, signal: replaced.signal });
+    if (done === null || this.#entries.get(name) !== entry) return;
+    this.#entries.delete(name);
+    entry.changed?.();
+    if (done === true) return;
     // Unless somebody types on: then when the focus leaves it.
     if (element.contains(document.activeElement) && document.activeElement.value === entered) document.activeElement.blur();
     this.refresh();
@@ -247,6 +270,8 @@ export class Table {
     this.empty.replaceChildren(h("p", {}, labelText(empty?.title, empty?.text, empty, "No rows")));
   }
 }
+
+const entryName = (key, event) => JSON.stringify([key, event]);
 
 /** Cell name -> event name -> schema. */
 const cellEvents = (description) => Object.fromEntries(Object.entries(description.cells ?? {}).map(([cell, { events }]) => [cell, events ?? {}]));

@@ -10,7 +10,7 @@ enum Database {
         do {
             guard isPostgres(options.database) else {
                 let store = try SQLiteStore(path: options.database, options: options.sqlite)
-                return OpenDatabase(store: store, name: options.database, quietWork: { store.lendThread(for: $0) })
+                return OpenDatabase(store: store, name: options.database)
             }
             #if PostgreSQL
             let store = try PostgresStore(url: options.database, options: options.postgres)
@@ -31,6 +31,4 @@ struct OpenDatabase {
     var store: any SessionStore
     /// For the log: without a password.
     var name: String
-    /// See `HTTPServer.Configuration`.
-    var quietWork: @Sendable (_ work: () -> Void) -> Void = { $0() }
 }

@@ -2,12 +2,13 @@ import BraidEngine
 import BraidStore
 
 /// A session's journal as lines of JSON (NDJSON): first what it was opened with,
-/// `{"session", "epoch", "created", "opening", "description"?}`, then the records, `{"revision", "at", "command", "update"}`.
+/// `{"session", "epoch", "created", "opening", "description"?, "checkpoint"?}`, then the records, `{"revision", "at", "command", "update"}`.
+/// The checkpoint is the stored table at the revision before the first record, where the journal does not reach back to the opening.
 struct JournalFile {
     static let mediaType = "application/x-ndjson"
 
     /// The first line, with its end.
-    static func opening(of session: StoredOpening) -> [UInt8] {
+    static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("session")
@@ -18,12 +19,26 @@ struct JournalFile {
         writer.value(timestamp(session.facts.created))
         writer.name("opening")
         writer.value(session.body)
-        if let description = session.description {
+        if session.facts.table != nil, let description = session.description {
             writer.name("description")
             writer.value(description)
         }
+        if let checkpoint {
+            writer.name("checkpoint")
+            checkpoint.writeCheckpoint(to: &writer)
+        }
         writer.endObject()
-        return writer.bytes + [UInt8(ascii: "\n")]
+        writer.raw("\n")
+        return writer.bytes
+    }
+
+    static func lines(of records: [JournalRecord]) -> [UInt8] {
+        var writer = JSONWriter()
+        for record in records {
+            record.write(to: &writer)
+            writer.raw("\n")
+        }
+        return writer.bytes
     }
 
     /// Does again what the journal says was done. Returns the snapshot that it leads to, as the server sends it.
@@ -73,13 +88,17 @@ struct JournalFile {
                 model = try description.openingTable(models: request.models, state: request.state)
             } else {
                 table = nil
-                binder = .dataSource
+                binder = Binder.dataSource.showing(empty: request.empty)
                 model = try binder.openingTable(request.sections, cells: request.cells)
             }
             opening = model
             // What was done was within the limits of its server.
             binder.limits.templateSteps = .max
-            snapshot = try binder.snapshot(of: model, revision: 0, now: created)
+            if let checkpoint = line["checkpoint"] {
+                (model, snapshot, unpublished) = try StoredSession(checkpoint: checkpoint).restored(by: binder)
+            } else {
+                snapshot = try binder.snapshot(of: model, revision: 0, now: created)
+            }
         }
 
         mutating func perform(_ record: JSONText) throws {
@@ -87,7 +106,7 @@ struct JournalFile {
                 throw Failure("a record has `revision`, `at`, `command` and `update`")
             }
             guard revision == snapshot.revision + 1 else {
-                throw Failure("revision \(snapshot.revision + 1) is missing: the journal does not reach back to the opening of the session")
+                throw Failure("revision \(snapshot.revision + 1) is missing")
             }
             let command: Command = Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text)
             let outcome = try binder.applying(command, to: model, shown: snapshot, unpublished: unpublished, now: at)

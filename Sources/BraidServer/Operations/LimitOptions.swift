@@ -5,7 +5,7 @@ import BraidEngine
 struct LimitOptions: ParsableArguments {
     @Option(help: "The longest body of a request.")
     var maxBodyBytes = 16_777_216
-    @Option(help: "Memory for the bodies of all requests under way, and for large answers that wait to be read. A body or an answer larger than that gets through alone.")
+    @Option(help: "Memory for the bodies of all requests under way, and as much again for large answers that clients have not read yet. A session can use a quarter of each, a token an eighth.")
     var maxBufferedBytes = 268_435_456
     @Option(help: "The longest head of a request: its first line and its fields.")
     var maxHeaderBytes = 32_768
@@ -21,6 +21,12 @@ struct LimitOptions: ParsableArguments {
     var maxTemplateSteps = 5_000_000
     @Option(help: "Seconds that one command may take.")
     var commandTimeout = 30
+    @Option(help: "Seconds that a participant's command may take.")
+    var participantCommandTimeout = 5
+    @Option(help: "Commands in one transaction.")
+    var maxTransaction = 100_000
+    @Option(help: "Commands in one transaction of a participant.")
+    var participantMaxTransaction = 1_000
     @Option(help: "Sessions.")
     var maxSessions = 100_000
     @Option(help: "Connections; fewer where the process may not open so many files.")
@@ -44,10 +50,12 @@ struct LimitOptions: ParsableArguments {
         for (name, value) in [
             ("max-rows", maxRows), ("max-sections", maxSections), ("max-rendered-bytes", maxRenderedBytes), ("max-template-steps", maxTemplateSteps),
             ("max-sessions", maxSessions), ("max-connections", maxConnections), ("max-subscribers", maxSubscribers), ("max-requests", maxRequests),
+            ("max-transaction", maxTransaction), ("participant-max-transaction", participantMaxTransaction),
         ] {
             try check(name, value, 1...1 << 40)
         }
         try check("command-timeout", commandTimeout, 1...86_400)
+        try check("participant-command-timeout", participantCommandTimeout, 1...86_400)
         try check("header-timeout", headerTimeout, 1...3_600)
         try check("min-body-rate", minBodyRate, 1...1 << 30)
         try check("idle-timeout", idleTimeout, 1...86_400)
@@ -57,9 +65,13 @@ struct LimitOptions: ParsableArguments {
         guard range.contains(value) else { throw ValidationError("--\(name) must be from \(range.lowerBound) to \(range.upperBound)") }
     }
 
+    /// A budget for bodies of requests, or for answers.
+    var bufferBudget: Budget { Budget(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
+
     var limits: Limits {
         var limits = Limits()
-        limits.bodyBytes = maxBodyBytes
+        // A longer body could never get the memory that it needs.
+        limits.bodyBytes = min(maxBodyBytes, maxBufferedBytes)
         limits.jsonDepth = maxJsonDepth
         limits.sessions = maxSessions
         limits.subscribers = maxSubscribers
@@ -69,6 +81,9 @@ struct LimitOptions: ParsableArguments {
         limits.table.renderedBytes = maxRenderedBytes
         limits.table.templateSteps = maxTemplateSteps
         limits.table.commandTime = .seconds(commandTimeout)
+        limits.participantCommandTime = .seconds(participantCommandTimeout)
+        limits.transactionCommands = maxTransaction
+        limits.participantTransactionCommands = participantMaxTransaction
         return limits
     }
 

@@ -10,10 +10,10 @@ enum Memory {
     /// Once, at the start.
     static func prepare() { cepoll_map_blocks(1 << 20) }
 
-    /// Gives memory back to the system, a moment after large work was done: once for all that ends by then.
+    /// Returns free memory to the system a second after large work was done: once for all work that ends meanwhile.
     static func trimSoon() {
         guard !isTrimPlanned.exchange(true, ordering: .relaxed) else { return }
-        Task {
+        Task(executorPreference: Workers.shared.long) {
             try? await Task.sleep(for: .seconds(1))
             isTrimPlanned.store(false, ordering: .relaxed)
             cepoll_trim_memory()

@@ -122,8 +122,8 @@ extension Session.Answer {
 }
 
 extension Command {
-    /// The resource that takes it.
-    fileprivate var resource: String {
+    /// The resource that takes the command.
+    var resource: String {
         switch self {
         case .delete, .insert: "edits"
         case .move: "moves"

@@ -48,12 +48,16 @@ struct ServeOptions: ParsableArguments {
     }
 
     var sqlite: SQLiteStoreOptions {
-        SQLiteStoreOptions(synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes)
+        SQLiteStoreOptions(
+            synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes,
+            newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random)
     }
 
     #if PostgreSQL
     var postgres: PostgresStoreOptions {
-        PostgresStoreOptions(synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes)
+        PostgresStoreOptions(
+            synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes,
+            newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random)
     }
     #endif
 }

@@ -1,15 +1,49 @@
-/// What a client takes for an answer (RFC 9110, 12.5.1).
-extension HTTPRequestHead {
-    /// The media ranges that it names and does not refuse by `q=0`, in lower case; nil when it says nothing.
-    var acceptedTypes: [String]? {
-        guard let accept = headers["accept"], !accept.isEmpty else { return nil }
-        return accept.split(separator: ",").compactMap { range in
-            let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            let isRefused = parts.dropFirst().contains { $0.hasPrefix("q=0") && !$0.contains { ("1"..."9").contains($0) } }
-            return isRefused ? nil : parts.first
+/// The media types that a client accepts, each with its weight (RFC 9110, 12.4.2 and 12.5.1).
+struct Accept: Sendable {
+    /// Ranges such as `text/*`, in lower case, with weights in thousandths. Parameters other than `q` are ignored.
+    private let ranges: [(range: String, weight: Int)]
+
+    init(_ field: String) {
+        ranges = field.split(separator: ",").compactMap { element in
+            let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard let range = parts.first else { return nil }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Self.thousandths($0.dropFirst(2)) }
+            return (range, weight ?? 1_000)
         }
     }
 
-    /// Whether it asks for something else than JSON by its name: `*/*` means JSON.
-    func accepts(_ type: String) -> Bool { acceptedTypes?.contains(type) == true }
+    /// The weight of a media type, 0...1000: that of the most specific range that contains it. 0: it is not acceptable.
+    func weight(of type: String) -> Int {
+        for range in [type, type.prefix { $0 != "/" } + "/*", "*/*"] {
+            if let weight = weight(ofRange: range) { return weight }
+        }
+        return 0
+    }
+
+    /// Whether a media type is named, not only matched by a wildcard.
+    func names(_ type: String) -> Bool { weight(ofRange: type) != nil }
+
+    private func weight(ofRange range: String) -> Int? { ranges.lazy.filter { $0.range == range }.map(\.weight).max() }
+
+    /// `0.25` is 250; `nil` if the text is not a weight.
+    private static func thousandths(_ text: Substring) -> Int? {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let decimals = parts.count == 2 ? parts[1] : ""
+        guard let whole = parts.first, whole == "0" || whole == "1", decimals.utf8.count <= 3, decimals.utf8.allSatisfy(\.isDigit),
+            let rest = Int(decimals + String(repeating: "0", count: 3 - decimals.utf8.count))
+        else { return nil }
+        return min(1_000, (whole == "1" ? 1_000 : 0) + rest)
+    }
+}
+
+extension HTTPRequestHead {
+    /// `nil` if the request does not say what it accepts: then it accepts everything.
+    var accept: Accept? { headers["accept"].flatMap { $0.isEmpty ? nil : Accept($0) } }
+
+    /// Whether an answer of the type `alternative` is wanted more than JSON. Of two equal weights the one that is named wins: `*/*` means JSON.
+    func prefers(_ alternative: String) -> Bool {
+        guard let accept else { return false }
+        let weight = accept.weight(of: alternative), json = accept.weight(of: "application/json")
+        return weight > json || (weight == json && weight > 0 && accept.names(alternative))
+    }
 }

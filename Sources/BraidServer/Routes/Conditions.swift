@@ -23,6 +23,12 @@ func requireMatch(_ ifMatch: String?, _ etag: String) throws {
     throw ProblemError(.etagMismatch, "The session is at \(etag), not at \(ifMatch).", headers: [("ETag", etag)])
 }
 
+/// The answer 304 if `If-None-Match` names the entity tag, otherwise `nil`.
+func notModified(_ ifNoneMatch: String?, _ etag: String) -> HTTPResponse? {
+    guard let ifNoneMatch, etags(in: ifNoneMatch, include: etag, weakly: true) else { return nil }
+    return HTTPResponse(status: 304, headers: [("ETag", etag)])
+}
+
 /// A session's entity tag: its position, in quotes.
 func entityTag(epoch: String, revision: Int) -> String { "\"\(epoch).\(revision)\"" }
 

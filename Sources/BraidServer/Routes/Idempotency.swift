@@ -6,6 +6,8 @@ import Synchronization
 /// Source: draft-ietf-httpapi-idempotency-key-header.
 struct IdempotencyKey: Sendable {
     let key: String
+    /// The id of the requester's token; empty for a controller. Each requester has its own keys.
+    let requester: String
     /// Of method, target and body: the key does not stand for another request.
     let request: Int
 
@@ -18,10 +20,21 @@ struct IdempotencyKey: Sendable {
             throw ProblemError(.badRequest, "An Idempotency-Key has 1 to 255 visible ASCII characters.")
         }
         self.key = key
+        requester = context.requester.token?.id ?? ""
         var hash = StableHash()
         hash.combine(Array("\(context.head.method) \(context.head.target)\n".utf8))
         hash.combine(context.request.body)
         request = hash.value
+    }
+}
+
+extension Route {
+    /// Refuses a key that the server would ignore: the client would take the request for one that is safe to send again.
+    func checkKey(_ head: HTTPRequestHead) throws {
+        guard !takesKey, head.headers["idempotency-key"] != nil else { return }
+        throw ProblemError(
+            .badRequest,
+            "\(method) \(head.plainPath) takes no Idempotency-Key: opening a session takes one, and so do the commands that change a session. Send the request without the key.")
     }
 }
 
@@ -40,15 +53,16 @@ struct StableHash {
 final class KeysUnderWay: Sendable {
     private struct Name: Hashable {
         var session: Int
+        var requester: String
         var key: String
     }
     private let names = Mutex<Set<Name>>([])
 
     /// Throws `idempotencyKeyInUse` while another request with the key is under way.
-    func holding<Value>(_ key: String, of session: Int, _ body: () async throws -> Value) async throws -> Value {
-        let name = Name(session: session, key: key)
+    func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value {
+        let name = Name(session: session, requester: key.requester, key: key.key)
         guard names.withLock({ $0.insert(name).inserted }) else {
-            throw ProblemError(.idempotencyKeyInUse, "The request with the Idempotency-Key \"\(key)\" is still under way.", headers: [("Retry-After", "1")])
+            throw ProblemError(.idempotencyKeyInUse, "The request with the Idempotency-Key \"\(key.key)\" is still under way.", headers: [("Retry-After", "1")])
         }
         defer { names.withLock { _ = $0.remove(name) } }
         return try await body()
@@ -58,24 +72,27 @@ final class KeysUnderWay: Sendable {
 extension Sessions {
     /// Answers a request once: with what was answered before to the same key, or by doing what is asked. What it
     /// stores must be stored together with the answer that `keep` makes; an answer to what stored nothing is kept here.
+    /// Of a response whose body is a session's snapshot, `keep` is given the session and keeps only a reference.
     ///
     /// `session`: the number of the session that is asked; 0 for the opening of one.
     func once(
         _ key: IdempotencyKey, session: Int, context: RequestContext,
-        _ body: (_ keep: @escaping @Sendable (HTTPResponse) -> KeptAnswer) async throws -> HTTPResponse
+        _ body: (_ keep: @escaping @Sendable (HTTPResponse, _ snapshotOf: Session?) -> KeptAnswer) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
-        try await keysUnderWay.holding(key.key, of: session) {
+        try await keysUnderWay.holding(key, of: session) {
             // Again when another server has answered meanwhile.
             while true {
-                if let kept = try await store.answer(to: key.key, of: session, now: source.now()) {
+                if let kept = try await store.answer(to: key.key, by: key.requester, of: session, now: source.now()) {
                     guard kept.request == key.request else {
                         throw ProblemError(.idempotencyKeyReused, "The Idempotency-Key \"\(key.key)\" was sent before with another request.")
                     }
-                    return HTTPResponse(kept: kept.answer)
+                    return try await response(kept: kept.answer)
                 }
                 let source = source
-                let keep = { @Sendable (response: HTTPResponse) in
-                    KeptAnswer(session: session, key: key.key, at: source.now(), request: key.request, answer: response.kept)
+                let keep = { @Sendable (response: HTTPResponse, snapshotOf: Session?) in
+                    KeptAnswer(
+                        session: session, requester: key.requester, key: key.key, at: source.now(), request: key.request,
+                        answer: response.kept(snapshotOf: snapshotOf))
                 }
                 do {
                     return try await body(keep)
@@ -85,13 +102,13 @@ extension Sessions {
                     // A refusal is an answer as well. But what the server could not do, or had no room or time for, may be tried again,
                     // what was not understood may be put right, and what was asked of another revision may be asked of the present one.
                     guard let problem = ProblemError(error), problem.problem.status < 500 else { throw error }
-                    guard ![.badRequest, .etagMismatch, .tooMany, .commandTimeout].contains(problem.problem) else {
+                    guard ![.badRequest, .etagMismatch, .tooMany, .quotaExceeded, .commandTimeout].contains(problem.problem) else {
                         // What it did not go with may be this very request, carried out by another server.
-                        if store.sharing != nil, try await store.answer(to: key.key, of: session, now: source.now()) != nil { continue }
+                        if store.sharing != nil, try await store.answer(to: key.key, by: key.requester, of: session, now: source.now()) != nil { continue }
                         throw error
                     }
                     do {
-                        try await store.keep(keep(problem.response(path: context.head.plainPath, requestID: context.requestID)))
+                        try await store.keep(keep(problem.response(path: context.head.plainPath, requestID: context.requestID), nil))
                     } catch StoreError.answered {
                         continue
                     }
@@ -102,9 +119,26 @@ extension Sessions {
     }
 }
 
+extension Sessions {
+    /// A response that was kept. In the place of a reference to a snapshot it has the snapshot as it is now, with its ETag.
+    private func response(kept: JSONText) async throws -> HTTPResponse {
+        var response = HTTPResponse(kept: kept)
+        guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
+        let session = try await current(id)
+        guard session.epoch == reference["epoch"]?.stringValue else {
+            throw ProblemError(.notFound, "The session \"\(id)\" that this request opened has been ended. Another one was opened under its id.")
+        }
+        let snapshot = session.snapshotResponse()
+        response.headers += snapshot.headers
+        response.body = snapshot.body
+        return response
+    }
+}
+
 extension HTTPResponse {
-    /// As it is kept: `{"status", "headers", "body"?}`.
-    var kept: JSONText {
+    /// As it is kept: `{"status", "headers", "body"?}`, or with `"snapshot": {"session", "epoch"}` for the headers and the body
+    /// of a snapshot.
+    func kept(snapshotOf session: Session?) -> JSONText {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("status")
@@ -118,7 +152,15 @@ extension HTTPResponse {
             writer.endArray()
         }
         writer.endArray()
-        if case .bytes(let bytes) = body, let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
+        if let session {
+            writer.name("snapshot")
+            writer.beginObject()
+            writer.name("session")
+            writer.value(session.id)
+            writer.name("epoch")
+            writer.value(session.epoch)
+            writer.endObject()
+        } else if case .bytes(let bytes) = body, let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             writer.name("body")
             writer.value(text)
         }

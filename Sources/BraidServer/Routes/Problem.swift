@@ -32,6 +32,7 @@ enum Problem: String, CaseIterable, Sendable {
     case notImplemented = "not-implemented"
     case originNotAllowed = "origin-not-allowed"
     case preconditionFailed = "precondition-failed"
+    case quotaExceeded = "quota-exceeded"
     case rejected
     case requestTimeout = "request-timeout"
     case role
@@ -48,6 +49,7 @@ enum Problem: String, CaseIterable, Sendable {
     case tooMany = "too-many-sessions"
     case tooManyRows = "too-many-rows"
     case tooManySections = "too-many-sections"
+    case transactionTooLong = "transaction-too-long"
     case unauthorized
     case unavailable
     case unsupportedMediaType = "unsupported-media-type"
@@ -100,10 +102,11 @@ enum Problem: String, CaseIterable, Sendable {
         case .notImplemented: (501, "Not implemented", "The server serves no method of this name anywhere; it is not a proxy.")
         case .originNotAllowed: (403, "Origin not allowed", "A web page of another origin asked. The server allows an origin with --allow-origin.")
         case .preconditionFailed: (412, "Precondition failed", "The request is to be carried out only under a condition, If-Match or If-None-Match, that is not evaluated here. Nothing was done.")
+        case .quotaExceeded: (429, "Quota exceeded", "This session or this token already uses its share of something that all sessions have in common; `detail` says of what. Other sessions are not affected. Try again after the time in `Retry-After`, with fewer requests at a time.")
         case .rejected: (409, "Rejected", "A handler of the table's description refused the command; `detail` has its reason.")
         case .requestTimeout: (408, "Request time-out", "The request did not arrive in time.")
         case .role: (403, "Another role is needed", "The token's role does not allow this; `WWW-Authenticate` names the role that does.")
-        case .rowGone: (409, "Row gone", "The row that was displayed at the revision given as `base` is not displayed any more.")
+        case .rowGone: (409, "Row gone", "The row, or the place of a move, that is meant as of the revision given as `base` cannot be found any more. Get the snapshot and name it there.")
         case .rowNotFound: (404, "Row not found", "No such row or section is displayed.")
         case .sectionNotFound: (404, "Section not found", "The table has no such section.")
         case .sectionsAreDeclared: (409, "Sections are declared", "The table declares its sections: they cannot be added or removed.")
@@ -116,9 +119,10 @@ enum Problem: String, CaseIterable, Sendable {
         case .tooMany: (429, "Too many sessions", "There are as many sessions as the server allows (--max-sessions). End one first.")
         case .tooManyRows: (422, "Too many rows", "The table would have more rows than the server allows (--max-rows).")
         case .tooManySections: (422, "Too many sections", "The table would have more sections than the server allows (--max-sections).")
+        case .transactionTooLong: (422, "Transaction too long", "The transaction has more commands than a requester of this role may send at once (--max-transaction, --participant-max-transaction). Nothing was changed. Send it in smaller parts.")
         case .unauthorized: (401, "Unauthorized", "A valid bearer token is needed: the controller's, or one for this session (RFC 6750).")
         case .unavailable: (503, "Unavailable", "The server is starting, stopping or overloaded. Try again after the time in `Retry-After`.")
-        case .unsupportedMediaType: (415, "Unsupported media type", "The request's body must be `application/json`.")
+        case .unsupportedMediaType: (415, "Unsupported media type", "The resource does not accept a body of this media type. The answer names those that it accepts: in `Accept`, or in `Accept-Patch` if the request was a PATCH.")
         case .unsupportedVersion: (505, "HTTP version not supported", "The server speaks HTTP/1.1 and HTTP/1.0.")
         }
     }
@@ -182,6 +186,7 @@ struct ProblemError: Error, Sendable {
         case 413: .tooLarge
         case 414: .targetTooLong
         case 417: .expectationFailed
+        case 429: .quotaExceeded
         case 431: .headersTooLarge
         case 500: .internalError
         case 501: .notImplemented
@@ -189,7 +194,7 @@ struct ProblemError: Error, Sendable {
         case 505: .unsupportedVersion
         default: .badRequest
         }
-        self.init(problem, failure.detail, headers: problem == .unavailable ? [("Retry-After", "1")] : [])
+        self.init(problem, failure.detail, headers: problem == .unavailable || problem == .quotaExceeded ? [("Retry-After", "1")] : [])
     }
 
     /// Any error that reaches the edge. Nil: a fault of ours, to be logged and not shown.

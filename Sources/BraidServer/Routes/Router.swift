@@ -11,6 +11,9 @@ struct RequestContext: Sendable {
     /// The path's variable segment of that name.
     func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
 
+    /// Who pays for what the request uses: its session, and its token.
+    var account: Budget.Account { route.account(of: head, requester) }
+
     /// Refuses a session that is not the one which the token was made for.
     func require(_ session: Session) throws { try requester.require(sessionNumber: session.number, id: session.id) }
 
@@ -36,14 +39,11 @@ struct RequestContext: Sendable {
     }
 }
 
-/// What a route answers: at once, or later, off the event loop.
+/// A route's answer: known at once, or the result of work on one of the pools. The work's task is cancelled when the client
+/// leaves.
 enum RouteReply: Sendable {
     case ready(HTTPResponse)
-    /// Later, by work that is short but for what it waits for.
-    case soon(@Sendable () async throws -> HTTPResponse)
-    case later(@Sendable () async throws -> HTTPResponse)
-    /// Later, when something has happened: cancelled when the client leaves or the server stops.
-    case waiting(@Sendable () async throws -> HTTPResponse)
+    case later(on: Workers.Lane = .short, @Sendable () async throws -> HTTPResponse)
 }
 
 /// One method on one path pattern.
@@ -57,10 +57,20 @@ final class Route: Sendable {
     private let parts: [Part]
     /// Query parameters that it knows, beside `pretty`.
     let query: Set<String>
+    /// Whether it ignores query parameters that it does not know, instead of refusing them.
+    let ignoresUnknownQuery: Bool
     /// Whether the request brings a body: JSON, or what `streamedBody` says.
     let takesBody: Bool
+    /// The media types of its body. Other types that end with `+json` mean something else than plain JSON.
+    let bodyTypes: [String]
+    /// The media types that every PATCH accepts: a JSON merge patch (RFC 7396) by either name.
+    static let patchTypes = ["application/json", "application/merge-patch+json"]
     /// Whether it does nothing while `If-Match` does not name what there is.
     let obeysIfMatch: Bool
+    /// Whether it waits for something that may never happen: then its work ends when the server stops.
+    let endsAtStop: Bool
+    /// Whether a request may have an `Idempotency-Key`.
+    let takesKey: Bool
     /// The media type of its answers.
     let produces: String
     /// The media type, beside that one, that it has an answer for.
@@ -77,8 +87,8 @@ final class Route: Sendable {
     }
 
     init(
-        _ method: String, _ pattern: String, query: Set<String> = [], takesBody: Bool = false, obeysIfMatch: Bool = false, produces: String = "application/json",
-        alternative: String? = nil, streamedBody: StreamedBody? = nil,
+        _ method: String, _ pattern: String, query: Set<String> = [], ignoresUnknownQuery: Bool = false, takesBody: Bool = false, obeysIfMatch: Bool = false,
+        takesKey: Bool = false, endsAtStop: Bool = false, produces: String = "application/json", alternative: String? = nil, streamedBody: StreamedBody? = nil,
         _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
     ) {
         self.method = method
@@ -88,12 +98,16 @@ final class Route: Sendable {
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         parts = self.pattern.map(Part.init)
         self.query = query
+        self.ignoresUnknownQuery = ignoresUnknownQuery
         self.obeysIfMatch = obeysIfMatch
+        self.endsAtStop = endsAtStop
         self.takesBody = takesBody
+        self.takesKey = takesKey
         self.produces = produces
         self.alternative = alternative
         self.handle = handle
         self.streamedBody = streamedBody
+        bodyTypes = streamedBody.map { [$0.contentType] } ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
     /// A route that reads the request's body while it arrives.
@@ -123,6 +137,11 @@ final class Route: Sendable {
     func parameter(_ name: String, of path: [String]) -> String? {
         for case (let place, .parameter(name)) in parts.enumerated() { return path[place] }
         return nil
+    }
+
+    /// Who pays for what a request uses. A controller's requests count for their session alone.
+    func account(of head: HTTPRequestHead, _ requester: Requester) -> Budget.Account {
+        Budget.Account(resource: parameter("id", of: head.path), client: requester.token?.id)
     }
 
     private enum Part: Sendable {

@@ -71,7 +71,8 @@ struct Asset: Sendable {
 
 func assetRoutes() -> [Route] {
     Asset.all.map { asset in
-        Route("GET", asset.path, produces: asset.mediaType) { context in .ready(asset.answer(to: context.head)) }
+        // Links to the page carry parameters of others: `utm_source` and the like.
+        Route("GET", asset.path, ignoresUnknownQuery: asset.mediaType == "text/html", produces: asset.mediaType) { context in .ready(asset.answer(to: context.head)) }
     } + [
         Route("GET", "/inspector/{file}", produces: "text/javascript") { context in
             guard let module = Asset.inspectorModules[context.parameter("file")] else { throw ProblemError(.notFound, "The inspector has no module of this name.") }

@@ -4,7 +4,7 @@ import BraidStore
 /// Everything that changes a session: the method and path of each command.
 func commandRoutes(_ sessions: Sessions) -> [Route] {
     func route(_ method: String, _ resource: String, query: Set<String> = []) -> Route {
-        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery), takesBody: true, obeysIfMatch: true) { context in
+        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery), takesBody: true, obeysIfMatch: true, takesKey: true) { context in
             let partial = try context.flag("partial")
             let body = try context.json()
             let command = try Command(resource: resource, body: body, partial: partial)
@@ -18,11 +18,11 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
         route("PUT", "headers"), route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"),
         route("POST", "transactions"), route("POST", "taps", query: ["base"]), route("POST", "events", query: ["base"]),
         route("POST", "displayed-rows"),
-        Route("POST", "/v1/sessions/{id}/reset", query: Sessions.commandQuery, takesBody: true, obeysIfMatch: true) { context in
+        Route("POST", "/v1/sessions/{id}/reset", query: Sessions.commandQuery, takesBody: true, obeysIfMatch: true, takesKey: true) { context in
             if !context.request.body.isEmpty, try context.json() != .emptyObject {
                 throw ProblemError(.badRequest, "A reset takes no body, or {}.")
             }
-            return try sessions.reply(to: context, isShort: false) { session in
+            return try sessions.reply(to: context) { session in
                 (.reset(to: try await session.openingTable()), JSONText(object: [("reset", .emptyObject)]))
             }
         },
@@ -65,20 +65,24 @@ struct CommandForm: Sendable {
         }
     }
 
+    var asksForSnapshot: Bool { preference == "representation" }
+
+    /// The response without its snapshot, and without the headers that belong to that.
+    var snapshotHead: HTTPResponse { HTTPResponse(status: 200, headers: [("Preference-Applied", "return=representation")]) }
+
     /// Answers of the data source have a `notification`.
     func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {
-        var headers = [("ETag", session.etag(answer.committed))]
+        let etag = ("ETag", session.etag(answer.committed))
         switch preference {
-        case "minimal":
-            headers.append(("Preference-Applied", "return=minimal"))
-            return HTTPResponse(status: 204, headers: headers)
+        case "minimal": return HTTPResponse(status: 204, headers: [etag, ("Preference-Applied", "return=minimal")])
         case "representation":
-            headers += [("Preference-Applied", "return=representation"), ("Content-Type", "application/json")]
-            let bytes = answer.snapshot.encoded(session: session.id, table: session.table, epoch: session.epoch)
-            return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
+            var response = snapshotHead
+            response.headers += [("Content-Type", "application/json"), etag]
+            response.body = .bytes(answer.snapshot.encoded(session: session.id, table: session.table, epoch: session.epoch))
+            return response
         default: break
         }
-        return .json(headers: headers) { writer in
+        return .json(headers: [etag]) { writer in
             writer.beginObject()
             writer.name("revision")
             writer.value(answer.revision)

@@ -9,7 +9,7 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
         _ method: String, _ resource: String, _ call: DataSourceCommand.Call, query: Set<String> = ["notify"],
         path: @escaping @Sendable (RequestContext) throws -> [(name: String, value: JSONText)] = { _ in [] }
     ) -> Route {
-        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery).union(["base"]), takesBody: true, obeysIfMatch: true) { context in
+        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery).union(["base"]), takesBody: true, obeysIfMatch: true, takesKey: true) { context in
             var added = try path(context)
             if context.query("notify") != nil { added.append(("notify", .bool(try context.flag("notify")))) }
             let arguments = try context.arguments(adding: added)
@@ -38,7 +38,7 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
             [("modelType", .string($0.parameter("modelType")))]
         },
         Route("GET", "/v1/sessions/{id}/rows/{section}/{row}") { context in
-            let path = IndexPath(section: try context.index("section"), row: try context.index("row"))
+            let path = RowPath(section: try context.index("section"), row: try context.index("row"))
             let id = context.parameter("id")
             return .later {
                 let model = try await sessions.current(id).storedSnapshot.modelObject(at: path)

@@ -6,11 +6,11 @@ func journalRoutes(_ sessions: Sessions) -> [Route] {
     [
         Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"], alternative: JournalFile.mediaType) { context in
             let id = context.parameter("id")
-            if context.head.accepts(JournalFile.mediaType) {
+            if context.head.prefers(JournalFile.mediaType) {
                 if context.query("after") != nil || context.query("limit") != nil {
                     throw ProblemError(.badRequest, "`after` and `limit` are for pages of JSON: \(JournalFile.mediaType) is the whole journal.")
                 }
-                return .later { try await sessions.journalFile(of: id) }
+                return .later { try await sessions.journalFile(of: id, for: context.account) }
             }
             let after = try context.integer("after", in: 0...Int.max) ?? 0
             let limit = try context.integer("limit", in: 1...1000) ?? 100
@@ -54,37 +54,31 @@ extension JournalRecord {
 
 extension Sessions {
     /// The whole journal as lines of JSON, written as it is read: what the session was opened with, then its records.
-    func journalFile(of id: String) async throws -> HTTPResponse {
-        guard let (facts, opening) = try await store.opening(id).map({ ($0.facts, EventBytes(JournalFile.opening(of: $0))) }) else { throw ProblemError(noSession: id) }
-        // What the session was opened with is held until all is read.
-        let share: Budget.Share?
+    func journalFile(of id: String, for account: Budget.Account) async throws -> HTTPResponse {
+        let body = HTTPBodyStream(isEndless: false), pageBytes = body.limit / 2
+        let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
+        // The first lines are held until all is read.
+        let lease: Budget.Lease?
         do {
-            share = try opening.share(streams)
+            lease = try start.lease(streams, for: account)
         } catch {
-            throw ProblemError(HTTPFailure.noRoomForAnswer)
+            throw ProblemError(HTTPFailure.noRoomForAnswer(error))
         }
-        let body = HTTPBodyStream(isEndless: false)
-        Task { [store, streams] in
-            defer { withExtendedLifetime(share) {} }
+        Task(executorPreference: Workers.shared.long) { [store, streams] in
+            defer { withExtendedLifetime(lease) {} }
             do {
-                var lines = opening, revision = 0
-                while await body.writeWhole(lines.bytes, try lines.share(streams)) {
+                var lines = start, revision = through
+                while await body.writeWhole(lines.bytes, try lines.lease(streams, for: account)) {
                     // As many as fill the stream's queue, or one that is larger.
-                    let records = try await store.journal(
-                        of: facts.number, after: revision, limit: facts.revision - revision, bytes: body.limit / 2)
+                    let records = try await store.journal(of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
                     guard let first = records.first, let last = records.last else {
                         // Where it has ended meanwhile, there are none.
                         return revision < facts.revision ? body.fail() : body.finish()
                     }
                     // Those between are trimmed since.
-                    guard revision == 0 || first.revision == revision + 1 else { return body.fail() }
+                    guard first.revision == revision + 1 else { return body.fail() }
                     revision = last.revision
-                    var writer = JSONWriter()
-                    for record in records {
-                        record.write(to: &writer)
-                        writer.raw("\n")
-                    }
-                    lines = EventBytes(writer.bytes)
+                    lines = EventBytes(JournalFile.lines(of: records))
                 }
             } catch {
                 // The client sees that it is not whole: the store is out of order, or there is no room for a large record.
@@ -93,13 +87,30 @@ extension Sessions {
         }
         return HTTPResponse(status: 200, headers: [("Content-Type", JournalFile.mediaType)], body: .stream(body))
     }
+
+    /// The first line of a journal's file with the first page of records, and the revision that they reach to. The file ends with the revision in `facts`.
+    private func journalFileStart(of id: String, pageBytes: Int) async throws -> (facts: SessionFacts, lines: EventBytes, through: Int) {
+        for _ in 0..<10 {
+            guard let opening = try await store.opening(id) else { throw ProblemError(noSession: id) }
+            let checkpoint = try await store.journalStart(of: id)
+            let start = checkpoint?.facts.revision ?? 0
+            var facts = opening.facts
+            facts.revision = max(facts.revision, start)
+            let records = try await store.journal(of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
+            // Else commits have trimmed the journal between the two reads, or the session is another one by now.
+            if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision), checkpoint.map({ $0.facts.number == facts.number }) ?? true {
+                return (facts, EventBytes(JournalFile.opening(of: opening, checkpoint: checkpoint) + JournalFile.lines(of: records)), records.last?.revision ?? start)
+            }
+        }
+        throw ProblemError(unavailable: "The session changes faster than its journal can be read; try again.")
+    }
 }
 
 extension HTTPBodyStream {
     /// Writes the bytes once there is room for them. False: the reader has left.
-    func writeWhole(_ bytes: [UInt8], _ share: Budget.Share? = nil) async -> Bool {
+    func writeWhole(_ bytes: [UInt8], _ lease: Budget.Lease? = nil) async -> Bool {
         while true {
-            switch write(bytes, share) {
+            switch write(bytes, lease) {
             case .accepted: return true
             case .closed: return false
             case .full: await drained()

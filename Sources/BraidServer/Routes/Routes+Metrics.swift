@@ -3,7 +3,7 @@ import BraidStore
 /// `GET /metrics`, for Prometheus and what reads its format.
 func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
     Route("GET", "/metrics", produces: PrometheusText.mediaType) { _ in
-        .later {
+        .later(on: .operations) {
             var text = PrometheusText()
             text.write(requests: metrics.routes)
             text.write(metrics.commands)

@@ -23,7 +23,7 @@ func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
                         // Another one may have been opened under the id meanwhile.
                         guard present.number == session.number else { throw ProblemError(noSession: id) }
                         return (command, text)
-                    }, on: id, ifMatch: ifMatch).answer
+                    }, on: id, Session.CommandOptions(ifMatch: ifMatch)).answer
                     ifMatch = nil
                     revision = answer.revision
                     if answer.kind == .applied { applied += 1 } else { unchanged += 1 }

@@ -75,7 +75,7 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
     [
         Route("GET", "/healthz") { _ in .ready(healthy) },
         Route("GET", "/readyz") { _ in
-            .later {
+            .later(on: .operations) {
                 do {
                     try await store.check()
                 } catch {

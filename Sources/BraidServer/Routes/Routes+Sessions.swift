@@ -4,13 +4,17 @@ import BraidStore
 /// Sessions, and what can be read of one.
 func sessionRoutes(_ sessions: Sessions) -> [Route] {
     [
-        Route("POST", "/v1/sessions", takesBody: true) { context in
+        Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
             let body = try context.json()
             let opening = try SessionOpening(body)
+            @Sendable func head(_ session: Session) -> HTTPResponse {
+                HTTPResponse(status: 201, headers: [("Location", "/v1/sessions/\(session.id)")])
+            }
             @Sendable func response(_ session: Session) -> HTTPResponse {
-                var response = session.snapshotResponse()
-                response.status = 201
-                response.headers.append(("Location", "/v1/sessions/\(session.id)"))
+                var response = head(session)
+                let snapshot = session.snapshotResponse()
+                response.headers += snapshot.headers
+                response.body = snapshot.body
                 return response
             }
             guard let key = try IdempotencyKey(context) else {
@@ -18,7 +22,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             }
             return .later {
                 try await sessions.once(key, session: 0, context: context) { keep in
-                    response(try await sessions.open(opening, text: body.detached) { keep(response($0)) })
+                    response(try await sessions.open(opening, text: body.detached) { keep(head($0), $0) })
                 }
             }
         },
@@ -63,16 +67,16 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             let match = context.head.headers["if-none-match"], isPretty = try context.flag("pretty")
             @Sendable func response(_ session: Session) throws -> HTTPResponse {
                 try context.require(session)
-                if let match {
-                    let etag = session.etag(session.current.snapshot.revision)
-                    if etags(in: match, include: etag, weakly: true) { return HTTPResponse(status: 304, headers: [("ETag", etag)]) }
-                }
+                if let unchanged = notModified(match, session.etag(session.current.snapshot.revision)) { return unchanged }
                 if let window { return try session.snapshotResponse(window: window) }
                 return session.isLarge && !isPretty ? session.streamedSnapshotResponse() : session.snapshotResponse()
             }
-            if let session = sessions.currentInMemory(context.parameter("id")), !session.isLarge { return .ready(try response(session)) }
             let id = context.parameter("id")
-            return .later { try response(try await sessions.current(id)) }
+            if let session = sessions.currentInMemory(id), !session.isLarge { return .ready(try response(session)) }
+            return .later {
+                let session = try await sessions.current(id)
+                return try await withTaskExecutorPreference(session.isLarge ? Workers.shared.long : nil) { try response(session) }
+            }
         },
     ]
 }
@@ -106,7 +110,7 @@ extension Session {
         let snapshot = current.snapshot
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
         let body = HTTPBodyStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
-        Task {
+        Task(executorPreference: Workers.shared.long) {
             for piece in pieces {
                 guard await body.writeWhole(piece) else { return }
             }

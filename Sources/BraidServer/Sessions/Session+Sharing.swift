@@ -9,7 +9,7 @@ extension Session {
     /// Makes the copy what the session was when this was called, or later. Throws `StaleSession` where that cannot be.
     func refresh() async throws {
         guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return }
-        await turn.wait()
+        try await commands.lock()
         do {
             try await follow(through: revision)
         } catch {
@@ -89,7 +89,7 @@ extension Session {
     func openingTable() async throws -> TableModel {
         guard let stored = try await store.opening(id), stored.facts.number == number else { throw StaleSession() }
         let opening = try SessionOpening(stored.body)
-        guard let description = stored.description else { return try binder.openingTable(opening.sections, cells: opening.cells) }
+        guard opening.table != nil, let description = stored.description else { return try binder.openingTable(opening.sections, cells: opening.cells) }
         return try descriptions.compiled(description).openingTable(models: opening.models, state: opening.state)
     }
 }
@@ -116,12 +116,12 @@ extension Session {
     /// Lets the next of this server have its turn, and after a while the other servers.
     func endTurn() async {
         let isDue = sharedTurn.withLock { since in
-            guard let begin = since, !turn.isAwaited || .now - begin > Self.longestTurn else { return false }
+            guard let begin = since, !commands.isAwaited || .now - begin > Self.longestTurn else { return false }
             since = nil
             return true
         }
         if isDue { await store.sharing?.endTurn(of: number) }
-        turn.end()
+        commands.unlock()
     }
 
     private static let mostRaces = 2_000

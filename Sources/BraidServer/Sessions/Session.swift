@@ -14,12 +14,16 @@ final class Session: Sendable {
     let epoch: String
     let created: Int
     let binder: Binder
+    private let limits: Limits
     let store: any SessionStore
     private let source: Source
     let descriptions: CompiledDescriptions
-    let turn = Turn()
-    private let longReads: Turn
-    /// Since when no other server may commit to the session; belongs to who has `turn`.
+    /// Held by the command that is being carried out.
+    let commands = FIFOLock()
+    /// Held by a request that reads much of the session: a long history, or a large table to be written indented. One at a
+    /// time for each session, as each takes a multiple of what it answers in memory.
+    let largeReads = FIFOLock()
+    /// Since when no other server may commit to the session; belongs to the holder of `commands`.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     private let committed: Mutex<Committed>
     let metrics: Metrics
@@ -27,8 +31,8 @@ final class Session: Sendable {
     let feed: ChangeFeed
     /// How many sweeps have come since somebody asked for the session.
     private let unusedSweeps = Atomic(0)
-    /// What the last command took of the engine. At first nobody knows: neither little nor much.
-    private let engineNanoseconds = Atomic(1_000_000)
+    /// The engine's time for the last command of each resource, in nanoseconds.
+    private let engineTimes = Mutex<[String: Int]>([:])
 
     /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
     struct Committed: Sendable {
@@ -48,7 +52,7 @@ final class Session: Sendable {
 
     init(
         facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
-        store: any SessionStore, source: Source, descriptions: CompiledDescriptions, longReads: Turn, streams: StreamLimits, metrics: Metrics
+        store: any SessionStore, source: Source, descriptions: CompiledDescriptions, limits: Limits, streams: StreamLimits, metrics: Metrics
     ) {
         id = facts.id
         number = facts.number
@@ -56,10 +60,10 @@ final class Session: Sendable {
         epoch = facts.epoch
         created = facts.created
         self.binder = binder
+        self.limits = limits
         self.store = store
         self.source = source
         self.descriptions = descriptions
-        self.longReads = longReads
         self.metrics = metrics
         committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
         feed = ChangeFeed(revision: snapshot.revision, limits: streams, behind: metrics.streamsBehind)
@@ -75,10 +79,17 @@ final class Session: Sendable {
         feed.close(end)
     }
 
-    /// The last command took the engine so little time that the next may run on an event loop's thread.
-    var isQuick: Bool { engineNanoseconds.load(ordering: .relaxed) < 500_000 }
-    /// … so much that others' requests should not wait behind the next.
-    var isSlow: Bool { engineNanoseconds.load(ordering: .relaxed) > 10_000_000 }
+    /// Where a command should run, by what it has to look at and by what the last one of its kind took, refused ones and dry
+    /// runs included.
+    func lane(for command: Command) -> Workers.Lane {
+        let time = engineTimes.withLock { $0[command.resource] ?? 0 }
+        return time > Self.longTime || binder.estimatedCost(of: command, rowCount: current.snapshot.totalRowCount) > Self.longCost ? .long : .short
+    }
+
+    /// Nanoseconds.
+    private static let longTime = 2_000_000
+    /// Rows.
+    private static let longCost = 1_000
 
     /// Somebody asks for the session.
     func use() { unusedSweeps.store(0, ordering: .relaxed) }
@@ -88,9 +99,9 @@ final class Session: Sendable {
 
     /// Leaves memory, if nobody follows the session and no command is under way: what is on disk is all there is then.
     func unload() -> Bool {
-        // With the turn taken, no commit is; whoever waits for it finds the session stale, and looks it up again.
-        guard turn.takeIfFree() else { return false }
-        defer { turn.end() }
+        // With the lock held, no commit is under way; a command that waits for it finds the session stale, and looks it up again.
+        guard commands.lockIfFree() else { return false }
+        defer { commands.unlock() }
         guard feed.closeIfUnfollowed() else { return false }
         committed.withLock { $0.isStale = true }
         return true
@@ -118,6 +129,17 @@ final class Session: Sendable {
     }
     static let largeRowCount = 2_000
 
+    /// What a request asks for beside its command.
+    struct CommandOptions: Sendable {
+        var dryRun = false
+        /// Checked when the command's turn has come.
+        var ifMatch: String?
+        /// The position that the command's references are meant as of.
+        var base: Position?
+        /// The requester's role, for its limits.
+        var role = Role.controller
+    }
+
     struct Answer: Sendable {
         var kind: Outcome.Kind
         var revision: Int
@@ -128,7 +150,7 @@ final class Session: Sendable {
         var updateText: JSONText
         var snapshot: Snapshot
         /// Where the row stands that the command is about, if it was meant as of an earlier revision.
-        var at: IndexPath?
+        var at: RowPath?
         /// What the data source's delegate is told.
         var notification: DataSourceNotification?
     }
@@ -138,39 +160,52 @@ final class Session: Sendable {
         try await store.journal(of: number, after: revision, limit: limit, bytes: bytes)
     }
 
-    /// What is made of the records of so many revisions; of fewer where the journal does not have them all. Of all sessions' long ones
-    /// one is read at a time: it takes several times the memory of what is told of it.
-    func withHistory<Value>(after revision: Int, count: Int, _ body: ([JournalRecord]) throws -> Value) async throws -> Value {
-        if count == 0 { return try body([]) }
-        do {
-            let records = try await history(after: revision, limit: count, bytes: feed.limits.longHistoryBytes)
-            if records.count == count || records.first?.revision != revision + 1 { return try body(records) }
+    /// Reads the records of `count` revisions after one; fewer if the journal does not have them all.
+    ///
+    /// Reads a page at a time. A history of more than one page takes a lease of the memory for answers while `body` runs, and
+    /// throws `unavailable` or `quotaExceeded` if there is none. It waits for nothing but the store.
+    func withHistory<Value>(after revision: Int, count: Int, for account: Budget.Account, _ body: ([JournalRecord]) throws -> Value) async throws -> Value {
+        let limits = feed.limits
+        let lease = Budget.Lease(of: limits.buffers, to: account)
+        defer { lease.end() }
+        var records: [JournalRecord] = [], bytes = 0
+        while records.count < count {
+            let page = try await history(after: revision + records.count, limit: count - records.count, bytes: limits.longHistoryBytes)
+            guard page.first?.revision == revision + records.count + 1 else { break }
+            records += page
+            guard records.count < count else { break }
+            // Reading a record takes several times the memory of its text.
+            bytes += page.reduce(0) { $0 + $1.bytes }
+            do {
+                try lease.grow(to: 4 * bytes)
+            } catch {
+                throw ProblemError(HTTPFailure.noRoomForAnswer(error))
+            }
         }
-        await longReads.wait()
-        defer { longReads.end() }
-        return try body(try await history(after: revision, limit: count, bytes: .max))
+        return try body(records)
     }
 
-    /// Carries a command out: on disk before anyone sees it. `ifMatch` is checked when the command's turn has come.
+    /// Carries a command out: it is on disk before anyone sees it. Throws `CancellationError`, and has changed nothing, if the
+    /// task is cancelled before the command's turn.
     ///
-    /// `base`: the revision that the command's references are meant as of. `keep` makes what is stored with the command, to be answered when the client asks again.
+    /// - Parameter keep: makes the answer that is stored with the command, for a retry.
     func perform(
-        _ command: Command, text: JSONText, dryRun: Bool, ifMatch: String?, base: Position?, keep: (@Sendable (Session, Answer) -> KeptAnswer)?
+        _ command: Command, text: JSONText, _ options: CommandOptions, keep: (@Sendable (Session, Answer) -> KeptAnswer)?
     ) async throws -> Answer {
-        await turn.wait()
+        try await commands.lock()
         let result: Result<Answer, any Error>
         do {
             var races = 0
             while true {
                 let trial: Trial
                 do {
-                    trial = try await attempt(command, text, dryRun: dryRun, ifMatch: ifMatch, base: base)
+                    trial = try await attempt(command, text, options)
                 } catch {
                     // A copy that is behind may be what the command does not go with.
                     guard try await catchUp() else { throw error }
                     continue
                 }
-                if trial.outcome.kind == .applied, !dryRun {
+                if trial.outcome.kind == .applied, !options.dryRun {
                     if try await commit(trial, keep: keep) {
                         result = .success(trial.answer)
                         break
@@ -198,23 +233,33 @@ final class Session: Sendable {
         var before: Committed
         var text: JSONText
         var at: Int
+
+        var undo: StoredUndo {
+            StoredUndo(
+                change: outcome.undo, updated: before.updated, nextKey: before.model.nextKey, nextSection: before.model.nextSection,
+                isPublished: before.unpublished == nil)
+        }
     }
 
-    private func attempt(
-        _ command: Command, _ text: JSONText, dryRun: Bool, ifMatch: String?, base: Position?
-    ) async throws -> Trial {
+    private func attempt(_ command: Command, _ text: JSONText, _ options: CommandOptions) async throws -> Trial {
         let before = current
         if before.isStale { throw StaleSession() }
-        try requireMatch(ifMatch, etag(before.snapshot.revision))
-        let (command, text, place) = try await present(command, text, base: base, before)
+        try requireMatch(options.ifMatch, etag(before.snapshot.revision))
+        let (command, text, place) = try await present(command, text, base: options.base, before)
         let at = source.instant(), start = Source.ticks()
-        let outcome = try binder.applying(
+        defer { engineTimes.withLock { $0[command.resource] = Source.ticks() - start } }
+        var binder = binder
+        binder.limits = limits.table(for: options.role)
+        var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(at))
+        // Only controllers see what is not published.
+        if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
+            outcome = try binder.applying(command, to: published, shown: before.snapshot, unpublished: nil, now: timestamp(at))
+        }
         let updateText = outcome.update.json
-        engineNanoseconds.store(Source.ticks() - start, ordering: .relaxed)
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
-            committed: dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
+            committed: options.dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
             snapshot: outcome.snapshot, at: place, notification: outcome.notification)
         return Trial(answer: answer, outcome: outcome, before: before, text: text, at: at)
     }
@@ -230,7 +275,7 @@ final class Session: Sendable {
                 change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                 nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
                 command: trial.text, update: trial.answer.updateText, cellEvents: cellEvents.isEmpty ? nil : JSONText(parts: cellEvents),
-                hidden: outcome.update.hidden(in: trial.before.snapshot), answer: kept))
+                hidden: outcome.update.hidden(in: trial.before.snapshot), undo: trial.undo.json, answer: kept))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
         } catch StoreError.sessionMissing where store.sharing != nil {
@@ -250,7 +295,7 @@ final class Session: Sendable {
         return true
     }
 
-    /// What is stored becomes what everyone sees. With the turn: revisions are published in their order.
+    /// Makes what is stored what everyone sees. The caller holds `commands`: revisions are published in their order.
     func publish(_ outcome: Outcome, updateText: JSONText, cellEvents: [JSONText], at: Int) {
         let model = outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
@@ -272,14 +317,14 @@ extension Session {
     /// where the journal does not reach back to the base.
     private func present(
         _ command: Command, _ text: JSONText, base: Position?, _ current: Committed
-    ) async throws -> (command: Command, text: JSONText, at: IndexPath?) {
+    ) async throws -> (command: Command, text: JSONText, at: RowPath?) {
         guard let base else { return (command, text, nil) }
         let revision = current.snapshot.revision
         guard base.epoch == nil || base.epoch == epoch else {
-            throw ProblemError(.baseTooOld, "The session has been opened anew since then: its epoch is \(epoch), not \(base.epoch ?? "").")
+            throw ProblemError(.baseTooOld, "The base is of the epoch \(base.epoch ?? ""), and the session's epoch is \(epoch): it was opened again, or a backup was restored. Get a snapshot.")
         }
         guard base.revision <= revision else { throw ProblemError(.badRequest, "The session is at revision \(revision); there is no revision \(base.revision) yet.") }
-        let (present, at) = try await withHistory(after: base.revision, count: revision - base.revision) { records in
+        let (present, at) = try await withHistory(after: base.revision, count: revision - base.revision, for: Budget.Account(resource: id)) { records in
             guard records.count == revision - base.revision else {
                 throw ProblemError(.baseTooOld, "The journal does not reach back to revision \(base.revision).")
             }
@@ -294,59 +339,3 @@ extension Session {
 
 /// The session was ended, or dropped from memory, between look-up and turn.
 struct StaleSession: Error {}
-
-/// A queue at which tasks wait for their turn, first come, first served.
-final class Turn: Sendable {
-    private struct State {
-        var isTaken = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-        /// `waiting` is a queue: those before this index have had their turn.
-        var next = 0
-    }
-    private let state = Mutex(State())
-
-    func wait() async {
-        await withCheckedContinuation { continuation in
-            let isMine = state.withLock { state in
-                if state.isTaken {
-                    state.waiting.append(continuation)
-                    return false
-                }
-                state.isTaken = true
-                return true
-            }
-            if isMine { continuation.resume() }
-        }
-    }
-
-    /// Whether the turn is the caller's, at once.
-    func takeIfFree() -> Bool {
-        state.withLock { state in
-            defer { state.isTaken = true }
-            return !state.isTaken
-        }
-    }
-
-    /// Whether somebody waits for it.
-    var isAwaited: Bool { state.withLock { $0.next < $0.waiting.count } }
-
-    func end() {
-        let next: CheckedContinuation<Void, Never>? = state.withLock { state in
-            guard state.next < state.waiting.count else {
-                state.isTaken = false
-                state.waiting.removeAll()
-                state.next = 0
-                return nil
-            }
-            defer {
-                state.next += 1
-                if state.next > 64, state.next * 2 > state.waiting.count {
-                    state.waiting.removeFirst(state.next)
-                    state.next = 0
-                }
-            }
-            return state.waiting[state.next]
-        }
-        next?.resume()
-    }
-}

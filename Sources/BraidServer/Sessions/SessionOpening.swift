@@ -14,6 +14,8 @@ struct SessionOpening: Sendable {
     var state: JSONText?
     var sections: [SectionContent] = []
     var cells = RegisteredCells()
+    /// What a session without a table shows while it has no rows.
+    var empty: JSONText?
 
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections"]
@@ -62,10 +64,14 @@ struct SessionOpening: Sendable {
         case "cellsForModelTypes":
             if opened == "table" { throw Self.fault(pointer, "goes with rows or sections; a table describes its own") }
             cells = try RegisteredCells(json: value, at: pointer)
+        case "empty":
+            if opened == "table" { throw Self.fault(pointer, "goes with rows or sections; a table describes its own") }
+            if value.isNull { throw Self.fault(pointer, "cannot be null: in an update null says that it went away") }
+            empty = value.detached
         default:
             throw Self.fault(pointer, opened == "table"
                 ? "is not known; a session is opened with `table`, `id`, `models`, `state`"
-                : "is not known; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`")
+                : "is not known; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
         }
     }
 

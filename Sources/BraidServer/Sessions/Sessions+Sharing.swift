@@ -13,6 +13,7 @@ extension Sessions {
             forget(number)
             tokens.revokeAll(of: number)
         case .revoked(let token): tokens.end(token)
+        case .renewed: for session in inMemory { session.markStale() }
         case .hearing:
             lookForNews()
             Task { try? await tokens.endRevoked() }

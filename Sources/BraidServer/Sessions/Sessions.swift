@@ -17,7 +17,6 @@ final class Sessions: Sendable {
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
     private let descriptions = CompiledDescriptions()
-    private let longReads = Turn()
     private let live = Mutex(Live())
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
@@ -31,7 +30,7 @@ final class Sessions: Sendable {
         self.limits = limits
         self.streams = streams
         count = SessionCount(limit: limits.sessions, store: store)
-        subscribers = Budget(limits.subscribers)
+        subscribers = Budget(limits.subscribers, clientPart: 16)
         self.metrics = metrics
         self.logger = logger
     }
@@ -114,22 +113,11 @@ final class Sessions: Sendable {
     private func load(_ id: String) async throws -> Session? {
         if let session = inMemory(id) { return session }
         guard let stored = try await store.session(id) else { return nil }
-        // Without limits: they may have been lowered since, and what is stored was within those of its time, command by command.
         var binder = try stored.binder(descriptions)
         binder.limits.templateSteps = .max
-        let revision = stored.facts.revision, now = timestamp(stored.facts.updated)
-        var model = try stored.table()
-        var snapshot: Snapshot, unpublished: Unpublished?
-        if let published = try stored.publishedTable() {
-            // As of the time when it was published: rows may have read it.
-            snapshot = try binder.snapshot(of: published.table, revision: revision, now: timestamp(published.updated))
-            unpublished = try Unpublished(published: published.table, stored: model, binder: binder, revision: revision, now: now)
-        } else {
-            snapshot = try binder.snapshot(of: model, revision: revision, now: now)
-            model = model.sharingModels(with: snapshot)
-        }
+        let (model, snapshot, unpublished) = try stored.restored(by: binder)
         if snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
-        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, descriptions: descriptions, longReads: longReads, streams: streams, metrics: metrics))
+        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, descriptions: descriptions, limits: limits, streams: streams, metrics: metrics))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -143,9 +131,17 @@ final class Sessions: Sendable {
         }
         // Another server has ended it, or it is stale already.
         replaced?.markStale(.ended)
-        if try await store.sessionFacts(session.id)?.number == adopted.number { return adopted }
-        forget(adopted.number)
-        return nil
+        let facts = try await store.sessionFacts(session.id)
+        guard facts?.number == adopted.number else {
+            forget(adopted.number)
+            return nil
+        }
+        // New epochs have begun while it was read.
+        guard facts?.epoch == adopted.epoch else {
+            adopted.markStale()
+            throw StaleSession()
+        }
+        return adopted
     }
 
     func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
@@ -157,7 +153,9 @@ final class Sessions: Sendable {
             if let session { live.remove(session) }
             return session
         }
-        session?.markStale(.ended)
+        guard let session else { return }
+        session.markStale(.ended)
+        if session.current.snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
     }
 
     /// Opens a session. `text` is the request's body, kept for `reset` and `replay`.
@@ -180,12 +178,12 @@ final class Sessions: Sendable {
             totalRowCount: snapshot.totalRowCount)
         model = model.sharingModels(with: snapshot)
         func session() -> Session {
-            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, descriptions: descriptions, longReads: longReads, streams: streams, metrics: metrics)
+            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, descriptions: descriptions, limits: limits, streams: streams, metrics: metrics)
         }
         try await count.addOne()
         do {
             facts.number = try await store.createSession(NewSession(
-                id: id, table: table?.description.name, tableVersion: table?.version, description: table?.description.text,
+                id: id, table: table?.description.name, tableVersion: table?.version, description: table?.description.text ?? opening.empty,
                 epoch: epoch, created: now, opening: text, state: model.state,
                 displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
                 nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
@@ -199,8 +197,12 @@ final class Sessions: Sendable {
         }
         let session = session()
         logger.debug("session \(id) opened")
-        // One that is ended at once was there all the same.
-        return try await adopt(session) ?? session
+        do {
+            // One that is ended at once was there all the same.
+            return try await adopt(session) ?? session
+        } catch is StaleSession {
+            return session
+        }
     }
 
     private func limited(_ binder: Binder) -> Binder {
@@ -220,7 +222,7 @@ final class Sessions: Sendable {
     /// The description that a session is opened with, and what binds it.
     private func boundTable(_ opening: SessionOpening) async throws -> (table: (description: TableDescription, version: Int?)?, binder: Binder) {
         switch opening.table {
-        case nil: return (nil, .dataSource)
+        case nil: return (nil, Binder.dataSource.showing(empty: opening.empty))
         case .inline(let text)?:
             do {
                 let description = try descriptions.compiled(text)
@@ -258,33 +260,34 @@ final class Sessions: Sendable {
     /// Carries a command out, which may depend on the session, with all that a request can ask for beside it. `text` is its
     /// form in the journal.
     func perform(
-        _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on id: String, dryRun: Bool = false,
-        ifMatch: String? = nil, base: Position? = nil, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
+        _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on id: String,
+        _ options: Session.CommandOptions = Session.CommandOptions(), keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(id) { session in
-            // Nobody else's request waits behind a long one.
-            let answer = try await withTaskExecutorPreference(session.isSlow ? SlowTasks.shared : nil) {
-                try await perform(command, on: session, dryRun: dryRun, ifMatch: ifMatch, base: base, keep: keep)
+            let asked: (command: Command, text: JSONText)
+            do {
+                asked = try await command(session)
+            } catch {
+                // Another server may have ended the session since: then this is no refusal.
+                try await session.refresh()
+                throw error
+            }
+            // The executor is chosen before the command waits for its turn: no thread is held while it waits.
+            let answer = try await withTaskExecutorPreference(Workers.shared[session.lane(for: asked.command)]) {
+                try await perform(asked, on: session, options, keep: keep)
             }
             return (session, answer)
         }
     }
 
     private func perform(
-        _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on session: Session, dryRun: Bool,
-        ifMatch: String?, base: Position?, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)?
+        _ asked: (command: Command, text: JSONText), on session: Session, _ options: Session.CommandOptions,
+        keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)?
     ) async throws -> Session.Answer {
-        let asked: (command: Command, text: JSONText)
         do {
-            asked = try await command(session)
-        } catch {
-            // Of a session that another server has ended since it is no refusal.
-            try await session.refresh()
-            throw error
-        }
-        do {
-            let answer = try await session.perform(asked.command, text: asked.text, dryRun: dryRun, ifMatch: ifMatch, base: base, keep: keep)
-            metrics.commands.count(asked.command, dryRun ? .dryRun : answer.outcome)
+            try limits.check(asked.command, of: options.role)
+            let answer = try await session.perform(asked.command, text: asked.text, options, keep: keep)
+            metrics.commands.count(asked.command, options.dryRun ? .dryRun : answer.outcome)
             return answer
         } catch {
             metrics.commands.count(asked.command, thrown: error)
@@ -300,9 +303,12 @@ final class Sessions: Sendable {
         }
     }
 
+    /// How often a request looks a session up again: more often than sessions leave memory between look-up and lock.
+    private static let mostReloads = 100
+
     /// Does something with a session, looked up again if it was dropped from memory meanwhile (`StaleSession`).
     func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
-        for _ in 0..<3 {
+        for _ in 0..<Self.mostReloads {
             do {
                 return try await body(try await session(id))
             } catch is StaleSession {

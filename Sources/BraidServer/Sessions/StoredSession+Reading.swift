@@ -3,18 +3,26 @@ import BraidStore
 
 // A stored session as the engine has it.
 extension StoredSession {
-    /// What binds its rows: its description, or, without one, what all sessions without a table have in common.
+    /// What binds the session's rows: its description, or what all sessions without a table have in common.
     func binder(_ descriptions: CompiledDescriptions) throws -> Binder {
-        if let description { return try descriptions.compiled(description).binder }
-        guard facts.table == nil else { throw ProblemError(.internalError, "The session \"\(facts.id)\" has no description.") }
-        return .dataSource
+        if facts.table == nil { return Binder.dataSource.showing(empty: description) }
+        guard let description else { throw ProblemError(.internalError, "The session \"\(facts.id)\" has no description.") }
+        return try descriptions.compiled(description).binder
     }
 
-    func table() throws -> TableModel { try table(sections, displayedSections) }
-
-    /// The table that clients see, if that is not the stored one, and when it was published.
-    func publishedTable() throws -> (table: TableModel, updated: Int)? {
-        try published.map { (try table($0.sections, $0.displayedSections), $0.updated) }
+    /// The table, and what clients see of it. The binder must have no limits: they may have been lowered since, and what is stored was within
+    /// those of its time, command by command.
+    func restored(by binder: Binder) throws -> (model: TableModel, snapshot: Snapshot, unpublished: Unpublished?) {
+        let model = try table(sections, displayedSections), revision = facts.revision, now = timestamp(facts.updated)
+        guard let published else {
+            let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
+            return (model.sharingModels(with: snapshot), snapshot, nil)
+        }
+        // As of the time when it was published: rows may have read it.
+        let shown = try table(published.sections, published.displayedSections)
+        return (
+            model, try binder.snapshot(of: shown, revision: revision, now: timestamp(published.updated)),
+            try Unpublished(published: shown, stored: model, binder: binder, revision: revision, now: now))
     }
 
     private func table(_ sections: [(facts: StoredSectionFacts, rows: [StoredRow])], _ displayed: JSONText?) throws -> TableModel {

@@ -76,28 +76,25 @@ final class Change: Sendable {
 /// Events as they are sent: the same bytes for all who read them.
 final class EventBytes: Sendable {
     let bytes: [UInt8]
-    private let share = Mutex(WeakShare())
+    private let known = Mutex(WeakLease())
 
-    private struct WeakShare {
-        weak var share: Budget.Share?
+    private struct WeakLease {
+        weak var lease: Budget.Lease?
     }
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// What the bytes take of the memory for large answers, for as long as they wait for any reader; nil: they are few. Throws where
-    /// there is not so much.
-    func share(_ limits: StreamLimits) throws(NoRoom) -> Budget.Share? {
+    /// A lease of the memory for answers, for as long as the bytes wait for any reader; nil if they are few. The first reader
+    /// pays for all. Throws if there is no memory for them.
+    func lease(_ limits: StreamLimits, for account: Budget.Account) throws(Budget.Refusal) -> Budget.Lease? {
         guard bytes.count > limits.largeBytes else { return nil }
-        let share = share.withLock { weak in
-            let share = weak.share ?? limits.buffers.share(bytes.count)
-            weak.share = share
-            return share
+        return try known.withLock { weak throws(Budget.Refusal) in
+            if let lease = weak.lease { return lease }
+            let lease = try limits.buffers.lease(bytes.count, to: account)
+            weak.lease = lease
+            return lease
         }
-        guard let share else { throw NoRoom() }
-        return share
     }
-
-    struct NoRoom: Error {}
 }
 
 // A revision as the journal has it.

@@ -192,8 +192,8 @@ final class ChangeFeed: Sendable {
     }
 
     private func startPump() {
-        Task {
-            while let (subscribers, recent, end) = news() {
+        Task(executorPreference: Workers.shared.short) {
+            while let (subscribers, recent, end) = self.news() {
                 for subscriber in subscribers.values { subscriber.advance(through: recent, end) }
                 await Task.yield()
             }

@@ -11,8 +11,10 @@ final class Subscriber: Sendable {
     let stream: HTTPBodyStream
     private let session: Session
     private let form: StreamForm
-    /// One of the subscribers that there may be.
-    private let share: Budget.Share?
+    /// Of one of the subscribers that the server accepts.
+    private let lease: Budget.Lease?
+    /// Who pays for large events.
+    private let account: Budget.Account
     private let progress: Mutex<Progress>
 
     private struct Progress {
@@ -23,10 +25,11 @@ final class Subscriber: Sendable {
     }
 
     /// `position`: what the reader has, if its session's history is to go on from there; nil to start with a snapshot.
-    init(_ session: Session, after position: Int?, form: StreamForm, share: Budget.Share? = nil) {
+    init(_ session: Session, after position: Int?, form: StreamForm, lease: Budget.Lease? = nil, account: Budget.Account = Budget.Account()) {
         self.session = session
         self.form = form
-        self.share = share
+        self.lease = lease
+        self.account = account
         stream = HTTPBodyStream(limit: session.feed.limits.queueBytes)
         progress = Mutex(Progress(position: position))
         stream.write(ServerSentEvent.retry(after: session.feed.limits.retryTime))
@@ -37,9 +40,9 @@ final class Subscriber: Sendable {
         guard session.feed.add(self) else { return false }
         stream.onClose { [self] in
             session.feed.remove(self)
-            share?.giveBack()
+            lease?.end()
         }
-        Task { await catchUp(readsHistory: true) }
+        startCatchingUp(readsHistory: true)
         return true
     }
 
@@ -52,10 +55,16 @@ final class Subscriber: Sendable {
         guard result != .accepted, result != .closed else { return }
         session.feed.behind.add()
         progress.withLock { $0.isLive = false }
-        Task { await catchUp(readsHistory: false) }
+        startCatchingUp(readsHistory: false)
     }
 
     // MARK: Catching up
+
+    private func startCatchingUp(readsHistory: Bool) {
+        // Encoding a large snapshot and reading history take long.
+        let lane: Workers.Lane = readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge ? .long : .short
+        Task(executorPreference: Workers.shared[lane]) { await self.catchUp(readsHistory: readsHistory) }
+    }
 
     private func catchUp(readsHistory: Bool) async {
         var result = readsHistory ? HTTPBodyStream.WriteResult.accepted : .full(queued: 0)
@@ -110,8 +119,8 @@ final class Subscriber: Sendable {
         for record in records {
             let events = try record.events(form, epoch: session.epoch)
             // Not only once there is room in the queue: they wait for that, too.
-            let share = try events.share(session.feed.limits)
-            while case let result = deliver(events, share, revision: record.revision), result != .accepted {
+            let lease = try events.lease(session.feed.limits, for: account)
+            while case let result = deliver(events, lease, revision: record.revision), result != .accepted {
                 if result == .closed { return .closed }
                 await stream.drained()
             }
@@ -136,15 +145,15 @@ final class Subscriber: Sendable {
     /// Cuts the stream off where there is no room for large events: the reader comes back, with its position.
     private func deliver(_ events: EventBytes, revision: Int) -> HTTPBodyStream.WriteResult {
         do {
-            return deliver(events, try events.share(session.feed.limits), revision: revision)
+            return deliver(events, try events.lease(session.feed.limits, for: account), revision: revision)
         } catch {
             cutOff()
             return .closed
         }
     }
 
-    private func deliver(_ events: EventBytes, _ share: Budget.Share?, revision: Int) -> HTTPBodyStream.WriteResult {
-        let result = stream.write(events.bytes, share)
+    private func deliver(_ events: EventBytes, _ lease: Budget.Lease?, revision: Int) -> HTTPBodyStream.WriteResult {
+        let result = stream.write(events.bytes, lease)
         if result == .accepted { progress.withLock { $0.position = revision } }
         return result
     }

@@ -4,20 +4,37 @@ internal import GRDB
 // Answers kept for clients that ask again.
 extension Database {
     func keep(_ answer: KeptAnswer) throws {
+        let before = try first(
+            "SELECT cost_before + cost FROM answer WHERE session = ? AND requester = ? ORDER BY cost_before DESC LIMIT 1",
+            answer.session, answer.requester) { $0.int(0) } ?? 0
         try run(
-            "INSERT OR REPLACE INTO answer (session, key, at, request, answer) VALUES (?, ?, ?, ?, ?)",
-            answer.session, answer.key, answer.at, answer.request, answer.answer)
+            """
+            INSERT OR REPLACE INTO answer (session, requester, key, at, request, answer, cost_before, cost)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            answer.session, answer.requester, answer.key, answer.at, answer.request, answer.answer, before, answer.cost)
+        try run(
+            """
+            DELETE FROM answer WHERE (session, requester, key) IN (
+                SELECT session, requester, key FROM answer
+                WHERE session = ? AND requester = ? AND cost_before < ? AND key <> ? ORDER BY cost_before LIMIT ?)
+            """,
+            answer.session, answer.requester, before + answer.cost - KeptAnswer.quota, answer.key, KeptAnswer.mostEvicted)
         // A few at a time: more go than come, and no commit waits for a long delete.
         try run(
-            "DELETE FROM answer WHERE (session, key) IN (SELECT session, key FROM answer WHERE at <= ? ORDER BY at LIMIT 4)",
+            """
+            DELETE FROM answer WHERE (session, requester, key) IN (
+                SELECT session, requester, key FROM answer WHERE at <= ? ORDER BY at LIMIT 4)
+            """,
             answer.at - KeptAnswer.lifetime)
     }
 
-    func answer(to key: String, of session: Int, now: Int) throws -> KeptAnswer? {
+    func answer(to key: String, by requester: String, of session: Int, now: Int) throws -> KeptAnswer? {
         try first(
-            "SELECT at, request, answer FROM answer WHERE session = ? AND key = ? AND at > ?", session, key, now - KeptAnswer.lifetime
+            "SELECT at, request, answer FROM answer WHERE session = ? AND requester = ? AND key = ? AND at > ?",
+            session, requester, key, now - KeptAnswer.lifetime
         ) {
-            KeptAnswer(session: session, key: key, at: $0.int(0), request: $0.int(1), answer: try $0.json(2))
+            KeptAnswer(session: session, requester: requester, key: key, at: $0.int(0), request: $0.int(1), answer: try $0.json(2))
         }
     }
 }

@@ -20,6 +20,7 @@ extension SQLiteStore {
             defer { Foundation.close(lock) }
             do {
                 try copy(path, to: partial, progress)
+                try markAsBackup(partial)
                 try rename(partial, to: target)
             } catch {
                 unlink(partial)
@@ -70,6 +71,16 @@ extension SQLiteStore {
             // One read transaction; the copy is flushed before it ends.
             try withExtendedLifetime(watch) { try db.execute(sql: "VACUUM INTO ?", arguments: [partial]) }
         }
+    }
+
+    /// What is restored may be behind what clients have seen: the first start from the copy begins new epochs.
+    private static func markAsBackup(_ partial: String) throws {
+        let copy = try DatabaseQueue(path: partial)
+        try copy.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            try db.setNewEpochsDue(true)
+        }
+        try copy.close()
     }
 
     /// A name that someone else took meanwhile stays theirs: `link`, unlike `rename`, replaces nothing.

@@ -43,10 +43,10 @@ extension Database {
         }
         try write(commit.change, of: commit.session)
         try run(
-            "INSERT INTO journal (key, at, command, changes, cell_events, hidden) VALUES (?, ?, ?, ?, ?, ?)",
-            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents, commit.hidden)
+            "INSERT INTO journal (key, at, command, changes, cell_events, hidden, undo) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents, commit.hidden, commit.undo)
         if let answer = commit.answer { try keep(answer) }
-        let bytes = try trimJournal(of: commit.session, before: commit.to, limit: journalLimit, bytes: found.2 + commit.record.bytes, byteLimit: journalBytes)
+        let bytes = try trimJournal(of: commit.session, before: commit.to, limit: journalLimit, bytes: found.2 + commit.journalBytes, byteLimit: journalBytes)
         try run(
             "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",
             commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
@@ -91,7 +91,7 @@ extension Database {
         try query(
             """
             SELECT key, length(CAST(command AS BLOB)) + length(CAST(changes AS BLOB)) + coalesce(length(CAST(cell_events AS BLOB)), 0)
-                   + coalesce(length(CAST(hidden AS BLOB)), 0)
+                   + coalesce(length(CAST(hidden AS BLOB)), 0) + length(CAST(undo AS BLOB))
             FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?
             """,
             Key.of(session, 0), Key.of(session, newest - 1), trimming.recordCount

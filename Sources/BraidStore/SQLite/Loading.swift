@@ -93,6 +93,18 @@ extension Database {
         return sessions
     }
 
+    func journalStart(of id: String) throws -> StoredSession? {
+        guard let session = try session(id) else { return nil }
+        let number = session.facts.number
+        let first = try first("SELECT key FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 1", Key.of(number, 0), Key.of(number, Key.largest)) { $0.int(0) }
+        guard session.facts.revision > 0, first != Key.of(number, 1) else { return nil }
+        var rewind = SessionRewind(session)
+        try query("SELECT undo FROM journal WHERE key BETWEEN ? AND ? ORDER BY key DESC", Key.of(number, 0), Key.of(number, Key.largest)) {
+            try rewind.apply(StoredUndo(json: try $0.json(0)))
+        }
+        return try rewind.earliest(from: session)
+    }
+
     func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
         guard revision < Key.largest else { return [] }
         var records: [JournalRecord] = [], size = 0

@@ -52,9 +52,12 @@ struct Opening {
     private func open(_ lock: ProcessLock) throws -> DatabasePool {
         let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.writeWithoutTransaction { db in
-            try configureWriter(db)
             let found = try pragma("user_version", db)
             if found < Schema.version { try Schema.prepare(db, found: found) }
+            // On disk before the first commit, which may not wait for the disk.
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            try db.beginEpochs(options)
+            try configureWriter(db)
             try checkLength(db)
         }
         lock.rememberDatabase()

@@ -105,13 +105,20 @@ extension SQLiteStore {
     public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
         try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
+
+    public func journalStart(of id: String) async throws -> StoredSession? {
+        try await read { db in
+            defer { sqlite3_db_release_memory(db.sqliteConnection) }
+            return try db.journalStart(of: id)
+        }
+    }
 }
 
 extension SQLiteStore {
     public func keep(_ answer: KeptAnswer) async throws { try await writer.write(cost: 1) { try $0.keep(answer) } }
 
-    public func answer(to key: String, of session: Int, now: Int) async throws -> KeptAnswer? {
-        try await read { try $0.answer(to: key, of: session, now: now) }
+    public func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
+        try await read { try $0.answer(to: key, by: requester, of: session, now: now) }
     }
 }
 
@@ -134,6 +141,8 @@ extension SQLiteStore {
 extension SQLiteStore {
     public func check() async throws {
         _ = try await sessions(after: nil, limit: 1)
+        // A large transaction that is under way says as much as one of our own would, which would have to wait for it.
+        if writer.isBusyAndHealthy(within: .seconds(10)) { return }
         // An empty transaction: takes the write lock, costs no flush, and fails while the disk is short.
         try await writer.write { _ in }
     }
@@ -149,8 +158,4 @@ extension SQLiteStore {
     }
 
     public func close() async { await writer.stopped() }
-
-    /// Runs `body`, which must be short and may call the store. If it leads to a single small write and flushes are quick, that is
-    /// done before this returns, on the calling thread: it need not wake the store's and be woken by it.
-    public func lendThread(for body: () -> Void) { writer.lendThread(for: body) }
 }

@@ -29,12 +29,16 @@ public struct SQLiteStoreOptions: Sendable {
     /// The exit status of a process that ended because a flush had failed (EX_IOERR).
     public static let lostWriteExitStatus: CInt = 74
 
+    /// The suffix of new epochs, other than the last one and all before it: it begins with a hyphen.
+    public var newEpochSuffix: @Sendable (_ last: String) -> String
+
     /// For tests: the SQLite code with which the next COMMIT fails; nil: it goes ahead.
     var simulatedFailure: (@Sendable () -> CInt?)?
 
     public init(
         synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4,
-        checkpointPages: Int = 4000, reserveBytes: Int = 1 << 20, onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess
+        checkpointPages: Int = 4000, reserveBytes: Int = 1 << 20, onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess,
+        newEpochSuffix: @escaping @Sendable (String) -> String = EpochSuffix.random
     ) {
         self.synchronous = synchronous
         self.journalLimit = journalLimit
@@ -43,6 +47,7 @@ public struct SQLiteStoreOptions: Sendable {
         self.checkpointPages = checkpointPages
         self.reserveBytes = reserveBytes
         self.onLostWrite = onLostWrite
+        self.newEpochSuffix = newEpochSuffix
     }
 
     public static let endProcess: @Sendable (String) -> Void = { explanation in

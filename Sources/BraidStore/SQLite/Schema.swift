@@ -55,6 +55,16 @@ CREATE TABLE table_description (
     UNIQUE (name, version)
 ) STRICT;
 
+-- One row. Every session's epoch ends with the suffix if the session is as old as it. A start from a database that may have lost what
+-- clients have seen replaces the suffix: all those sessions have a new epoch then, whatever their number.
+CREATE TABLE epoch_suffix (
+    suffix TEXT NOT NULL,
+    last_session INTEGER NOT NULL, -- the suffix belongs to the sessions up to this number
+    is_due INTEGER NOT NULL -- 1: the next start replaces the suffix. This is a backup, or a server uses it with --synchronous normal
+) STRICT;
+
+INSERT INTO epoch_suffix (suffix, last_session, is_due) VALUES ('', 0, 0);
+
 -- A session's facts, rewritten by each commit: nothing large may stand here.
 -- AUTOINCREMENT: a number is never used again, so a late write to a session that has ended cannot hit another one.
 CREATE TABLE session (
@@ -78,7 +88,7 @@ CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table
 CREATE TABLE opening (
     session INTEGER PRIMARY KEY,
     body TEXT NOT NULL,
-    description TEXT -- inline; null: a registered one
+    description TEXT -- inline; null: a registered one. Without a table: what is shown while there are no rows
 ) STRICT;
 
 CREATE TABLE state (
@@ -142,19 +152,24 @@ CREATE TABLE journal (
     command TEXT NOT NULL,
     changes TEXT NOT NULL, -- the update, in JSON
     cell_events TEXT, -- what controllers are told of the command's cell events, an array; null for none
-    hidden TEXT -- ids of the sections and rows that the update took out of sight; null: none
+    hidden TEXT, -- ids of the sections and rows that the update took out of sight; null: none
+    undo TEXT NOT NULL -- what leads back to the revision before
 ) STRICT;
 
 CREATE TABLE answer (
     session INTEGER NOT NULL, -- 0: the opening of a session
+    requester TEXT NOT NULL, -- the id of the requester's token; empty: a controller
     key TEXT NOT NULL, -- the client's Idempotency-Key
     at INTEGER NOT NULL,
     request INTEGER NOT NULL, -- a hash of what was asked
-    answer TEXT NOT NULL, -- {"status", "headers", "body"}
-    PRIMARY KEY (session, key)
+    answer TEXT NOT NULL, -- {"status", "headers", "body" or "snapshot"}
+    cost_before INTEGER NOT NULL, -- of the requester's earlier answers
+    cost INTEGER NOT NULL, -- of this one: about its bytes
+    PRIMARY KEY (session, requester, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX answer_by_age ON answer (at);
+CREATE INDEX answer_by_cost ON answer (session, requester, cost_before);
 
 -- Tokens that let their bearer into one session. The token itself is not kept, only a hash of it.
 CREATE TABLE token (

@@ -2,11 +2,11 @@ import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// The one who writes: takes what waits (`WriteQueue`) and commits it as one transaction, so that one flush of the disk
-/// serves all; while that is under way, the next group gathers.
+/// The store's writing thread. It commits all waiting requests (`WriteQueue`) as one transaction, so that they share one
+/// flush to the disk. The next group gathers while a transaction is under way.
 ///
-/// A thread and not a task: GRDB's asynchronous writes end when their task is cancelled, and a flush would block one
-/// of the few threads that run tasks. A caller with nothing else to do can lend its own thread instead.
+/// A thread, not a task: GRDB's asynchronous writes end when their task is cancelled, and a flush would block one of the
+/// few threads that run tasks.
 final class Writer: @unchecked Sendable {
     /// Something to be written in the next transaction.
     struct Request: Sendable {
@@ -18,27 +18,18 @@ final class Writer: @unchecked Sendable {
         /// success, to be called after COMMIT. May be called a second time, if the first was rolled back.
         let perform: @Sendable (Database) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
-
-        /// Takes hardly longer than the flush: a lent thread may do it.
-        var isSmall: Bool { cost.map { $0 <= 100 } ?? false }
     }
 
-    /// Guards what follows down to `database`; everything below belongs to whoever has set `isWriting`.
+    /// Guards the properties down to `isStopping`. The ones below belong to the writing thread.
     private let condition = NSCondition()
     private var waiting = WriteQueue<Request>()
-    /// A group is being written. Whoever does so looks again for what has come meanwhile.
-    private var isWriting = false
-    /// The log is long, and a lent thread has left it to ours.
-    private var needsCheckpoint = false
-    /// The thread that is lent, if one is, and whether what waits was left to it: ours has not been woken.
-    private var lender: pthread_t?
-    private var isLeftToLender = false
-    /// Whether the last commit took so little time that a lent thread may do the next.
-    private var isQuick = true
+    /// When the transaction under way began; nil while there is none.
+    private var writingSince: ContinuousClock.Instant?
+    /// Whether the last transaction was committed.
+    private var lastSucceeded = true
     private var reads = 0
     private var isStopping = false
 
-    private var isOnLentThread = false
     /// Whether another program kept the last write waiting for too long. Those behind it are told sooner.
     private var isHeldUp = false
     private static let heldUpMilliseconds: CInt = 100
@@ -91,56 +82,15 @@ final class Writer: @unchecked Sendable {
         condition.withLock {
             if isStopping { return false }
             waiting.append(request, cost: request.cost ?? 0)
-            if isWriting { return true }
-            let isAlone = waiting.count == 1
-            if isAlone, isQuick, request.isSmall, !isHeldUpByReads, let lender, pthread_equal(lender, pthread_self()) != 0 {
-                isLeftToLender = true
-            } else if isAlone || isLeftToLender {
-                isLeftToLender = false
-                condition.signal()
-            }
+            if waiting.count == 1, writingSince == nil { condition.signal() }
             return true
         }
     }
 
-    /// Runs `body`, which must be short. If it leads to a single small write, that is done on this thread, which waits for the
-    /// flush: where flushes are quick, waking another thread and being woken by it would take longer.
-    func lendThread(for body: () -> Void) {
-        let isLent = condition.withLock {
-            if lender == nil { lender = pthread_self() }
-            return lender.map { pthread_equal($0, pthread_self()) != 0 } ?? false
-        }
-        body()
-        guard isLent else { return }
-        let group: [Request]? = condition.withLock {
-            lender = nil
-            guard isLeftToLender else { return nil }
-            isLeftToLender = false
-            // One has begun since.
-            guard !isHeldUpByReads else {
-                condition.signal()
-                return nil
-            }
-            return take()
-        }
-        guard let group else { return }
-        isOnLentThread = true
-        perform(group)
-        isOnLentThread = false
-        let isLogLong = isLogLong  // asks the disk: not under the lock
-        condition.withLock {
-            isWriting = false
-            needsCheckpoint = isLogLong
-            if needsCheckpoint || isStopping || !waiting.isEmpty { condition.signal() }
-        }
-    }
-
-    /// A database in memory has one connection: whoever writes waits for those who read, however long that takes them.
-    private var isHeldUpByReads: Bool { files == nil && reads > 0 }
-
-    private func take() -> [Request] {
-        isWriting = true
-        return waiting.takeGroup()
+    /// Whether a transaction has been under way for less than `limit` and the one before it was committed: the database
+    /// can be written, and an empty transaction would only wait behind this one.
+    func isBusyAndHealthy(within limit: Duration) -> Bool {
+        condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
 
     /// Whether a read may begin: `endRead` must follow, and the database stays open until then.
@@ -176,39 +126,45 @@ final class Writer: @unchecked Sendable {
     }
 }
 
-// Whoever writes.
+// The writing thread.
 extension Writer {
-    /// About what it takes to wake a thread and to be woken by it, several times over: nobody notices that others on the
-    /// lent thread wait so long.
-    private static let quick = Duration.milliseconds(1)
-
     private func run() {
         while let group = next() {
-            if !group.isEmpty { perform(group) }
+            let isCommitted = perform(group)
+            condition.withLock { lastSucceeded = isCommitted }
             if isLogLong { checkpoint(.passive) }
-            condition.withLock { isWriting = false }
+            condition.withLock { writingSince = nil }
         }
         condition.withLock { while reads > 0 { condition.wait() } }
+        if lock != nil, lostWrite == nil, files?.displaced == nil, options.synchronous == .normal {
+            // The last write of all: if it is on disk, everything before it is. If it fails, the next start begins new epochs.
+            try? database.writeWithoutTransaction { try $0.setNewEpochsDue(false) }
+        }
         checkpoint(.truncate)
         try? database.close()
         lock = nil
         end.open()
     }
 
-    /// The next group, or nothing when the log is to be copied; nil when the thread is to end.
+    /// The next group; nil when the thread is to end.
     private func next() -> [Request]? {
         condition.withLock {
-            while isLeftToLender || isWriting || (waiting.isEmpty && !isStopping && !needsCheckpoint) { condition.wait() }
-            if waiting.isEmpty && !needsCheckpoint { return nil }
-            needsCheckpoint = false
-            return take()
+            while waiting.isEmpty && !isStopping { condition.wait() }
+            if waiting.isEmpty { return nil }
+            writingSince = .now
+            return waiting.takeGroup()
         }
     }
 
-    private func perform(_ group: [Request]) {
-        if let lostWrite { return fail(group, StoreError(lostWrite, path: path)) }
+    /// Returns whether the group, or what the disk has room for, was committed.
+    private func perform(_ group: [Request]) -> Bool {
+        if let lostWrite {
+            fail(group, StoreError(lostWrite, path: path))
+            return false
+        }
         if let file = files?.displaced {
-            return fail(group, .io("\(file) was removed, replaced or renamed while it was in use. Nothing is written until it is back."))
+            fail(group, .io("\(file) was removed, replaced or renamed while it was in use. Nothing is written until it is back."))
+            return false
         }
         guard !disk.isShort(unused: { unusedBytes }) else {
             fail(group.filter { !$0.makesRoom }, .full)
@@ -217,29 +173,24 @@ extension Writer {
                 checkpoint(.truncate)
                 disk.retry()
             }
-            return
+            return false
         }
-        commit(group)
+        return commit(group)
     }
 
     /// Returns whether the group was committed. Everyone in it is told.
-    @discardableResult
     private func commit(_ group: [Request]) -> Bool {
         let start = ContinuousClock.now
         do {
             let tell = try database.writeWithoutTransaction { try transaction(group, $0) }
             let duration = ContinuousClock.now - start
             counters.count(writes: group.count, duration: duration)
-            condition.withLock { isQuick = duration < Self.quick }
             isHeldUp = false
             for tell in tell { tell() }
             return true
         } catch let error as DatabaseError where error.isOfOneRequest && group.count > 1 {
             // One of them is at fault, and its writes cannot be taken back alone: each for itself.
             return group.map { commit([$0]) }.contains(true)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && isOnLentThread {
-            // Another program is writing: our own thread can wait for it.
-            condition.withLock { for request in group { waiting.append(request, cost: request.cost ?? 0) } }
         } catch let error as LostWrite {
             lose(error, group)
         } catch StoreError.full {
@@ -258,7 +209,7 @@ extension Writer {
         tell.reserveCapacity(group.count)
         var isCommitting = false
         do {
-            sqlite3_busy_timeout(db.sqliteConnection, isOnLentThread ? 0 : isHeldUp ? Self.heldUpMilliseconds : Opening.busyMilliseconds)
+            sqlite3_busy_timeout(db.sqliteConnection, isHeldUp ? Self.heldUpMilliseconds : Opening.busyMilliseconds)
             // As `beginTransaction` and `commit` do, which prepare their statement each time.
             try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
             for request in group {

@@ -30,7 +30,7 @@ import Testing
             var shown: Snapshot?
             func dataSourceWasMutated(_ source: DataSourceController) { follow(source) }
             func dataSourceWasMutated(_ source: DataSourceController, section: Int) { follow(source) }
-            func dataSourceWasMutated(_ source: DataSourceController, rows: [IndexPath]) { follow(source) }
+            func dataSourceWasMutated(_ source: DataSourceController, rows: [RowPath]) { follow(source) }
             private func follow(_ source: DataSourceController) {
                 guard let update = source.lastUpdate, var before = shown else { return }
                 before.revision = update.from
@@ -42,9 +42,9 @@ import Testing
         let source = DataSourceController(rows: [1, 2, 3], delegate: view)
         view.shown = source.snapshot
         for row in 0..<40 {
-            source.add(row: "x\(row)", at: IndexPath(section: row % 3, row: row % 5), notify: row % 4 == 0)
-            if row % 4 == 1 { source.remove(rowAt: IndexPath(section: 0, row: 1)) }
-            if row % 7 == 6 { source.update(rows: [IndexPath(section: 0, row: 0): row, IndexPath(section: 1, row: 9): "skipped"]) }
+            source.add(row: "x\(row)", at: RowPath(section: row % 3, row: row % 5), notify: row % 4 == 0)
+            if row % 4 == 1 { source.remove(rowAt: RowPath(section: 0, row: 1)) }
+            if row % 7 == 6 { source.update(rows: [RowPath(section: 0, row: 0): row, RowPath(section: 1, row: 9): "skipped"]) }
             #expect(source.totalRowCount == (0..<source.sectionCount).reduce(0) { $0 + source.rowCount(for: $1) })
         }
     }
@@ -58,7 +58,7 @@ import Testing
         }
         let view = View()
         let source = DataSourceController(rows: [1], delegate: view)
-        source.add(row: 2, at: IndexPath(section: 0, row: 1))
+        source.add(row: 2, at: RowPath(section: 0, row: 1))
         source.update(sectionData: SectionDataModel(), at: 0)
         source.removeAllSections()
         source.removeAllSections()
@@ -66,20 +66,32 @@ import Testing
         #expect(view.updates[1].map { [$0.from, $0.to] } == [1, 1])
     }
 
+    @Test("An update of several rows skips those out of bounds and tells the delegate of the others", arguments: [
+        ([], "{\"rows\":[]}"), ([path(0, 1)], "{\"rows\":[]}"), ([path(-1, 0)], "{\"rows\":[]}"), ([path(0, -1), path(0, 0)], "{\"rows\":[[0,0]]}"),
+        ([path(-1, 0), path(0, 0)], "{\"rows\":[[0,0]]}"), ([path(0, 0), path(1, 0)], nil),
+    ] as [([RowPath], String?)])
+    func severalRows(paths: [RowPath], told: String?) {
+        let teller = Teller()
+        let source = DataSourceController(rows: ["a"], delegate: teller)
+        source.update(rows: Dictionary(uniqueKeysWithValues: paths.map { ($0, "x") }))
+        #expect(teller.told == [told].compactMap { $0 })
+        #expect(source.brief == (told?.contains("0,0") == true ? "-[x]" : "-[a]"))
+    }
+
     @Test func modelsAreOfAnyType() throws {
         final class Model {}
         let model = Model()
         let source = DataSourceController(row: model)
-        #expect(source.modelObject(at: IndexPath(section: 0, row: 0)) as? Model === model)
-        source.add(row: (1, "two"), at: IndexPath(section: 0, row: 0))
-        #expect((source.modelObject(at: IndexPath(section: 0, row: 0)) as? (Int, String))?.1 == "two")
-        #expect(source.modelObject(at: IndexPath(section: 0, row: 2)) == nil)
-        #expect(source.modelObject(at: IndexPath(section: -1, row: 0)) == nil)
-        #expect(source.modelObject(at: IndexPath(section: 0, row: -1)) == nil)
+        #expect(source.modelObject(at: RowPath(section: 0, row: 0)) as? Model === model)
+        source.add(row: (1, "two"), at: RowPath(section: 0, row: 0))
+        #expect((source.modelObject(at: RowPath(section: 0, row: 0)) as? (Int, String))?.1 == "two")
+        #expect(source.modelObject(at: RowPath(section: 0, row: 2)) == nil)
+        #expect(source.modelObject(at: RowPath(section: -1, row: 0)) == nil)
+        #expect(source.modelObject(at: RowPath(section: 0, row: -1)) == nil)
         #expect(source.rowCount(for: -1) == 0 && source.rowCount(for: 1) == 0)
         // What a negative index names is out of bounds like any other.
-        source.update(row: 1, at: IndexPath(section: 0, row: -1))
-        source.add(row: 1, at: IndexPath(section: 0, row: -1))
+        source.update(row: 1, at: RowPath(section: 0, row: -1))
+        source.add(row: 1, at: RowPath(section: 0, row: -1))
         source.remove(sectionAt: -1)
         #expect(source.rowCount(for: 0) == 3)
     }
@@ -172,7 +184,7 @@ import Testing
             .init(sectionData: SectionDataModel(header: "iPhones"), rows: [Product(name: "XS", price: 1_000), Product(name: "XR", price: 800)]),
             .init(sectionData: SectionDataModel(header: "Watches"), rows: [Product(name: "Series 4", price: 400), "soon"]),
         ])
-        func shown(_ row: IndexPath) -> (any CellDataController)? { source.modelObject(at: row).flatMap { source.dataController(for: $0) } }
+        func shown(_ row: RowPath) -> (any CellDataController)? { source.modelObject(at: row).flatMap { source.dataController(for: $0) } }
         #expect(shown(path(0, 0)) == nil)
         source.register(dataController: Basic.self, for: Product.self)
         #expect((shown(path(1, 0)) as? Basic)?.title == "Series 4")
@@ -193,19 +205,19 @@ import Testing
         let empty = Empty()
         let source = DataSourceController(delegate: empty)
         #expect(source.emptyState as? String == "nothing")
-        source.add(row: 1, at: IndexPath(section: 0, row: 0))
+        source.add(row: 1, at: RowPath(section: 0, row: 0))
         #expect(source.emptyState == nil)
     }
 
     @Test func aDelegateMayCallAgain() {
         final class Caller: DataSourceControllerDelegate {
-            func dataSourceWasMutated(_ source: DataSourceController, rows: [IndexPath]) {
-                source.add(row: "in front", at: IndexPath(section: 0, row: 0), notify: false)
+            func dataSourceWasMutated(_ source: DataSourceController, rows: [RowPath]) {
+                source.add(row: "in front", at: RowPath(section: 0, row: 0), notify: false)
             }
         }
         let caller = Caller()
         let source = DataSourceController(rows: ["a", "b"], delegate: caller)
-        source.update(rows: [IndexPath(section: 0, row: 1): "B", IndexPath(section: 0, row: 7): "skipped"])
+        source.update(rows: [RowPath(section: 0, row: 1): "B", RowPath(section: 0, row: 7): "skipped"])
         #expect(source.brief == "-[in front a B]")
     }
 
@@ -220,7 +232,7 @@ private final class Teller: DataSourceControllerDelegate {
     var told: [String] = []
     func dataSourceWasMutated(_ dataSource: DataSourceController) { told.append(DataSourceNotification.dataSource.json.text) }
     func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int) { told.append(DataSourceNotification.section(section).json.text) }
-    func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [IndexPath]) { told.append(DataSourceNotification.rows(rows).json.text) }
+    func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath]) { told.append(DataSourceNotification.rows(rows).json.text) }
 }
 
 extension DataSourceController.Section {
@@ -237,7 +249,7 @@ extension DataSourceController {
     fileprivate var brief: String {
         (0..<sectionCount).map { section in
             let data = data(for: section)
-            let rows = (0..<rowCount(for: section)).map { "\(modelObject(at: IndexPath(section: section, row: $0)) ?? "?")" }
+            let rows = (0..<rowCount(for: section)).map { "\(modelObject(at: RowPath(section: section, row: $0)) ?? "?")" }
             return "\(data?.header ?? "-")\(data?.footer.map { "/" + $0 } ?? "")[\(rows.joined(separator: " "))]"
         }.joined(separator: " ")
     }

@@ -29,6 +29,22 @@ struct Played {
         return outcome
     }
 
+    /// Makes everything from what is stored.
+    mutating func restart() throws {
+        func rebuilt(_ table: TableModel) throws -> TableModel {
+            TableModel(
+                sections: try table.sections.map { try StoredSection(facts: $0.facts, rows: Array($0.rows)) },
+                displayedSections: table.displayedSections, state: table.state, cells: table.cells, nextKey: table.nextKey,
+                nextSection: table.nextSection)
+        }
+        let revision = snapshot.revision
+        table = try rebuilt(table)
+        guard let kept = unpublished else { return snapshot = try binder.snapshot(of: table, revision: revision, now: RandomCommandTests.now) }
+        let published = try rebuilt(kept.published)
+        snapshot = try binder.snapshot(of: published, revision: revision, now: RandomCommandTests.now)
+        unpublished = try Unpublished(published: published, stored: table, binder: binder, revision: revision, now: RandomCommandTests.now)
+    }
+
     /// The snapshot of what is stored.
     var stored: Snapshot { unpublished?.snapshot ?? snapshot }
     var ids: [SectionID] { snapshot.sections.map(\.id) }

@@ -4,13 +4,13 @@
 enum RandomDataSource {
     static func command(_ random: inout SeededGenerator) -> Command {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
-        func path() -> IndexPath { IndexPath(section: index(4, &random), row: index(5, &random)) }
+        func path() -> RowPath { RowPath(section: index(4, &random), row: index(5, &random)) }
         let notify = number(3) > 0
         let call: DataSourceCommand = switch number(24) {
         case 0...4: .addRow(model(&random), at: path())
         case 5...7: .updateRow(model(&random), at: path())
         case 8...9: .updateRowsOfSection(models(&random), at: index(4, &random))
-        case 10...12: .updateRows((0..<number(4)).reduce(into: [IndexPath: JSONText]()) { rows, _ in rows[path()] = model(&random) }
+        case 10...12: .updateRows((0..<number(4)).reduce(into: [RowPath: JSONText]()) { rows, _ in rows[path()] = model(&random) }
             .sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         case 13...15: .removeRow(at: path())
         case 16...17: .addSection(section(&random), at: [nil, index(4, &random)].randomElement(using: &random) ?? nil)

@@ -22,6 +22,15 @@ import Testing
         }.joined(separator: " ")
     }
 
+    @Test("A reset shows the opening table, even if only what is unpublished differs from it")
+    func resets() throws {
+        var session = try Played(sections: [])
+        try session.perform(.dataSource(.addRow(row("a"), at: .init(section: 0, row: 0)), notify: true))
+        try session.perform(silently(.removeAllSections))
+        try session.perform(.reset(to: Binder.dataSource.openingTable([])))
+        #expect(session.snapshot.sections.isEmpty && session.unpublished == nil)
+    }
+
     @Test(arguments: [true, false])
     func aDeleteTakesTheRowThatIsSeen(identified: Bool) throws {
         var session = try Self.session(identified: identified)
@@ -92,7 +101,7 @@ import Testing
         for _ in 0..<300 {
             var session = try Self.session(identified: identified)
             for step in 0..<Int.random(in: 1..<5, using: &random) {
-                let path = IndexPath(section: Int.random(in: 0..<2, using: &random), row: Int.random(in: 0..<4, using: &random))
+                let path = RowPath(section: Int.random(in: 0..<2, using: &random), row: Int.random(in: 0..<4, using: &random))
                 let calls: [DataSourceCommand] = [
                     .addRow(row("n\(step)"), at: path), .removeRow(at: path), .updateRow(row("u\(step)"), at: path),
                     .updateRowsOfSection(["c", "x", "a"].shuffled(using: &random).map { row($0) }, at: path.section),
@@ -127,6 +136,26 @@ import Testing
         // With nothing kept back from before, its commands count as those before them left the table.
         try session.perform(.transaction([silently(.addRow(row("z"), at: .init(section: 0, row: 0))), .delete(at(0, 1))]))
         #expect(rows(session.snapshot) == "a[z c] b[x]")
+    }
+
+    @Test("A transaction finds the rows that clients see and those that it has inserted itself, and no others")
+    func aTransactionFindsNoRowThatNobodyHasSeen() throws {
+        var session = try Self.session(editing: "insert")
+        try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
+        try session.perform(silently(.addRow(row("x"), at: .init(section: 0, row: 0))))
+        let before = session
+        for reference: RowReference in [.id("new", in: nil), .id("new", in: .id("a")), .id("x", in: .id("a"))] {
+            for command: Command in [.insert(reference, model: row("i")), .tap(reference), .displayedRows([reference]), .event(reference, name: "e", parameters: .null)] {
+                #expect { try session.perform(.transaction([command])) } throws: { ($0 as? Refusal)?.code == .rowNotFound }
+                #expect { try session.perform(command) } throws: { ($0 as? Refusal)?.code == .rowNotFound }
+            }
+        }
+        #expect(session.snapshot.text == before.snapshot.text && session.stored.text == before.stored.text)
+        // The only row with the id x that clients see is the one in b. The rows i and j come with the transaction.
+        try session.perform(.transaction([
+            .insert(.id("x", in: nil), model: row("i")), .insert(.id("i", in: nil), model: row("j")), .insert(.id("j", in: .id("b")), model: row("k")),
+        ]))
+        #expect(rows(session.snapshot) == "a[x new a b c] b[k j i x]")
     }
 
     @Test func derivedRowsFollowWhatIsStored() throws {

@@ -16,7 +16,7 @@ import Testing
     }
 
     private let table = Snapshot.make("A: a b", "B: c")
-    private func at(_ section: Int, _ row: Int) -> IndexPath { IndexPath(section: section, row: row) }
+    private func at(_ section: Int, _ row: Int) -> RowPath { RowPath(section: section, row: row) }
 
     @Test func indexesOutOfBounds() {
         #expect(refused(table) { $0.deleteRows = [at(0, 2)] } == "stage 0: there is no row [0,2] to be deleted before the stage")

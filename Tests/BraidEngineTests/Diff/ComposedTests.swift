@@ -151,7 +151,7 @@ import Testing
             var next = table.at(revision)
             let index = random.below(next.sections[0].rows.count)
             var stage = BatchUpdate.Stage()
-            let path = IndexPath(section: 0, row: index)
+            let path = RowPath(section: 0, row: index)
             switch random.below(4) {
             case 0:
                 stage.deleteRows = [path]
@@ -162,7 +162,7 @@ import Testing
                 next.sections[0].rows.insert(row, at: index)
             case 2:
                 let target = random.below(next.sections[0].rows.count)
-                stage.moveRows = [.init(from: path, to: IndexPath(section: 0, row: target))]
+                stage.moveRows = [.init(from: path, to: RowPath(section: 0, row: target))]
                 next.sections[0].rows.insert(next.sections[0].rows.remove(at: index), at: target)
             default:
                 let row = Row(parts: RowParts(id: next.sections[0].rows[index].id, cell: "Cell", model: .number(revision)))
@@ -229,7 +229,7 @@ extension SeededGenerator {
         var random = self
         defer { self = random }
         func index() -> Int { random.below(20) == 0 ? [-1, .min, .max, .max / 4, .max / 4 - 1, .max / 8][random.below(6)] : random.below(4) }
-        func path() -> IndexPath { IndexPath(section: index(), row: index()) }
+        func path() -> RowPath { RowPath(section: index(), row: index()) }
         func row() -> Row { .make("abcd".map(String.init)[random.below(4)]) }
         func list<Element>(_ make: () -> Element) -> [Element] { random.below(3) == 0 ? (0...random.below(2)).map { _ in make() } : [] }
         var stage = BatchUpdate.Stage()

@@ -55,12 +55,12 @@ func applying(_ operations: [TableOperation], to snapshot: Snapshot) throws -> [
     func check(_ index: Int, _ count: Int, _ what: String) throws {
         guard index >= 0, index < count else { throw Wrong(description: "\(what): \(index) of \(count)") }
     }
-    func take(_ at: IndexPath) throws -> Row {
+    func take(_ at: RowPath) throws -> Row {
         try check(at.section, sections.count, "take section")
         try check(at.row, sections[at.section].rows.count, "take row")
         return sections[at.section].rows.remove(at: at.row)
     }
-    func put(_ row: Row, _ at: IndexPath) throws {
+    func put(_ row: Row, _ at: RowPath) throws {
         try check(at.section, sections.count, "put section")
         try check(at.row, sections[at.section].rows.count + 1, "put row")
         sections[at.section].rows.insert(row, at: at.row)

@@ -39,7 +39,7 @@ import Testing
             .onTapped { section, row in log.append("a row of \(section)") }
         // end
         try binder.finish()
-        try binder.tap(at: IndexPath(section: 0, row: 0))
+        try binder.tap(at: RowPath(section: 0, row: 0))
         #expect(log == ["a was tapped", "a row of first"])
         #expect(binder.snapshot.sections.prefix(2).map { $0.rows[0].json["height"]?.intValue } == [120, 44])
     }
@@ -58,7 +58,7 @@ import Testing
         // end
         binder.onAllOtherSections().bind(cellType: ThirdCell.self, models: { [Section: [String]]() })
         try binder.finish()
-        try binder.tap(at: IndexPath(section: 1, row: 0))
+        try binder.tap(at: RowPath(section: 1, row: 0))
         #expect(tapped == ["b"])
     }
 
@@ -76,8 +76,8 @@ import Testing
             .onEvent(from: EventCell.self) { section, _, _ in log.append("any: \(section)") }
         binder.onSection(.first).cellHeight { _, _ in 2 }
         try binder.finish()
-        try binder.emit(EventCell.ViewEvent.happened, at: IndexPath(section: 0, row: 0))
-        try binder.emit(EventCell.ViewEvent.happened, at: IndexPath(section: 1, row: 0))
+        try binder.emit(EventCell.ViewEvent.happened, at: RowPath(section: 0, row: 0))
+        try binder.emit(EventCell.ViewEvent.happened, at: RowPath(section: 1, row: 0))
         #expect(log == ["first", "any: second"])
         #expect(binder.snapshot.sections[0].rows[0].json["height"]?.intValue == 2)
     }

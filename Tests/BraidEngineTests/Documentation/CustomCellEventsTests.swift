@@ -54,7 +54,7 @@ import Testing
         let inserted = update.stages[0].insertRows      // the location, at [0,1]
         // end
         #expect(form.title == "Lunch" && !form.isAllDay)
-        #expect(inserted.map(\.at) == [IndexPath(section: 0, row: 1)])
+        #expect(inserted.map(\.at) == [RowPath(section: 0, row: 1)])
         #expect(try (form.binder.cell(at: 0) as? TextCell)?.text == "Lunch")
         // Revision 1 was the text, though no row came, went or changed.
         #expect(update.from == 1 && update.to == 2)

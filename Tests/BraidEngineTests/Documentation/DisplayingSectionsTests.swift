@@ -57,7 +57,7 @@ import Testing
 
         var songs = [Artist(name: "Bowie"): ["Heroes"], Artist(name: "Arcade Fire"): ["Rebellion"]]
         let binder = SectionedTableBinder(sectionedBy: Artist.self)
-        binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderingWith: { artists in
+        binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { artists in
             artists.sorted { $0.name < $1.name }
         })
         binder.onAllSections()

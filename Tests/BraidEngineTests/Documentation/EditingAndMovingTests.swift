@@ -38,15 +38,15 @@ import Testing
     @Test func rowsAreDeletedInsertedAndMoved() throws {
         // snippet: commands
         let party = try Party()
-        try party.binder.commit(.delete, at: IndexPath(section: 0, row: 1))         // Omar is gone
-        try party.binder.commit(.insert, at: IndexPath(section: 1, row: 0))         // a guest before Yvonne
+        try party.binder.commit(.delete, at: RowPath(section: 0, row: 1))         // Omar is gone
+        try party.binder.commit(.insert, at: RowPath(section: 1, row: 0))         // a guest before Yvonne
         let update = try party.binder.move(
-            from: IndexPath(section: 1, row: 1), to: IndexPath(section: 0, row: 0)) // Yvonne will come
+            from: RowPath(section: 1, row: 1), to: RowPath(section: 0, row: 0)) // Yvonne will come
         let moved = update.stages[0].moveRows                                       // one: [1,1] to [0,0]
         // end
         #expect(party.people[.attending]?.map(\.name) == ["Yvonne", "Jonathan", "Sara"])
         #expect(party.people[.invited]?.map(\.name) == ["New guest"])
-        #expect(update.stages.count == 1 && moved.map { [$0.from, $0.to] } == [[IndexPath(section: 1, row: 1), IndexPath(section: 0, row: 0)]])
+        #expect(update.stages.count == 1 && moved.map { [$0.from, $0.to] } == [[RowPath(section: 1, row: 1), RowPath(section: 0, row: 0)]])
     }
 
     @Test func aRowIsAppendedByEditing() throws {
@@ -60,7 +60,7 @@ import Testing
         try binder.commit(.insert, at: 1)
         #expect(people.map(\.name) == ["Jonathan", "New guest"])
         let party = try Party()
-        #expect(throws: Refusal.self) { try party.binder.commit(.insert, at: IndexPath(section: 1, row: 1)) }
+        #expect(throws: Refusal.self) { try party.binder.commit(.insert, at: RowPath(section: 1, row: 1)) }
     }
 
     @Test func whatIsNotAllowedIsRefused() throws {
@@ -68,7 +68,7 @@ import Testing
         // snippet: refused
         var code: Refusal.Code?
         do {
-            try party.binder.commit(.delete, at: IndexPath(section: 1, row: 0))
+            try party.binder.commit(.delete, at: RowPath(section: 1, row: 0))
         } catch let refusal as Refusal {
             code = refusal.code         // editingNotAllowed: Yvonne's row allows `insert`
         }
@@ -94,10 +94,10 @@ import Testing
             }
         // end
         try binder.finish()
-        #expect(throws: Refusal.self) { try binder.move(from: IndexPath(section: 0, row: 0), to: IndexPath(section: 1, row: 0)) }
-        #expect(throws: Refusal.self) { try binder.move(from: IndexPath(section: 0, row: 1), to: IndexPath(section: 0, row: 0)) }
-        try binder.move(from: IndexPath(section: 0, row: 1), to: IndexPath(section: 1, row: 0))
-        let update = try binder.commit(.delete, at: IndexPath(section: 0, row: 0))
+        #expect(throws: Refusal.self) { try binder.move(from: RowPath(section: 0, row: 0), to: RowPath(section: 1, row: 0)) }
+        #expect(throws: Refusal.self) { try binder.move(from: RowPath(section: 0, row: 1), to: RowPath(section: 0, row: 0)) }
+        try binder.move(from: RowPath(section: 0, row: 1), to: RowPath(section: 1, row: 0))
+        let update = try binder.commit(.delete, at: RowPath(section: 0, row: 0))
         #expect(update.stages.count == 1 && update.stages[0].moveRows.count == 1)
         #expect(attending.isEmpty && invited.map(\.name) == ["Omar", "Jonathan"])
     }

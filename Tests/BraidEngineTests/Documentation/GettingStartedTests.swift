@@ -38,7 +38,7 @@ import Testing
         let update = try binder.refresh()
         let inserted = update.stages[0].insertRows          // one row, at [0,2]
         // end
-        #expect(update.stages.count == 1 && inserted.map(\.at) == [IndexPath(section: 0, row: 2)])
+        #expect(update.stages.count == 1 && inserted.map(\.at) == [RowPath(section: 0, row: 2)])
     }
 
     @Test func aTableWithSections() throws {
@@ -63,8 +63,8 @@ import Testing
         let update = try binder.refresh()
         let moved = update.stages[0].moveRows               // one row, from [1,0] to [0,2]
         // end
-        #expect(update.stages.count == 1 && moved.map(\.from) == [IndexPath(section: 1, row: 0)])
-        #expect(moved.map(\.to) == [IndexPath(section: 0, row: 2)])
+        #expect(update.stages.count == 1 && moved.map(\.from) == [RowPath(section: 1, row: 0)])
+        #expect(moved.map(\.to) == [RowPath(section: 0, row: 2)])
     }
 
     @Test func aMistakeIsSaid() throws {

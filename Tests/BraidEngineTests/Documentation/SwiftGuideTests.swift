@@ -23,11 +23,11 @@ import Testing
             .onInsert { section, row, reason, person in people[section]?.insert(person ?? Person(name: "New"), at: row) }
         try binder.finish()
 
-        let update = try binder.move(from: IndexPath(section: 1, row: 0), to: IndexPath(section: 0, row: 0))
+        let update = try binder.move(from: RowPath(section: 1, row: 0), to: RowPath(section: 0, row: 0))
         // one move, from [1,0] to [0,0]: for a table view, or any other
         // end
         #expect(update.stages.count == 1 && update.stages[0].moveRows.count == 1)
         #expect(people[.attending]?.map(\.name) == ["Yvonne", "Omar"] && people[.invited]?.isEmpty == true)
-        #expect(try (binder.cell(at: IndexPath(section: 0, row: 0)) as? PersonCell)?.title == "Yvonne")
+        #expect(try (binder.cell(at: RowPath(section: 0, row: 0)) as? PersonCell)?.title == "Yvonne")
     }
 }

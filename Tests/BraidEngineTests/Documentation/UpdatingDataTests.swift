@@ -27,8 +27,8 @@ import Testing
         let update = try binder.refresh()
         // end
         #expect(update.stages.count == 1)
-        #expect(update.stages[0].deleteRows == [IndexPath(section: 0, row: 0)])
-        #expect(update.stages[0].reloadRows.map(\.at) == [IndexPath(section: 0, row: 2)])
+        #expect(update.stages[0].deleteRows == [RowPath(section: 0, row: 0)])
+        #expect(update.stages[0].reloadRows.map(\.at) == [RowPath(section: 0, row: 2)])
         #expect(update.stages[0].updateSections.map { $0.header?["title"]?.stringValue } == ["2 songs"])
         #expect(try binder.refresh().isEmpty)
     }
@@ -54,6 +54,60 @@ import Testing
         // steps: "[0,0] to [0,2]", "[0,0] to [0,1]"
         // end
         #expect(steps == ["[0,0] to [0,2]", "[0,0] to [0,1]"])
+    }
+
+    /// What of `UITableView` the snippet needs.
+    final class TableView {
+        var batches: [BatchUpdate.Stage] = []
+        func performBatchUpdates(_ updates: () -> Void) { updates() }
+        func perform(_ stage: BatchUpdate.Stage) { batches.append(stage) }
+    }
+
+    @Test func aTableViewIsDrivenStepByStep() throws {
+        var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
+        let binder = TableBinder(), tableView = TableView()
+        binder.onTable().bind(cellType: SongCell.self, models: { songs }).onDequeue { _, _, cell, song in cell.title = song.title }
+        try binder.finish()
+        // snippet: steps
+        var shown = Array(binder.snapshot.sections)
+
+        func show(_ update: BatchUpdate, from before: Snapshot) throws {
+            for step in try update.steps(from: before) {
+                tableView.performBatchUpdates {
+                    // The data source changes with the table view, stage by stage.
+                    shown = step.after
+                    tableView.perform(step.stage)
+                }
+            }
+        }
+
+        func numberOfRows(inSection section: Int) -> Int { shown[section].rows.count }
+        func cellForRow(at path: RowPath) throws -> any ReuseIdentifiable { try binder.cell(at: path.row, in: shown) }
+
+        let before = binder.snapshot
+        songs.swapAt(0, 2)
+        songs[0].title = "Starman (live)"
+        try show(binder.refresh(), from: before)
+        // end
+        #expect(tableView.batches.map { [$0.moveRows.count, $0.reloadRows.count] } == [[2, 0], [0, 1]])
+        #expect(try numberOfRows(inSection: 0) == 3 && (cellForRow(at: RowPath(section: 0, row: 0)) as? SongCell)?.title == "Starman (live)")
+    }
+
+    @Test func plainValuesAreReplaced() throws {
+        let songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes")]
+        // snippet: replaced
+        var updateSongs: ([Song]) -> Void = { _ in }
+        var updateTitle: (String?) -> Void = { _ in }
+        let binder = TableBinder()
+        binder.onTable()
+            .bind(cellType: SongCell.self, models: songs, updatedWith: { update in updateSongs = update })
+            .bind(headerTitle: "Songs", updatedWith: { update in updateTitle = update })
+        try binder.finish()
+
+        updateSongs(songs.filter { $0.title != "Changes" })
+        updateTitle(nil)
+        // end
+        #expect(binder.snapshot.totalRowCount == 1 && binder.snapshot.sections[0].header.isNull)
     }
 
     @Test func theLessAModelSaysTheCoarserTheUpdates() throws {

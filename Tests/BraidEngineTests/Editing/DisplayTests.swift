@@ -79,7 +79,7 @@ import Testing
         var session = try Played(description)
         let count = 4_000
         try session.perform(.setModels([("table", (0..<count).map { .number($0) })], partial: false))
-        let rows = (0..<count - 1).map { (at: IndexPath(section: 0, row: $0), model: JSONText.number(2 * count + $0)) }
+        let rows = (0..<count - 1).map { (at: RowPath(section: 0, row: $0), model: JSONText.number(2 * count + $0)) }
         try session.perform(.dataSource(.updateRows(rows), notify: true))
         #expect(session.contents.first?.rows == [.number(0)] + rows.map(\.model))
     }

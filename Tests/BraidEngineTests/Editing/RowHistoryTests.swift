@@ -41,7 +41,7 @@ import Testing
         let history = try RowHistory(revisions[(base + 1)...].map { ($0.update, $0.hidden) }, now: present.snapshot)
         for (sectionIndex, section) in then.snapshot.sections.enumerated() {
             for (rowIndex, row) in section.rows.enumerated() {
-                let byName = RowReference.at(.id(section.id), row: rowIndex), byIndex = RowReference(IndexPath(section: sectionIndex, row: rowIndex))
+                let byName = RowReference.at(.id(section.id), row: rowIndex), byIndex = RowReference(RowPath(section: sectionIndex, row: rowIndex))
                 let at = try? history.present(.tap(byIndex)).at
                 #expect((try? history.present(.tap(byName)).at) == at)
                 let place = keyed(row, rowIndex, section, then, present, binder)
@@ -65,7 +65,7 @@ import Testing
 
     /// Whatever could be meant as a row's target then can be followed, and what is no index is no row: a move to the last
     /// integer ended the server.
-    static func checkTargets(_ history: RowHistory, _ row: RowReference, _ id: RowID?, at: IndexPath, _ section: Int, _ then: Revision) throws {
+    static func checkTargets(_ history: RowHistory, _ row: RowReference, _ id: RowID?, at: RowPath, _ section: Int, _ then: Revision) throws {
         func describe(_ command: Command) -> String { if case .move(_, let to, let row) = command { "\(to) \(row)" } else { "" } }
         for (target, place) in then.snapshot.sections.enumerated() {
             let last = place.rows.count - (target == section ? 1 : 0)
@@ -100,18 +100,18 @@ import Testing
     }
 
     /// Where the stored row that stood behind a displayed one is displayed now; nil if it is not, or if that cannot be told.
-    static func keyed(_ row: Row, _ index: Int, _ section: Section, _ then: Revision, _ present: Revision, _ binder: Binder) -> IndexPath? {
+    static func keyed(_ row: Row, _ index: Int, _ section: Section, _ then: Revision, _ present: Revision, _ binder: Binder) -> RowPath? {
         guard let id = row.id, let stored = then.table[section.id], let at = stored.index(of: id) else { return nil }
         let key = stored.rows[at].key
         for (number, section) in present.snapshot.sections.enumerated() {
             guard let now = present.table[section.id]?.rows.first(where: { $0.key == key }), now.id == id else { continue }
-            return section.rows.firstIndex { $0.id == id }.map { IndexPath(section: number, row: $0) }
+            return section.rows.firstIndex { $0.id == id }.map { RowPath(section: number, row: $0) }
         }
         return nil
     }
 
     /// A table, the commands that came since, and what is then asked as of the beginning.
-    static func asking(_ commands: [Command], then command: Command) throws -> (command: Command, at: IndexPath?, after: Snapshot) {
+    static func asking(_ commands: [Command], then command: Command) throws -> (command: Command, at: RowPath?, after: Snapshot) {
         let description = try TableDescription(JSONText(parsing: """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","editing":"delete","moving":{"to":"anySection"},
              "models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"},{"id":"5"}]}}]}
@@ -148,6 +148,15 @@ import Testing
         // Nothing that stood around the place is there any more.
         let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], partial: true)
         #expect(try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .id("a"), row: 0)).after.ids == [["4", "8", "9"], ["5"]])
+    }
+
+    @Test("What was to go to a section's end goes to its end, also where the section was hidden and has changed")
+    func theEndOfAHiddenSectionIsItsEnd() throws {
+        let longer: [JSONText] = [#"{"id":"1"}"#, #"{"id":"6"}"#, #"{"id":"7"}"#, #"{"id":"8"}"#]
+        let commands: [Command] = [.setDisplayedSections(["b"]), .setModels([(SectionID("a"), longer)], partial: true), .setDisplayedSections(["a", "b"])]
+        for (row, ids) in [(3, [["1", "6", "7", "8", "4"], ["5"]]), (1, [["1", "4", "6", "7", "8"], ["5"]]), (0, [["4", "1", "6", "7", "8"], ["5"]])] {
+            #expect(try Self.asking(commands, then: .move(RowReference(path(1, 0)), to: .displayed(0), row: row)).after.ids == ids)
+        }
     }
 
     /// To its own place: between the rows that stood around it, wherever these and the row itself are by now.

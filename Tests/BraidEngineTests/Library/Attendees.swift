@@ -1,6 +1,15 @@
 @testable import BraidEngine
 
-enum Place: String, TableSection, CaseIterable { case attending, invited, bin }
+protocol PartySection: TableSection {
+    static var attending: Self { get }
+    static var invited: Self { get }
+    static var bin: Self { get }
+}
+
+enum Place: String, PartySection, CaseIterable { case attending, invited, bin }
+
+/// The same sections, of a type that does not list them.
+enum OpenPlace: String, PartySection { case attending, invited, bin }
 
 struct Person: Equatable, CollectionIdentifiable, Sendable {
     var id: String
@@ -42,4 +51,4 @@ extension Snapshot {
     var sectionIDs: [String] { sections.map(\.id.text) }
 }
 
-func path(_ section: Int, _ row: Int) -> IndexPath { IndexPath(section: section, row: row) }
+func path(_ section: Int, _ row: Int) -> RowPath { RowPath(section: section, row: row) }

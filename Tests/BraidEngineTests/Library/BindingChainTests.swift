@@ -130,6 +130,8 @@ import Testing
         #expect(try binder.refresh().isEmpty)
         text = "bye"
         try binder.refresh()
+        // What that update took away is kept until the next command.
+        try binder.refresh()
         let values = Mirror(reflecting: binder.bindings.values).descendant("values") as? [Int: Any]
         #expect(values?.count == 2, "a model and a view model")
     }
@@ -398,8 +400,8 @@ import Testing
         for (behavior, expected) in [
             (SectionDisplayBehavior<Ranked>.hidesSectionsWithNoCellData, ["low", "high"]),
             (.hidesSectionsWithNoData, ["low", "middle", "high"]),
-            (.hidesSectionsWithNoCellData(orderingWith: { $0.sorted(by: >) }), ["high", "low"]),
-            (.hidesSectionsWithNoData(orderingWith: { $0.sorted(by: >) }), ["high", "middle", "low"]),
+            (.hidesSectionsWithNoCellData(orderedWith: { $0.sorted(by: >) }), ["high", "low"]),
+            (.hidesSectionsWithNoData(orderedWith: { $0.sorted(by: >) }), ["high", "middle", "low"]),
         ] {
             let binder = SectionedTableBinder(sectionedBy: Ranked.self)
             binder.sectionDisplayBehavior = behavior
@@ -416,7 +418,7 @@ import Testing
 
     @Test func anOrderingThatLosesSectionsIsRefused() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
-        binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderingWith: { _ in [] })
+        binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { _ in [] })
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.bin: people("a")] })
         #expect(throws: Refusal.self) { try binder.finish() }
     }
@@ -424,7 +426,7 @@ import Testing
     @Test func dynamicSectionsComeAndGoWithTheModels() throws {
         struct Artist: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Artist.self)
-        binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderingWith: { $0.sorted { $0.name < $1.name } })
+        binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { $0.sorted { $0.name < $1.name } })
         var songs: [Artist: [String]] = [Artist(name: "Bowie"): ["Heroes"]]
         binder.onAllSections().bind(cellType: PlainCell.self, models: { songs }).bind(headerTitle: { $0.name })
         try binder.finish()
@@ -458,11 +460,11 @@ import Testing
         binder.onAllOtherSections().bind(cellProvider: { shelf, row in PlainCell(title: "\(shelf.name)\(row)") }, numberOfCells: { counts })
         binder.onSection(Shelf(name: "named")).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { 1 })
         try binder.finish()
-        #expect(binder.snapshot.sections.map { "\($0.id) \($0.rows.count)" } == ["b 2", "named 1"])
+        #expect(binder.snapshot.sections.map { "\($0.id) \($0.rows.count)" } == ["named 1", "b 2"])
         counts[Shelf(name: "a")] = 3
         let before = binder.snapshot, update = try binder.refresh()
         #expect(try update.applied(to: before).json == binder.snapshot.json)
-        #expect(binder.snapshot.sections.map { "\($0.id) \($0.rows.count)" } == ["b 2", "named 1", "a 3"])
-        #expect(try (binder.cell(at: path(2, 1)) as? PlainCell)?.title == "a1")
+        #expect(binder.snapshot.sections.map { "\($0.id) \($0.rows.count)" } == ["named 1", "a 3", "b 2"])
+        #expect(try (binder.cell(at: path(1, 1)) as? PlainCell)?.title == "a1")
     }
 }

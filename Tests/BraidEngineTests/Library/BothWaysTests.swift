@@ -39,20 +39,21 @@ import Testing
             """))
     }
 
-    final class Program {
+    final class Program<Place: PartySection> {
         var data: [Place: [Person]] = [:]
         var next: Person?
-        let binder = SectionedTableBinder(sectionedBy: Place.self)
+        let binder: SectionedTableBinder<Place>
 
-        init(_ variant: Variant) throws {
+        init(_ variant: Variant, _ binder: SectionedTableBinder<Place>) throws {
+            self.binder = binder
             let policies: [MovementPolicy<Place>] = [.toAnySection, .toSectionsIn([.invited, .bin]), .toSectionsPassing { $0 != .bin }]
-            let ascending: ([Place]) -> [Place] = { $0.sorted { $0.rawValue < $1.rawValue } }
+            let ascending: ([Place]) -> [Place] = { $0.sorted { $0.sectionID < $1.sectionID } }
             switch (variant.behavior, variant.ascending) {
             case (.manuallyManaged, _): binder.sectionDisplayBehavior = .manuallyManaged
             case (.hidesSectionsWithNoCellData, false): binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
-            case (.hidesSectionsWithNoCellData, true): binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderingWith: ascending)
+            case (.hidesSectionsWithNoCellData, true): binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: ascending)
             case (.hidesSectionsWithNoData, false): binder.sectionDisplayBehavior = .hidesSectionsWithNoData
-            case (.hidesSectionsWithNoData, true): binder.sectionDisplayBehavior = .hidesSectionsWithNoData(orderingWith: ascending)
+            case (.hidesSectionsWithNoData, true): binder.sectionDisplayBehavior = .hidesSectionsWithNoData(orderedWith: ascending)
             }
             binder.onSections(.attending, .invited)
                 .bind(
@@ -75,7 +76,7 @@ import Testing
                 }
             binder.onAllOtherSections()
                 .bind(
-                    cellType: PersonCell.self, models: { [unowned self] in data.filter { $0.key == .bin } },
+                    cellType: PersonCell.self, models: { [unowned self] in [.bin: data[.bin] ?? []] },
                     mapToViewModels: { PersonCell.ViewModel(title: $0.name) })
                 .allowEditing()
                 .allowMoving(.toAnySection)
@@ -140,9 +141,16 @@ import Testing
         return operations
     }
 
-    @Test(arguments: 0..<36) func bothShowAndSendTheSame(seed: Int) throws {
+    @Test("A program with declared sections shows and sends what its description does", arguments: 0..<36)
+    func declaredSections(seed: Int) throws { try compare(seed, SectionedTableBinder(sectionedBy: Place.self)) }
+
+    @Test("A program whose sections are not declared, and start empty, shows and sends what its description does", arguments: 0..<36)
+    func openSections(seed: Int) throws { try compare(seed, SectionedTableBinder(sectionedBy: OpenPlace.self)) }
+
+    private func compare<Place: PartySection>(_ seed: Int, _ binder: SectionedTableBinder<Place>) throws {
         var random = SeededGenerator(seed: UInt64(seed))
-        let variant = Self.variant(seed), description = try Self.description(variant), program = try Program(variant)
+        let variant = Self.variant(seed), description = try Self.description(variant), program = try Program(variant, binder)
+        let places: [Place] = [.attending, .invited, .bin]
         var table = try description.openingTable()
         var shown = try description.binder.snapshot(of: table, revision: 0, now: "2026-01-01T00:00:00Z")
         var applied = 0
@@ -170,13 +178,13 @@ import Testing
                 (command, asked) = (.event(RowReference(at), name: "rsvp", parameters: parameters), { try $0.emit(PersonCell.ViewEvent.rsvp(going: going), at: at) })
             case 6: (command, asked) = (.displayedRows([RowReference(at)]), { try $0.willDisplay([at]) })
             case 7:
-                let displayed = Place.allCases.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random))
+                let displayed = places.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random))
                 (command, asked) = (.setDisplayedSections(displayed.map(\.sectionID)), { binder in
                     binder.displayedSections = Array(displayed)
                     return try binder.refresh()
                 })
             default:
-                let place = Place.allCases.randomElement(using: &random) ?? .bin
+                let place = places.randomElement(using: &random) ?? .bin
                 var models = (program.data[place] ?? []).shuffled(using: &random).filter { _ in Int.random(in: 0..<4, using: &random) > 0 }
                 if !models.contains(where: { $0.id == person.id }) { models.append(person) }
                 restored = nil

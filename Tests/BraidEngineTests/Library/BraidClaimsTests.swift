@@ -173,7 +173,8 @@ import Testing
         binder.displayedSections = [.second, .first, .second]
         let refusal = try #require(throws: Refusal.self) { try binder.refresh() }
         #expect(refusal.detail.contains("twice"))
-        #expect(binder.snapshot.sectionIDs == ["first"])
+        #expect(binder.snapshot.sectionIDs == ["first"] && binder.displayedSections == [.first])
+        try binder.refresh()
     }
 
     @Test func whatWasSetUnderAnotherBehaviorIsNotDisplayed() throws {
@@ -190,7 +191,7 @@ import Testing
         var models: [Letter: [String]] = [.first: ["1"], .second: ["1", "2"], .third: ["1", "2", "3"], .fourth: ["1", "2", "3", "4"]]
         var headers: [Letter: String] = [.first: "H1", .second: "H2", .third: "H3", .fourth: "H4"], footers = headers
         let ascending: ([Letter]) -> [Letter] = { $0.sorted { $0.rawValue < $1.rawValue } }
-        binder.sectionDisplayBehavior = titlesCount ? .hidesSectionsWithNoData(orderingWith: ascending) : .hidesSectionsWithNoCellData(orderingWith: ascending)
+        binder.sectionDisplayBehavior = titlesCount ? .hidesSectionsWithNoData(orderedWith: ascending) : .hidesSectionsWithNoCellData(orderedWith: ascending)
         binder.onSection(.first).bind(headerTitle: { headers[$0] }).bind(footerTitle: { footers[$0] })
             .bind(cellType: PlainCell.self, models: { models[.first] ?? [] })
         binder.onAllOtherSections().bind(headerTitle: { headers[$0] }).bind(footerTitle: { footers[$0] })
@@ -236,7 +237,7 @@ import Testing
 
     /// Nothing came of it, and nothing was said.
     @Test func aChainThatIsBoundAfterTheEndOfTheBindingIsAMistake() throws {
-        for late in [{ $0.onSection(.first).onTapped { _, _ in } }, { $0.onAnySection() }, { $0.sectionDisplayBehavior = .hidesSectionsWithNoData }] as [(SectionedTableBinder<Letter>) -> Any] {
+        for late in [{ $0.onSection(.first).onTapped { _, _ in } }, { $0.onAnySection() }] as [(SectionedTableBinder<Letter>) -> Any] {
             let binder = SectionedTableBinder(sectionedBy: Letter.self)
             binder.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
             try binder.finish()

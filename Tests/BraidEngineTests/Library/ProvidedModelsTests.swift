@@ -83,6 +83,9 @@ import Testing
             models = people("y\(count)", "y\(count)")
             #expect(throws: Refusal.self) { try table.refresh() }
         }
+        // What the last update took away is kept until the next command, so that a view can still show it.
+        models = people("a", "x99")
+        try table.refresh()
         let values = Mirror(reflecting: table.bindings.values).descendant("values") as? [Int: Any]
         #expect(values?.count == 2)
         models = people("z")

@@ -18,7 +18,7 @@ final class TestApplication: HTTPHandler {
     let bodyLimit = 100_000
 
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
-        ["count", "early", "slow-reader"].contains(head.path.first) ? .stream : .gather(limit: bodyLimit)
+        ["count", "early", "slow-reader"].contains(head.path.first) ? .stream() : .gather(limit: bodyLimit)
     }
 
     func handle(_ request: HTTPRequest) -> HTTPReply {
@@ -28,17 +28,17 @@ final class TestApplication: HTTPHandler {
         case "echo":
             return .ready(HTTPResponse(status: 200, body: .bytes(request.body)))
         case "later":
-            return .later {
+            return .task(on: Workers.shared.short) {
                 try? await Task.sleep(for: .milliseconds(number))
                 return HTTPResponse(status: 200, body: .bytes([UInt8]("later \(number)".utf8)))
             }
         case "held":
-            return .later {
+            return .task(on: Workers.shared.short) {
                 for await _ in self.gate.stream {}
                 return HTTPResponse(status: 200, body: .bytes([UInt8]("held".utf8)))
             }
         case "soon":
-            return .soon {
+            return .task(on: Workers.shared.short) {
                 try? await Task.sleep(for: .milliseconds(number))
                 self.answeredSoon.add(1, ordering: .relaxed)
                 return HTTPResponse(status: 200, body: .bytes([UInt8]("soon \(number)".utf8)))

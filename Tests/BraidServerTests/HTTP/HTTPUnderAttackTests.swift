@@ -54,12 +54,12 @@ struct HTTPUnderAttackTests {
         var limits = HTTPServer.Limits.short
         limits.leastBodyBytesPerSecond = 1
         try await withServer(limits) { server, _ in
-            let others = try #require(server.configuration.buffers.share(200 << 20))
+            let others = try server.configuration.incoming.lease(200 << 20)
             let client = try Client(server)
             // Enough for as many seconds, while there is memory.
             try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + String(repeating: "s", count: 130))
             #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
-            others.giveBack()
+            others.end()
         }
     }
 
@@ -265,7 +265,7 @@ struct HTTPStopTests {
         await server.stop(grace: .milliseconds(300))
         #expect(start.duration(to: .now) < .seconds(100))
         #expect(application.closedStreams.load(ordering: .relaxed) == 1)
-        #expect(await onThread { eventually { application.answeredSoon.load(ordering: .relaxed) == 1 } }, "a task outlives the loop that it ran on")
+        #expect(await onThread { eventually { application.answeredSoon.load(ordering: .relaxed) == 1 } }, "a task outlives the connection that it answers")
         let rest = await onThread { (try? client.receiveAll()) ?? "" }
         #expect(!rest.hasSuffix("0\r\n\r\n"), "a download that was cut must not look whole")
     }

@@ -10,7 +10,7 @@ import Testing
 @Suite struct RestartTests {
     private static let tables = [
         #"{"rows":[{"id":1},"two"]}"#,
-        #"{"sections":[{"header":"A","rows":[{"id":"a"},{"id":"b"}]},{"rows":[]}],"cellsForModelTypes":{"object":"C"}}"#,
+        #"{"sections":[{"header":"A","rows":[{"id":"a"},{"id":"b"}]},{"rows":[]}],"cellsForModelTypes":{"object":"C"},"empty":{"text":"none", "n":1.0}}"#,
         #"{"table":{"table":"t","sections":"dynamic","cells":{"C":{}},"empty":"none","bindings":[{"on":"allSections","cell":"C","models":{"x":[{"id":"a"}]},"viewModel":{"$eval":"now"},"header":"${section} ${count}","editing":"delete"}]}}"#,
         #"{"table":{"table":"t","sections":["x","d"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C","string":"C"},"bindings":[{"on":{"section":"x"},"cell":{"byModelType":true},"models":[{"id":"a"},{"id":"b"}],"shown":"model.id != 'h'","editing":"delete"},{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.x)"}]}}"#,
     ]
@@ -46,15 +46,40 @@ import Testing
         #expect(applied > 8 && kept > 2)
         // The commands, done again from the opening, lead to the same snapshot, byte for byte.
         let stored = try #require(try await store.opening("s"))
-        var lines = [JournalFile.opening(of: stored)]
-        for record in try await store.journal(of: stored.facts.number, after: 0, limit: 1000, bytes: .max) {
-            var writer = JSONWriter()
-            record.write(to: &writer)
-            lines.append(writer.bytes)
-        }
+        let records = try await store.journal(of: stored.facts.number, after: 0, limit: 1000, bytes: .max)
+        var lines = [JournalFile.opening(of: stored, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) }
         #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes)
         lines.remove(at: 1)
         #expect(throws: Failure.self) { try JournalFile.replay(lines) }
+        await store.close()
+    }
+
+    @Test("From where a trimmed journal was cut the commands lead to the same snapshot, byte for byte, after each command", arguments: tables, 0..<6)
+    func aTrimmedJournalIsReplayed(table: String, seed: Int) async throws {
+        var random = SeededNumbers(seed: UInt64(100 + seed))
+        let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: 1 + seed))
+        let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#), sessions = Self.sessions(store)
+        _ = try await sessions.open(SessionOpening(body), text: body)
+        var cuts = 0, beforeEnd = 0
+        for step in 0..<100 {
+            // Several at a time, or the opening again.
+            var commands = (0...[0, 0, 0, 2][step % 4]).map { Self.command(step * 10 + $0, &random) }
+            if step % 40 == 39 { commands = [] }
+            let text = try JSONText(parsing: commands.count == 1 ? commands[0] : commands.isEmpty ? #"{"reset":{}}"# : #"{"transactions":{"commands":[\#(commands.joined(separator: ","))]}}"#)
+            do {
+                let opening = try await sessions.session("s").openingTable()
+                _ = try await sessions.perform({ _ in (Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text), text) }, on: "s")
+            } catch is Refusal {}
+            let stored = try #require(try await store.opening("s")), checkpoint = try await store.journalStart(of: "s")
+            let start = checkpoint?.facts.revision ?? 0
+            let records = try await store.journal(of: stored.facts.number, after: start, limit: 1000, bytes: .max)
+            if checkpoint != nil { cuts += 1 }
+            if !records.isEmpty { beforeEnd += 1 }
+            #expect(records.count == stored.facts.revision - start)
+            let lines = [JournalFile.opening(of: stored, checkpoint: checkpoint)] + records.map { JournalFile.lines(of: [$0]) }
+            #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes, "step \(step): \(text)")
+        }
+        #expect(cuts > 5 && beforeEnd > 5)
         await store.close()
     }
 

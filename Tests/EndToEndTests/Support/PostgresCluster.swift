@@ -30,9 +30,9 @@ final class PostgresCluster {
     /// Of its database `postgres`.
     var address: String { "postgres://braid@/postgres?host=\(directory)" }
 
-    /// `restart`, `stop` (as a crash does it) or `start`; returns when that is done.
+    /// `restart`, `stop` (as a crash does it, unless options of pg_ctl follow) or `start`; returns when that is done.
     func control(_ command: String) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data("\(command)\(command == "start" ? "" : " -m immediate")\n".utf8))
+        try input.fileHandleForWriting.write(contentsOf: Data("\(command)\(command == "start" || command.contains(" ") ? "" : " -m immediate")\n".utf8))
         #expect(try output.line() == "0", "pg_ctl \(command)")
     }
 

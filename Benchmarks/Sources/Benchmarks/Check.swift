@@ -1,0 +1,51 @@
+import Foundation
+
+/// How much is measured: the whole, or just enough to show that a part still runs.
+enum Size {
+    static let smallFlag = "--small"
+    static let isSmall = CommandLine.arguments.contains(smallFlag)
+
+    /// A number of rows, sessions, runs or commands.
+    static func count(_ full: Int, small: Int) -> Int { isSmall ? small : full }
+
+    /// The sizes that a part compares, without the large ones in a check.
+    static func counts(_ full: [Int]) -> [Int] { isSmall ? full.filter { $0 <= 1_000 } : full }
+
+    /// Seconds of a load or of a pause.
+    static func seconds(_ full: Double) -> Double { isSmall ? min(full, 0.1) : full }
+}
+
+/// A program that a part is measured with is not on this machine.
+struct Missing: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+    /// EX_UNAVAILABLE of sysexits.h.
+    static let status: Int32 = 69
+}
+
+/// Runs every part for a moment, each in a process of its own, and prints a line for each. Returns whether none failed.
+func check(_ names: [String]) throws -> Bool {
+    var counts: [String: Int] = [:]
+    for name in names {
+        let process = Process(), output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = [name, Size.smallFlag]
+        process.standardOutput = output
+        process.standardError = output
+        let start = ContinuousClock.now
+        try process.run()
+        let lines = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n")
+        process.waitUntilExit()
+        let result = process.terminationReason == .exit ? [0: "pass", Missing.status: "skip"][process.terminationStatus] ?? "FAIL" : "FAIL"
+        counts[result, default: 0] += 1
+        let reason = result == "skip" ? ": \((lines.last ?? "").trimmingCharacters(in: .whitespaces))" : ""
+        print("\(result) \(name), \(String(format: "%.1f", (ContinuousClock.now - start) / .seconds(1))) s\(reason)")
+        if result == "FAIL" { for line in lines.suffix(20) { print("    \(line)") } }
+        fflush(nil)
+    }
+    #if !DIFFERENCEKIT
+    print("(diff was measured without DifferenceKit: DIFFERENCEKIT names no checkout of it)")
+    #endif
+    print("\(counts["pass"] ?? 0) passed, \(counts["FAIL"] ?? 0) failed, \(counts["skip"] ?? 0) skipped")
+    return counts["FAIL"] == nil
+}

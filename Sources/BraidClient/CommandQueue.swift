@@ -1,0 +1,78 @@
+import Synchronization
+
+/// The commands of each session that have no answer yet, in the order in which the program called them.
+///
+/// Only the first command of a session is sent. The others wait until each command before them is answered or has failed.
+final class CommandQueue: Sendable {
+    /// A command's place in its session's queue.
+    struct Place: Sendable {
+        fileprivate let session: String
+        fileprivate let number: Int
+    }
+
+    private typealias Waiter = CheckedContinuation<Void, any Error>
+
+    private struct State {
+        private(set) var places: [String: [(number: Int, waiter: Waiter?)]] = [:]
+        private var lastNumber = 0
+
+        func index(of place: Place) -> Int? { places[place.session]?.firstIndex { $0.number == place.number } }
+
+        mutating func append(to session: String) -> Place {
+            lastNumber += 1
+            places[session, default: []].append((lastNumber, nil))
+            return Place(session: session, number: lastNumber)
+        }
+
+        mutating func remove(at index: Int, of session: String) {
+            places[session]?.remove(at: index)
+            if places[session]?.isEmpty == true { places[session] = nil }
+        }
+
+        /// Exchanges the waiter at a place. Returns the one that was there.
+        mutating func exchange(_ waiter: Waiter?, at index: Int, of session: String) -> Waiter? {
+            let previous = places[session]?[index].waiter
+            places[session]?[index].waiter = waiter
+            return previous
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// Takes the last place of the session's queue. `leave` must be called for every place.
+    func enter(_ session: String) -> Place { state.withLock { $0.append(to: session) } }
+
+    /// Waits until the place is the first of its queue.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
+    func wait(at place: Place, isolation: isolated (any Actor)? = #isolation) async throws {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (waiter: Waiter) in
+                let result: Result<Void, any Error>? = state.withLock { state in
+                    // Inside the lock, so that a cancellation is either seen here or finds the waiter.
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    guard let index = state.index(of: place), index > 0 else { return .success(()) }
+                    _ = state.exchange(waiter, at: index, of: place.session)
+                    return nil
+                }
+                if let result { waiter.resume(with: result) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.index(of: place).flatMap { state.exchange(nil, at: $0, of: place.session) }
+            }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Gives the place up. If it was the first, the next command's turn begins.
+    func leave(_ place: Place) {
+        let next = state.withLock { state -> Waiter? in
+            guard let index = state.index(of: place) else { return nil }
+            state.remove(at: index, of: place.session)
+            guard index == 0, state.places[place.session] != nil else { return nil }
+            return state.exchange(nil, at: 0, of: place.session)
+        }
+        next?.resume()
+    }
+}

@@ -1,0 +1,44 @@
+extension Binder {
+    /// An estimate of what a command costs, in rows that the engine renders and compares: about two microseconds each.
+    ///
+    /// It knows neither what handlers do nor how dear a template is. O(models in the command).
+    ///
+    /// - Parameter rowCount: the number of rows of the table.
+    public func estimatedCost(of command: Command, rowCount: Int) -> Int {
+        switch command {
+        case .delete, .insert, .move, .tap, .event:
+            // Rows that read their index, their section's count, other models or the time are rendered again with any change.
+            reads.isDisjoint(with: [.row, .count, .models, .now]) ? 1 : rowCount
+        case .setModels(let sections, let partial):
+            sections.reduce(partial ? 0 : rowCount) { $0 + 1 + $1.models.count }
+        case .setHeaders(let titles), .setFooters(let titles): 1 + titles.count
+        case .setDisplayedSections(let ids): 1 + ids.count
+        case .patchState: reads.contains(.state) ? rowCount : 1
+        case .displayedRows(let rows): 1 + rows.count
+        case .dataSource(let call, _): call.bringsRows + (call.concernsAllRows || !reads.isDisjoint(with: [.row, .count, .models, .now]) ? rowCount : 1)
+        case .reset: rowCount
+        case .transaction(let commands): commands.reduce(1) { $0.saturatingAdd(estimatedCost(of: $1, rowCount: rowCount)) }
+        }
+    }
+}
+
+extension DataSourceCommand {
+    /// How many rows the call brings.
+    fileprivate var bringsRows: Int {
+        switch self {
+        case .updateRowsOfSection(let rows, _): rows.count
+        case .updateRows(let rows): rows.count
+        case .addSection(let section, _), .updateSection(let section, _): section.rows.count
+        case .updateAllSections(let sections): sections.reduce(0) { $0 + $1.rows.count }
+        case .addRow, .updateRow, .removeRow, .updateSectionData, .removeSection, .removeAllSections, .registerCell: 0
+        }
+    }
+
+    /// Whether the call replaces or removes many of the rows that there are, or makes them anew.
+    fileprivate var concernsAllRows: Bool {
+        switch self {
+        case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections, .registerCell: true
+        case .addRow, .updateRow, .updateRows, .removeRow, .addSection, .updateSectionData: false
+        }
+    }
+}

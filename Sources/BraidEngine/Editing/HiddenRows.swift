@@ -1,0 +1,149 @@
+/// The sections and rows that an update hid, as the journal keeps them: `{"sections": [{"at": index, "id": …, "rows": [id or
+/// null]}], "rows": [{"at": [section, row], "id"?: …}]}`. Indices count in the table before the update.
+struct HiddenRows: Sendable {
+    struct HiddenSection: Sendable {
+        var index: Int
+        var id: SectionID
+        var rows: [RowID?]
+    }
+
+    /// The sections that the update deleted or reloaded, with all their rows.
+    var sections: [HiddenSection] = []
+    /// Single rows: those that the update deleted, and those without an id in whose place it shows another model.
+    var rows: [RowPath: RowID?] = [:]
+
+    init() {}
+
+    init(_ json: JSONText) {
+        sections = (json["sections"]?.elements() ?? []).compactMap { section in
+            guard let index = section["at"]?.intValue, let id = section["id"]?.stringValue else { return nil }
+            return HiddenSection(
+                index: index, id: SectionID(id), rows: (section["rows"]?.elements() ?? []).map { $0.stringValue.map { RowID($0) } })
+        }
+        for row in json["rows"]?.elements() ?? [] {
+            guard let at = row["at"]?.elements(), at.count == 2, let section = at[0].intValue, let index = at[1].intValue else { continue }
+            rows.updateValue(row["id"]?.stringValue.map { RowID($0) }, forKey: RowPath(section: section, row: index))
+        }
+    }
+
+    /// The id of the row that was displayed there, if the journal has it.
+    func id(at path: RowPath) -> RowID? {
+        if let id = rows[path] { return id }
+        guard let section = sections.first(where: { $0.index == path.section }), section.rows.indices.contains(path.row) else { return nil }
+        return section.rows[path.row]
+    }
+
+    /// Where the rows with the id were displayed. O(rows).
+    func places(of id: RowID) -> [RowPath] {
+        var places = rows.filter { $0.value == id }.map(\.key)
+        for section in sections {
+            if let row = section.rows.firstIndex(of: id) { places.append(RowPath(section: section.index, row: row)) }
+        }
+        return places
+    }
+}
+
+extension BatchUpdate {
+    /// The rows and sections that this update hides, so that they are recognized when they are displayed again; `nil` for none.
+    /// `before` is the snapshot that the update is applied to. O(operations, and rows of deleted and reloaded sections).
+    public func hidden(in before: Snapshot) -> JSONText? {
+        var sections: [Int] = []
+        var rows: [(at: RowPath, id: RowID?)] = []
+        // The index before the update of each section before the stage. Rows do not change section before they go.
+        var origins: [Int?] = Array(before.sections.indices)
+        for stage in stages {
+            func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
+                guard origins.indices.contains(path.section), let origin = origins[path.section],
+                    before.sections[origin].rows.indices.contains(path.row)
+                else { return nil }
+                return (RowPath(section: origin, row: path.row), before.sections[origin].rows[path.row])
+            }
+            for path in stage.deleteRows { if let (at, row) = row(path), let id = row.id { rows.append((at, id)) } }
+            for update in stage.updateRows where !update.row.content.hasID {
+                if let (at, row) = row(update.at), row.model != update.row.model || row.model == nil && !row.looksSame(as: update.row) {
+                    rows.append((at, nil))
+                }
+            }
+            for index in stage.deleteSections + stage.reloadSections.map(\.at) where origins.indices.contains(index) {
+                if let origin = origins[index] { sections.append(origin) }
+            }
+            if stages.count > 1 { origins = stage.sectionsAfter(origins) }
+        }
+        guard !sections.isEmpty || !rows.isEmpty else { return nil }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("sections")
+        writer.beginArray()
+        for index in sections {
+            writer.beginObject()
+            writer.name("at")
+            writer.value(index)
+            writer.name("id")
+            writer.value(before.sections[index].id.text)
+            writer.name("rows")
+            writer.beginArray()
+            for row in before.sections[index].rows { if let id = row.id { writer.value(id.text) } else { writer.value(JSONText.null) } }
+            writer.endArray()
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.name("rows")
+        writer.beginArray()
+        for (path, id) in rows {
+            writer.beginObject()
+            writer.name("at")
+            writer.value(path)
+            if let id {
+                writer.name("id")
+                writer.value(id.text)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.text
+    }
+}
+
+extension BatchUpdate.Stage {
+    /// What is known of each section after the stage, from what is known of those before it; `nil` for an inserted one.
+    fileprivate func sectionsAfter<Known>(_ before: [Known?]) -> [Known?] {
+        let leaving = Set(deleteSections + moveSections.map(\.from))
+        var staying = before.indices.lazy.filter { !leaving.contains($0) }.map { before[$0] }.makeIterator()
+        let sources = Dictionary(moveSections.map { ($0.to, $0.from) }) { first, _ in first }
+        let arrivals = Set(insertSections.map(\.at))
+        return (0..<max(0, before.count - deleteSections.count + insertSections.count)).map { index in
+            if arrivals.contains(index) { return nil }
+            if let source = sources[index] { return before.indices.contains(source) ? before[source] : nil }
+            return staying.next() ?? nil
+        }
+    }
+
+    /// Turns the sections after the stage, and the number of rows in each, into those before it. Of a deleted section neither
+    /// is known (`nil` and 0), of a reloaded one the number is not.
+    func undo(in sections: inout [SectionID?], counts: inout [Int]) {
+        func count(_ paths: some Sequence<RowPath>, _ difference: Int) {
+            for path in paths where counts.indices.contains(path.section) { counts[path.section] += difference }
+        }
+        count(insertRows.lazy.map(\.at), -1)
+        count(moveRows.lazy.map(\.to), -1)
+        if !deleteSections.isEmpty || !insertSections.isEmpty || !moveSections.isEmpty {
+            sections = sectionsBefore(sections).map { $0 ?? nil }
+            counts = sectionsBefore(counts).map { $0 ?? 0 }
+        }
+        count(deleteRows, 1)
+        count(moveRows.lazy.map(\.from), 1)
+    }
+
+    /// What is known of each section before the stage, from what is known of those after it; `nil` for a deleted one.
+    private func sectionsBefore<Known>(_ after: [Known]) -> [Known?] {
+        let arrivals = Set(insertSections.map(\.at) + moveSections.map(\.to))
+        var staying = after.indices.lazy.filter { !arrivals.contains($0) }.map { after[$0] }.makeIterator()
+        let gone = Set(deleteSections), targets = Dictionary(moveSections.map { ($0.from, $0.to) }) { first, _ in first }
+        return (0..<max(0, after.count - insertSections.count + deleteSections.count)).map { index in
+            if gone.contains(index) { return nil }
+            if let target = targets[index] { return after.indices.contains(target) ? after[target] : nil }
+            return staying.next()
+        }
+    }
+}

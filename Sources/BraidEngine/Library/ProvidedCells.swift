@@ -1,0 +1,54 @@
+/// The cells that a chain's cell provider makes, and their names.
+///
+/// A row's snapshot has the name of its cell, so the provider is called when a row is rendered. A row with the same model and
+/// place keeps the name, and the provider is not called for it again. The cell itself is kept until the next command, for a
+/// view that asks for it; a view that asks later gets a new one, as `UITableView` does when a row comes into sight again.
+final class ProvidedCells {
+    private let make: (RowInput) throws -> any ReuseIdentifiable
+    private var names: [SectionID: [Named?]] = [:]
+    /// Made since the last command began.
+    private var made: [SectionID: [Int: any ReuseIdentifiable]] = [:]
+
+    private struct Named {
+        var model: JSONText
+        /// A JSON string.
+        var name: JSONText
+    }
+
+    init(_ make: @escaping (RowInput) throws -> any ReuseIdentifiable) { self.make = make }
+
+    /// The name of the row's cell, which is made unless the row has the same model as before.
+    func name(of row: RowInput) throws -> JSONText { try known(row) ?? newName(of: row) }
+
+    /// Makes the row's cell, and returns its name.
+    func newName(of row: RowInput) throws -> JSONText {
+        let cell = try make(row), name = JSONText.string(type(of: cell).reuseIdentifier)
+        made[row.section, default: [:]][row.row] = cell
+        let count = names[row.section]?.count ?? 0
+        if count <= row.row { names[row.section, default: []] += Array(repeating: nil, count: row.row + 1 - count) }
+        names[row.section]?[row.row] = Named(model: row.model, name: name)
+        return name
+    }
+
+    /// The row's cell, as it was rendered or made now.
+    func cell(for row: RowInput) throws -> any ReuseIdentifiable {
+        if known(row) != nil, let cell = made[row.section]?[row.row] { return cell }
+        return try make(row)
+    }
+
+    private func known(_ row: RowInput) -> JSONText? {
+        guard let names = names[row.section], row.row < names.count, let known = names[row.row], known.model == row.model else { return nil }
+        return known.name
+    }
+
+    /// A command begins: what the provider reads may change.
+    func dropCells() { made = [:] }
+
+    /// Drops the names of rows that are gone. `count` returns the number of rows of a section.
+    func dropNames(count: (SectionID) -> Int) {
+        for (section, known) in names {
+            let count = count(section)
+            if count == 0 { names[section] = nil } else if count < known.count { names[section]?.removeLast(known.count - count) }
+        }
+    }
+}

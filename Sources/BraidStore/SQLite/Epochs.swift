@@ -1,0 +1,25 @@
+internal import GRDB
+
+// New epochs for all sessions at once, at the cost of one row.
+
+extension Database {
+    /// Begins new epochs if they are due. From here on they are due if this server can lose commits: until it has closed the database.
+    func beginEpochs(_ options: SQLiteStoreOptions) throws {
+        let losesCommits = options.synchronous == .normal
+        try inTransaction(.immediate) {
+            guard let (last, isDue) = try first("SELECT suffix, is_due FROM epoch_suffix", value: { ($0.text(0), $0.int(1) != 0) }) else {
+                throw StoreError.corrupt("it has no epoch_suffix")
+            }
+            if isDue {
+                try run("UPDATE epoch_suffix SET suffix = ?, last_session = (SELECT coalesce(max(number), 0) FROM session)", options.newEpochSuffix(last))
+            }
+            if isDue != losesCommits { try setNewEpochsDue(losesCommits) }
+            return .commit
+        }
+    }
+
+    /// Sets whether the next start begins new epochs.
+    func setNewEpochsDue(_ isDue: Bool) throws {
+        try run("UPDATE epoch_suffix SET is_due = ?", isDue ? 1 : 0)
+    }
+}

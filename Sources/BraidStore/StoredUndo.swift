@@ -1,0 +1,216 @@
+import BraidEngine
+
+/// What leads a stored session back from one revision to the one before it. The journal keeps one with each record, so that a session can be
+/// had as it was at any revision that the journal reaches back to.
+public struct StoredUndo: Sendable {
+    /// Rows, sections and the rest, the other way round.
+    public var change: TableChange
+    /// When the session had come to the revision before, in milliseconds since 1970.
+    public var updated: Int
+    public var nextKey: Int
+    public var nextSection: Int
+    /// Whether clients saw at the revision before what was stored then.
+    public var isPublished: Bool
+
+    public init(change: TableChange, updated: Int, nextKey: Int, nextSection: Int, isPublished: Bool) {
+        self.change = change
+        self.updated = updated
+        self.nextKey = nextKey
+        self.nextSection = nextSection
+        self.isPublished = isPublished
+    }
+
+    /// As it is kept: members of what did not change are absent.
+    public var json: JSONText {
+        var writer = JSONWriter()
+        func list<Element>(_ name: String, _ elements: [Element], _ write: (Element) -> Void) {
+            guard !elements.isEmpty else { return }
+            writer.name(name)
+            writer.beginArray()
+            for element in elements { write(element) }
+            writer.endArray()
+        }
+        writer.beginObject()
+        writer.name("updated")
+        writer.value(updated)
+        writer.name("nextKey")
+        writer.value(nextKey)
+        writer.name("nextSection")
+        writer.value(nextSection)
+        if !isPublished {
+            writer.name("unpublished")
+            writer.value(true)
+        }
+        list("rows", change.writtenRows) { $0.row.write(to: &writer, section: $0.section) }
+        list("places", change.placedRows) { place in
+            writer.beginArray()
+            for number in [place.key, place.rank, place.section] { writer.value(number) }
+            writer.endArray()
+        }
+        list("removedRows", change.removedRows) { writer.value($0) }
+        list("sections", change.writtenSections) { facts in
+            writer.beginObject()
+            facts.writeMembers(to: &writer)
+            writer.endObject()
+        }
+        list("removedSections", change.removedSections) { writer.value($0) }
+        for (name, value) in [("state", change.state), ("displayedSections", change.displayedSections), ("cells", change.cells)] {
+            guard let value else { continue }
+            writer.name(name)
+            writer.value(value)
+        }
+        writer.endObject()
+        return writer.text
+    }
+
+    /// From `json`. Throws `corrupt`.
+    public init(json: JSONText) throws {
+        func integers(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.storedInt } }
+        change = TableChange()
+        updated = try json.storedInt("updated")
+        nextKey = try json.storedInt("nextKey")
+        nextSection = try json.storedInt("nextSection")
+        isPublished = json["unpublished"] == nil
+        change.writtenRows = try (json["rows"]?.elements() ?? []).map { row in
+            let (section, row) = try StoredRow.read(row)
+            guard let section else { throw StoreError.corrupt("a stored row is of no section") }
+            return (section, row)
+        }
+        change.placedRows = try (json["places"]?.elements() ?? []).map { place in
+            let numbers = try (place.elements() ?? []).map { try $0.storedInt }
+            guard numbers.count == 3 else { throw StoreError.corrupt("a stored place is not one") }
+            return (section: numbers[2], key: numbers[0], rank: numbers[1])
+        }
+        change.removedRows = try integers("removedRows")
+        change.writtenSections = try (json["sections"]?.elements() ?? []).map { try StoredSectionFacts(stored: $0) }
+        change.removedSections = try integers("removedSections")
+        change.state = json["state"]
+        change.displayedSections = json["displayedSections"]
+        change.cells = json["cells"]
+    }
+}
+
+/// A stored session on its way back through its journal.
+package struct SessionRewind {
+    private var session: StoredSession
+    private var sections: [Int: StoredSectionFacts]
+    private var rows: [Int: (section: Int, row: StoredRow)]
+    private var isPublished: Bool
+    /// The last state on the way whose clients saw what was stored; none of the journal's texts says what else they saw.
+    private var lastPublished: StoredSession?
+
+    package init(_ session: StoredSession) {
+        self.session = session
+        sections = Dictionary(uniqueKeysWithValues: session.sections.map { ($0.facts.number, $0.facts) })
+        rows = [:]
+        for (facts, stored) in session.sections { for row in stored { rows[row.key] = (facts.number, row) } }
+        isPublished = session.published == nil
+    }
+
+    /// Goes back by one revision.
+    package mutating func apply(_ undo: StoredUndo) throws {
+        if isPublished, !undo.isPublished { lastPublished = try stored }
+        isPublished = undo.isPublished
+        for key in undo.change.removedRows { rows[key] = nil }
+        for (section, row) in undo.change.writtenRows { rows[row.key] = (section, row) }
+        for (section, key, rank) in undo.change.placedRows {
+            rows[key]?.row.rank = rank
+            rows[key]?.section = section
+        }
+        for number in undo.change.removedSections { sections[number] = nil }
+        for facts in undo.change.writtenSections { sections[facts.number] = facts }
+        if let state = undo.change.state { session.state = state }
+        if let displayed = undo.change.displayedSections { session.displayedSections = displayed.isNull ? nil : displayed }
+        if let cells = undo.change.cells { session.cells = cells }
+        session.facts.revision -= 1
+        session.facts.updated = undo.updated
+        session.nextKey = undo.nextKey
+        session.nextSection = undo.nextSection
+        session.published = nil
+    }
+
+    /// The earliest state on the way at which clients saw what was stored; if there was none, that of the start. (Its `totalRowCount` is that of the start.)
+    package func earliest(from start: StoredSession) throws -> StoredSession { isPublished ? try stored : lastPublished ?? start }
+
+    private var stored: StoredSession {
+        get throws {
+            var bySection: [Int: [StoredRow]] = [:]
+            for (section, row) in rows.values {
+                guard sections[section] != nil else { throw StoreError.corrupt("session \(session.facts.number) had rows of a section that it had not") }
+                bySection[section, default: []].append(row)
+            }
+            var session = session
+            session.sections = sections.values.sorted { $0.ordinal < $1.ordinal }.map { facts in
+                (facts, (bySection[facts.number] ?? []).sorted { $0.rank < $1.rank })
+            }
+            return session
+        }
+    }
+}
+
+// Rows and sections as JSON.
+
+extension StoredRow {
+    /// `[key, rank, id or null, model]`, and the section's number behind that if it is given.
+    public func write(to writer: inout JSONWriter, section: Int? = nil) {
+        writer.beginArray()
+        writer.value(key)
+        writer.value(rank)
+        if let id { writer.value(id.text) } else { writer.null() }
+        writer.value(model)
+        if let section { writer.value(section) }
+        writer.endArray()
+    }
+
+    /// What `write` wrote. Throws `corrupt`.
+    public static func read(_ json: JSONText) throws -> (section: Int?, row: StoredRow) {
+        guard let parts = json.elements(), parts.count == 4 || parts.count == 5, parts[2].isNull || parts[2].stringValue != nil else {
+            throw StoreError.corrupt("a stored row is not one")
+        }
+        let row = StoredRow(key: try parts[0].storedInt, rank: try parts[1].storedInt, id: parts[2].stringValue.map { RowID($0) }, model: parts[3])
+        return (parts.count == 5 ? try parts[4].storedInt : nil, row)
+    }
+}
+
+extension StoredSectionFacts {
+    /// `number`, `ordinal`, `id`, and those of `header`, `footer` and `prefetched` that are set.
+    public func writeMembers(to writer: inout JSONWriter) {
+        writer.name("number")
+        writer.value(number)
+        writer.name("ordinal")
+        writer.value(ordinal)
+        writer.name("id")
+        writer.value(id.text)
+        for (name, value) in [("header", header), ("footer", footer)] {
+            guard let value else { continue }
+            writer.name(name)
+            writer.value(value)
+        }
+        if let prefetched {
+            writer.name("prefetched")
+            writer.value(prefetched)
+        }
+    }
+
+    /// From an object with those members. Throws `corrupt`.
+    public init(stored json: JSONText) throws {
+        guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
+        self.init(
+            number: try json.storedInt("number"), id: SectionID(id), ordinal: try json.storedInt("ordinal"),
+            header: json["header"]?.detached, footer: json["footer"]?.detached, prefetched: json["prefetched"]?.intValue)
+    }
+}
+
+extension JSONText {
+    fileprivate var storedInt: Int {
+        get throws {
+            guard let int = intValue else { throw StoreError.corrupt("a stored number is not one") }
+            return int
+        }
+    }
+
+    fileprivate func storedInt(_ name: String) throws -> Int {
+        guard let value = self[name] else { throw StoreError.corrupt("a stored text has no \"\(name)\"") }
+        return try value.storedInt
+    }
+}

@@ -1,0 +1,73 @@
+import BraidEngine
+import BraidStore
+import Foundation
+import Testing
+
+/// The part of every session's epoch that is the database's.
+@Suite struct EpochTests {
+    private let directory = TestDirectory.make()
+    private let path: String
+
+    init() { path = directory + "/braid.sqlite" }
+
+    private func epochs(of path: String, _ synchronous: SQLiteStoreOptions.Synchronous = .full) async throws -> [String] {
+        let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: synchronous))
+        let epochs = try await store.sessions(after: nil, limit: 10).map(\.epoch)
+        await store.close()
+        return epochs
+    }
+
+    /// The files as a crash would leave them; `log`: whether what was not copied into the database is there.
+    private func crashed(log: Bool = true) throws -> String {
+        let copy = directory + "/\(UUID().uuidString)"
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        if log { try FileManager.default.copyItem(atPath: path + "-wal", toPath: copy + "-wal") }
+        return copy
+    }
+
+    @Test("What a power loss leaves of a store with synchronous normal has new epochs, however little that is", arguments: [true, false])
+    func powerLosses(log: Bool) async throws {
+        let first = try SQLiteStore(path: path)
+        let number = try await first.createSession(.make())
+        await first.close()
+        let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: .normal))
+        try await store.commit(.make(number, to: 1))
+        let left = try crashed(log: log)
+        await store.close()
+        #expect(try await epochs(of: path) == ["e-s"])
+        let found = try await epochs(of: left)
+        #expect(found.count == 1 && found != ["e-s"] && found[0].hasPrefix("e-s-"))
+        #expect(try await epochs(of: left) == found, "with full there is nothing to lose")
+    }
+
+    @Test("What a crash leaves of a store with synchronous full keeps its epochs")
+    func crashesWithFull() async throws {
+        let store = try SQLiteStore(path: path)
+        _ = try await store.createSession(.make())
+        let left = try crashed()
+        await store.close()
+        #expect(try await epochs(of: left, .normal) == ["e-s"])
+    }
+
+    @Test("All reads tell the new epoch; sessions that are opened later have the one that they were given")
+    func readsAgree() async throws {
+        var store = try SQLiteStore(path: path)
+        _ = try await store.createSession(.make())
+        try SQLiteStore.backup(of: path, to: path + ".copy")
+        await store.close()
+        store = try SQLiteStore(path: path + ".copy", options: SQLiteStoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
+        _ = try await store.createSession(.make("t"))
+        #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["e-s-1", "e-t"])
+        for (id, epoch) in [("s", "e-s-1"), ("t", "e-t")] {
+            #expect(try await store.sessionFacts(id)?.epoch == epoch)
+            #expect(try await store.session(id)?.facts.epoch == epoch)
+            #expect(try await store.opening(id)?.facts.epoch == epoch)
+        }
+        // The copy of a copy.
+        try SQLiteStore.backup(of: path + ".copy", to: path + ".second")
+        await store.close()
+        store = try SQLiteStore(path: path + ".second", options: SQLiteStoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
+        #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["e-s-2", "e-t-2"])
+        await store.close()
+    }
+}
