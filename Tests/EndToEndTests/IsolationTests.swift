@@ -187,6 +187,33 @@ import Testing
         #expect(last.status == 200 && revision < 22, "\(revision)")
     }
 
+    @Test(
+        "While the disk holds a flush, every session is read, and the operators' routes are answered",
+        .enabled(if: TestDatabase.isSQLite), .enabled(if: HeldFlush.compiler != nil, "there is no C compiler"))
+    func heldFlush() throws {
+        let flush = try HeldFlush(), directory = try TemporaryDirectory()
+        let server = try ServerProcess(database: directory.path("braid.sqlite"), environment: ["BRAID_TOKEN": "secret"].merging(flush.environment) { $1 })
+        try Self.open("read", Self.readingTable(10), #","state":{"n":0}"#, on: server)
+        for number in 0..<8 { try Self.open("written\(number)", Self.readingTable(10), #","state":{"n":0}"#, on: server) }
+        flush.close()
+        let writers = try (0..<8).map { number in
+            let client = try server.client()
+            try client.send(Self.text("PATCH", "/v1/sessions/written\(number)/state", #"{"n":1}"#))
+            return client
+        }
+        try flush.waitUntilHeld()
+        // More connections than there are event loops.
+        for _ in 0..<16 {
+            for target in ["/v1/sessions/read/snapshot", "/v1/sessions/written0/snapshot", "/v1/sessions/read/updates?since=0", "/healthz", "/readyz", "/metrics"] {
+                let status = try server.client().get(target, headers: Self.controller).status
+                #expect(status == 200, "\(target)")
+            }
+        }
+        #expect(!writers.contains { $0.hasAnswer }, "nothing is acknowledged before it is on disk")
+        try flush.open()
+        for client in writers { #expect(try client.receive().status == 200) }
+    }
+
     @Test("A participant's transaction may have fewer commands than a controller's, dry run or not, and its command less time")
     func participants() throws {
         let server = try Self.server(["--participant-max-transaction", "2", "--max-transaction", "3"])

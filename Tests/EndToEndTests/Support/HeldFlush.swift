@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+/// A disk whose flushes take as long as a test wants: `fdatasync` and `fsync` do not return while the gate is closed.
+final class HeldFlush {
+    private let directory: TemporaryDirectory
+    private var gate: String { directory.path("closed") }
+    /// What the server's environment needs.
+    var environment: [String: String] { ["LD_PRELOAD": directory.path("flush.so"), "BRAID_TEST_FLUSH_GATE": directory.url.path] }
+
+    static let compiler = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"].first(where: FileManager.default.isExecutableFile)
+
+    private static let source = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        static void pass(void) {
+            const char *directory = getenv("BRAID_TEST_FLUSH_GATE");
+            char closed[4096], held[4096];
+            snprintf(closed, sizeof closed, "%s/closed", directory);
+            snprintf(held, sizeof held, "%s/held", directory);
+            while (access(closed, F_OK) == 0) {
+                FILE *file = fopen(held, "w");
+                if (file) fclose(file);
+                usleep(1000);
+            }
+        }
+        int fdatasync(int descriptor) { pass(); return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(descriptor); }
+        int fsync(int descriptor) { pass(); return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(descriptor); }
+        """
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        try Self.source.write(toFile: directory.path("flush.c"), atomically: true, encoding: .utf8)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try #require(Self.compiler))
+        process.arguments = ["-shared", "-fPIC", "-o", directory.path("flush.so"), directory.path("flush.c"), "-ldl"]
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+    }
+
+    func close() { _ = FileManager.default.createFile(atPath: gate, contents: nil) }
+
+    func open() throws { try FileManager.default.removeItem(atPath: gate) }
+
+    /// Returns when a flush is held.
+    func waitUntilHeld() throws {
+        for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: directory.path("held")) { usleep(1_000) }
+        try #require(FileManager.default.fileExists(atPath: directory.path("held")))
+    }
+}
