@@ -9,6 +9,7 @@ let package = Package(
         .executable(name: "braid-server", targets: ["BraidServer"]),
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
         .library(name: "BraidClient", targets: ["BraidClient"]),
+        .library(name: "BraidHTTP", targets: ["BraidHTTP"]),
     ],
     traits: [
         .trait(name: "PostgreSQL", description: "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
@@ -34,10 +35,12 @@ let package = Package(
             name: "BraidPostgres",
             dependencies: ["BraidStore", "BraidEngine", .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"]))]),
         .target(name: "CEpoll"),
+        .target(name: "BraidRuntime", dependencies: ["CEpoll"]),
+        .target(name: "BraidHTTP", dependencies: ["BraidRuntime", "CEpoll"]),
         .executableTarget(
             name: "BraidServer",
             dependencies: [
-                "BraidEngine", "BraidStore", "BraidPostgres", "CEpoll",
+                "BraidEngine", "BraidStore", "BraidPostgres", "BraidRuntime", "BraidHTTP", "CEpoll",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -50,7 +53,9 @@ let package = Package(
             exclude: ["Schemas"]),
         .testTarget(name: "BraidClientTests", dependencies: ["BraidClient"]),
         .testTarget(name: "EndToEndTests", dependencies: ["BraidServer", "BraidEngine", "BraidClient"], exclude: ["Flows", "Golden"]),
-        .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidStore", "BraidEngine", "CEpoll"]),
+        .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime"]),
+        .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
+        .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),
     ],
     swiftLanguageModes: [.v6]
 )

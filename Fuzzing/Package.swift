@@ -5,8 +5,9 @@ let package = Package(
     name: "Fuzzing",
     dependencies: [.package(name: "braid-server", path: "..")],
     targets: [
-        // Its folder HTTP has links to the parser's files: an executable's module cannot be imported by another package.
-        .executableTarget(name: "Fuzzing", dependencies: [.product(name: "BraidEngine", package: "braid-server")])
+        .executableTarget(
+            name: "Fuzzing",
+            dependencies: [.product(name: "BraidEngine", package: "braid-server"), .product(name: "BraidHTTP", package: "braid-server")])
     ],
     swiftLanguageModes: [.v6]
 )

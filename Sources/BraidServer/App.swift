@@ -1,4 +1,6 @@
 import BraidEngine
+import BraidHTTP
+import BraidRuntime
 import BraidStore
 import Logging
 import Synchronization
@@ -79,7 +81,7 @@ final class App: HTTPHandler {
         if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody, route.streamedBody == nil {
             return .gather(limit: length)
         }
-        let exchange = Exchange(head: head, id: requestID(of: head), start: Source.ticks(), route: route)
+        let exchange = Exchange(head: head, id: requestID(of: head), start: monotonicNanoseconds(), route: route)
         return .refuse(finish(response(to: error, exchange), exchange))
     }
 
@@ -88,7 +90,7 @@ final class App: HTTPHandler {
     }
 
     private func answer(_ head: HTTPRequestHead, _ body: HTTPBodyReader) async -> HTTPResponse {
-        var exchange = Exchange(head: head, id: requestID(of: head), start: Source.ticks())
+        var exchange = Exchange(head: head, id: requestID(of: head), start: monotonicNanoseconds())
         do {
             guard case .route(let route) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
             else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
@@ -125,7 +127,7 @@ final class App: HTTPHandler {
     }
 
     func handle(_ request: HTTPRequest) -> HTTPReply {
-        var exchange = Exchange(head: request.head, id: requestID(of: request.head), start: Source.ticks())
+        var exchange = Exchange(head: request.head, id: requestID(of: request.head), start: monotonicNanoseconds())
         do {
             switch try reply(to: request, &exchange) {
             case .ready(let response):
@@ -178,7 +180,7 @@ final class App: HTTPHandler {
     private struct Exchange: Sendable {
         let head: HTTPRequestHead
         let id: String
-        /// As `Source.ticks` has it.
+        /// In nanoseconds of the monotonic clock.
         let start: Int
         /// Nil if no route matches.
         var route: Route?
@@ -335,7 +337,7 @@ final class App: HTTPHandler {
             let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
-        let nanoseconds = Source.ticks() - exchange.start
+        let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
         requestLog?.write(.info, "request") { exchange.log(status: response.status, nanoseconds: nanoseconds, to: &$0) }
         return response

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 
 /// How much of everything there may be. What each of them is answered with: docs/http-api.md, "Limits".
 struct Limits: Sendable {

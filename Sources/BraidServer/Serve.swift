@@ -1,5 +1,6 @@
 import ArgumentParser
 import BraidEngine
+import BraidHTTP
 import Foundation
 import Logging
 

@@ -68,13 +68,6 @@ final class Source: Sendable {
         return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
     }
 
-    /// Nanoseconds of the monotonic clock, for how long something took.
-    static func ticks() -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
-    }
-
     /// An id for a session that was opened without one. One that counts may be taken: clients choose ids, too.
     func sessionID() -> String {
         guard isCounting else { return Source.word(12) }

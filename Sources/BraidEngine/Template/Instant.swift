@@ -1,10 +1,19 @@
-/// A moment in UTC, to the microsecond: what `$fromNow` and `fromNow()` compute with. No clock is read, ever.
-struct Instant: Equatable, Sendable {
-    /// Microseconds since 1970-01-01T00:00:00Z; years 1 to 9999.
+/// A moment in UTC, to the microsecond, in the years 1 to 9999. It comes from a text or a number; no clock is read.
+public struct Instant: Equatable, Sendable {
+    /// Microseconds since 1970-01-01T00:00:00Z.
     private(set) var microseconds: Int
 
     private static let perSecond = 1_000_000
     private static let perDay = 86_400 * perSecond
+    private static let first = dayNumber(1, 1, 1) * perDay
+    private static let last = dayNumber(10000, 1, 1) * perDay - 1
+
+    /// Creates the moment that a store or a clock counts in milliseconds since 1970-01-01T00:00:00Z. A number outside the
+    /// years 1 to 9999 becomes their first or last moment.
+    public init(millisecondsSince1970 milliseconds: Int) {
+        let (microseconds, isTooLarge) = milliseconds.multipliedReportingOverflow(by: 1_000)
+        self.microseconds = isTooLarge ? (milliseconds < 0 ? Self.first : Self.last) : min(max(microseconds, Self.first), Self.last)
+    }
 
     /// Reads `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Nil for anything else.
     init?(_ text: String) {
@@ -27,25 +36,42 @@ struct Instant: Equatable, Sendable {
         let (offset, tooMuch) = inDays.addingReportingOverflow(inSeconds)
         let (sum, overflow) = microseconds.addingReportingOverflow(offset)
         guard !tooManyDays, !tooManySeconds, !tooMuch, !overflow,
-            sum >= Self.dayNumber(1, 1, 1) * Self.perDay, sum < Self.dayNumber(10000, 1, 1) * Self.perDay
+            Self.first...Self.last ~= sum
         else { return nil }
         var instant = self
         instant.microseconds = sum
         return instant
     }
 
-    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`: milliseconds, the rest cut off.
-    var text: String {
+    /// The moment as RFC 3339 writes it, in milliseconds: `2026-11-21T09:20:00.000Z`. Smaller parts are cut off.
+    public var text: String {
         var day = microseconds / Self.perDay
         if microseconds % Self.perDay < 0 { day -= 1 }
         let inDay = (microseconds - day * Self.perDay) / 1000
         let (year, month, dayOfMonth) = Self.date(day)
-        func padded(_ value: Int, _ width: Int) -> String {
-            let digits = String(value)
-            return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
+        return String(unsafeUninitializedCapacity: 24) { buffer in
+            var count = 0
+            func append(_ byte: UInt8) {
+                buffer[count] = byte
+                count += 1
+            }
+            func append(_ number: Int, _ divisor: Int, then mark: UInt8) {
+                var divisor = divisor
+                while divisor > 0 {
+                    append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+                    divisor /= 10
+                }
+                append(mark)
+            }
+            append(year, 1_000, then: UInt8(ascii: "-"))
+            append(month, 10, then: UInt8(ascii: "-"))
+            append(dayOfMonth, 10, then: UInt8(ascii: "T"))
+            append(inDay / 3_600_000, 10, then: UInt8(ascii: ":"))
+            append(inDay / 60_000 % 60, 10, then: UInt8(ascii: ":"))
+            append(inDay / 1000 % 60, 10, then: UInt8(ascii: "."))
+            append(inDay % 1000, 100, then: UInt8(ascii: "Z"))
+            return count
         }
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))T\(padded(inDay / 3_600_000, 2)):"
-            + "\(padded(inDay / 60_000 % 60, 2)):\(padded(inDay / 1000 % 60, 2)).\(padded(inDay % 1000, 3))Z"
     }
 
     // MARK: The Gregorian calendar, counted in years that begin in March

@@ -1,3 +1,4 @@
+import BraidHTTP
 import Crypto
 
 /// Who is let in: the controller's token, tokens for single sessions, or, without the former, everyone as a controller.

@@ -1,3 +1,4 @@
+import BraidHTTP
 import Glibc
 
 /// Which web pages may talk to the server.

@@ -1,3 +1,4 @@
+import BraidHTTP
 import Crypto
 
 /// Who asks: which role it has, and in which session.

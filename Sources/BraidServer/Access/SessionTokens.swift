@@ -1,3 +1,5 @@
+import BraidHTTP
+import BraidRuntime
 import BraidStore
 import Crypto
 import Synchronization
@@ -160,7 +162,7 @@ final class SessionTokens: Sendable {
 
 extension SessionTokens {
     /// Ends the stream when the token does. Throws if it has ended already.
-    func follow(_ token: SessionToken, _ stream: HTTPBodyStream) async throws {
+    func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
         _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in stream?.endFromServer() }
     }
 

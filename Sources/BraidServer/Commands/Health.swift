@@ -1,4 +1,5 @@
 import ArgumentParser
+import BraidHTTP
 import Foundation
 
 /// Asks a server whether it is well: for a container's HEALTHCHECK, which has no other client at hand.

@@ -23,7 +23,7 @@ struct Render: ParsableCommand {
                 return object.members.map { ($0.name, $0.value) }
             }
         }
-        let context = TemplateContext(now: timestamp(Source().now()), names ?? [])
+        let context = TemplateContext(now: Instant(millisecondsSince1970: Source().now()).text, names ?? [])
         let result = try JSONFile(template).read { text in
             do throws(TemplateError) {
                 var budget = TemplateBudget()

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BraidHTTP
 import Foundation
 import Glibc
 

@@ -16,7 +16,7 @@ struct JournalFile {
         writer.name("epoch")
         writer.value(session.facts.epoch)
         writer.name("created")
-        writer.value(timestamp(session.facts.created))
+        writer.value(Instant(millisecondsSince1970: session.facts.created).text)
         writer.name("opening")
         writer.value(session.body)
         if session.facts.table != nil, let description = session.description {

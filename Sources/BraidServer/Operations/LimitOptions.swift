@@ -1,5 +1,7 @@
 import ArgumentParser
 import BraidEngine
+import BraidHTTP
+import BraidRuntime
 
 /// How much of everything the server takes.
 struct LimitOptions: ParsableArguments {

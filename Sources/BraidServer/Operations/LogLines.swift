@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidHTTP
 import Glibc
 import Logging
 
@@ -48,7 +49,7 @@ struct LogLine {
         self.format = format
         switch format {
         case .text:
-            writer.bytes.append(timestamp: Source.clock())
+            writer.bytes.append(text: Instant(millisecondsSince1970: Source.clock()).text)
             for word in [level.rawValue, message] {
                 writer.bytes.append(.space)
                 writer.bytes.append(text: word)
@@ -56,7 +57,7 @@ struct LogLine {
         case .json:
             writer.beginObject()
             writer.name("time")
-            writer.value(timestamp(Source.clock()))
+            writer.value(Instant(millisecondsSince1970: Source.clock()).text)
             add("level", level.rawValue)
             add("message", message)
         }

@@ -1,3 +1,4 @@
+import BraidRuntime
 import CEpoll
 import Synchronization
 

@@ -1,4 +1,6 @@
 import BraidEngine
+import BraidHTTP
+import BraidRuntime
 import BraidStore
 import Synchronization
 

@@ -1,3 +1,5 @@
+import BraidHTTP
+
 /// The media types that a client accepts, each with its weight (RFC 9110, 12.4.2 and 12.5.1).
 struct Accept: Sendable {
     /// Ranges such as `text/*`, in lower case, with weights in thousandths. Parameters other than `q` are ignored.

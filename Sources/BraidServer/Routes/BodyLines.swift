@@ -1,3 +1,5 @@
+import BraidHTTP
+
 /// The lines of a body, one by one as they arrive. Blank ones are left out, but counted.
 struct BodyLines {
     private let body: HTTPBodyReader

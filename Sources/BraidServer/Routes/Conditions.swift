@@ -1,3 +1,4 @@
+import BraidHTTP
 import BraidStore
 
 // Conditions of requests: RFC 9110, section 13.

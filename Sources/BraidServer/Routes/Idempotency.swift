@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidHTTP
 import BraidStore
 import Synchronization
 
@@ -169,12 +170,12 @@ extension HTTPResponse {
     }
 
     init(kept: JSONText) {
-        status = kept["status"]?.intValue ?? 500
-        headers = (kept["headers"]?.elements() ?? []).compactMap { field in
+        var headers = (kept["headers"]?.elements() ?? []).compactMap { field -> (String, String)? in
             guard let parts = field.elements(), parts.count == 2, let name = parts[0].stringValue, let value = parts[1].stringValue else { return nil }
             return (name, value)
         }
         headers.append(("Idempotent-Replayed", "true"))
-        body = kept["body"].map { .bytes($0.detached.bytes) } ?? .none
+        self.init(
+            status: kept["status"]?.intValue ?? 500, headers: headers, body: kept["body"].map { .bytes($0.detached.bytes) } ?? .none)
     }
 }

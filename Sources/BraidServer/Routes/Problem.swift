@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidHTTP
 import BraidStore
 
 /// Every problem that the server can answer with: its name, status and title, in one table. `GET /problems/{name}`

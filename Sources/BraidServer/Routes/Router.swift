@@ -1,3 +1,6 @@
+import BraidHTTP
+import BraidRuntime
+
 /// One request on its way through a route.
 struct RequestContext: Sendable {
     let request: HTTPRequest

@@ -1,3 +1,4 @@
+import BraidHTTP
 import Crypto
 
 /// A file that the server has for everyone: there is nothing in it that the source does not say.

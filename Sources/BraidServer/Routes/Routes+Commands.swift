@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidHTTP
 import BraidStore
 
 /// Everything that changes a session: the method and path of each command.

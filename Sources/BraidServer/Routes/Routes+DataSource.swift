@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidHTTP
 
 /// DataSourceController's RowManager and SectionManager, and what can be read of the stored table.
 ///

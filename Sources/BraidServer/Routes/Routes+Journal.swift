@@ -1,4 +1,6 @@
 import BraidEngine
+import BraidHTTP
+import BraidRuntime
 import BraidStore
 
 /// What was done to a session: its commands and updates by revision, page by page, or whole, to be replayed.
@@ -43,7 +45,7 @@ extension JournalRecord {
         writer.name("revision")
         writer.value(revision)
         writer.name("at")
-        writer.value(timestamp(at))
+        writer.value(Instant(millisecondsSince1970: at).text)
         writer.name("command")
         writer.value(command)
         writer.name("update")
@@ -55,7 +57,7 @@ extension JournalRecord {
 extension Sessions {
     /// The whole journal as lines of JSON, written as it is read: what the session was opened with, then its records.
     func journalFile(of id: String, for account: Budget.Account) async throws -> HTTPResponse {
-        let body = HTTPBodyStream(isEndless: false), pageBytes = body.limit / 2
+        let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
         // The first lines are held until all is read.
         let lease: Budget.Lease?
@@ -106,7 +108,7 @@ extension Sessions {
     }
 }
 
-extension HTTPBodyStream {
+extension ByteStream {
     /// Writes the bytes once there is room for them. False: the reader has left.
     func writeWhole(_ bytes: [UInt8], _ lease: Budget.Lease? = nil) async -> Bool {
         while true {

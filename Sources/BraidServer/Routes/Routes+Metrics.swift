@@ -1,3 +1,4 @@
+import BraidHTTP
 import BraidStore
 
 /// `GET /metrics`, for Prometheus and what reads its format.

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidHTTP
 import BraidStore
 
 /// An observable on the way in (Braid's Rx binding): models, line by line for as long as the body goes on.

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidHTTP
 import BraidStore
 import Logging
 
@@ -23,7 +24,7 @@ func statelessRoutes(source: Source) -> [Route] {
         },
         Route("POST", "/v1/render", takesBody: true) { context in
             let body = try context.json()
-            let now = timestamp(source.now())
+            let now = Instant(millisecondsSince1970: source.now()).text
             return .later {
                 let object = try body.object(of: ["template", "context"])
                 guard let source = object["template"] else {

@@ -1,4 +1,6 @@
 import BraidEngine
+import BraidHTTP
+import BraidRuntime
 import BraidStore
 
 /// Sessions, and what can be read of one.
@@ -109,7 +111,7 @@ extension Session {
     func streamedSnapshotResponse() -> HTTPResponse {
         let snapshot = current.snapshot
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
-        let body = HTTPBodyStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
+        let body = ByteStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
         Task(executorPreference: Workers.shared.long) {
             for piece in pieces {
                 guard await body.writeWhole(piece) else { return }
@@ -147,9 +149,9 @@ extension SessionFacts {
         writer.name("revision")
         writer.value(revision)
         writer.name("created")
-        writer.value(timestamp(created))
+        writer.value(Instant(millisecondsSince1970: created).text)
         writer.name("updated")
-        writer.value(timestamp(updated))
+        writer.value(Instant(millisecondsSince1970: updated).text)
         writer.name("totalRowCount")
         writer.value(totalRowCount)
         writer.endObject()

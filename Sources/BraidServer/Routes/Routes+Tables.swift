@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidHTTP
 import BraidStore
 
 /// Table descriptions.
@@ -18,7 +19,7 @@ func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
                         writer.name("version")
                         writer.value(table.version)
                         writer.name("updated")
-                        writer.value(timestamp(table.updated))
+                        writer.value(Instant(millisecondsSince1970: table.updated).text)
                         writer.endObject()
                     }
                     writer.endArray()

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidHTTP
 import BraidStore
 
 /// Tokens for one session each.
@@ -76,8 +77,8 @@ extension NewToken {
         writer.name("role")
         writer.value(role)
         writer.name("created")
-        writer.value(timestamp(created))
+        writer.value(Instant(millisecondsSince1970: created).text)
         writer.name("expires")
-        writer.value(timestamp(expires))
+        writer.value(Instant(millisecondsSince1970: expires).text)
     }
 }

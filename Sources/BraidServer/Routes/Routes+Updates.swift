@@ -1,4 +1,6 @@
 import BraidEngine
+import BraidHTTP
+import BraidRuntime
 import BraidStore
 
 /// What became of a session since a position: as a list, by long polling, or as a stream of events.

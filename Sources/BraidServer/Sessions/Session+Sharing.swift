@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 import BraidStore
 
 // A session of a store that other servers use, too. What is in memory is a copy then: who commands it is told by the commit
@@ -79,7 +80,7 @@ extension Session {
         let before = current
         let command = Command.isReset(journalText: record.command) ? .reset(to: try await openingTable()) : try Command(journalText: record.command)
         let outcome = try binder.applying(
-            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(record.at))
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: Instant(millisecondsSince1970: record.at).text)
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision, outcome.update.json == record.update else { throw StaleSession() }
         metrics.revisionsOfOthers.add()
         publish(outcome, updateText: record.update, cellEvents: record.cellEvents?.elements() ?? [], at: record.at)

@@ -1,4 +1,6 @@
 import BraidEngine
+import BraidHTTP
+import BraidRuntime
 import BraidStore
 import Synchronization
 
@@ -246,15 +248,15 @@ final class Session: Sendable {
         if before.isStale { throw StaleSession() }
         try requireMatch(options.ifMatch, etag(before.snapshot.revision))
         let (command, text, place) = try await present(command, text, base: options.base, before)
-        let at = source.instant(), start = Source.ticks()
-        defer { engineTimes.withLock { $0[command.resource] = Source.ticks() - start } }
+        let at = source.instant(), start = monotonicNanoseconds()
+        defer { engineTimes.withLock { $0[command.resource] = monotonicNanoseconds() - start } }
         var binder = binder
         binder.limits = limits.table(for: options.role)
         var outcome = try binder.applying(
-            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: timestamp(at))
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: Instant(millisecondsSince1970: at).text)
         // Only controllers see what is not published.
         if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
-            outcome = try binder.applying(command, to: published, shown: before.snapshot, unpublished: nil, now: timestamp(at))
+            outcome = try binder.applying(command, to: published, shown: before.snapshot, unpublished: nil, now: Instant(millisecondsSince1970: at).text)
         }
         let updateText = outcome.update.json
         let answer = Answer(

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 import BraidStore
 import Logging
 import Synchronization
@@ -171,7 +172,7 @@ final class Sessions: Sendable {
         let now = source.instant()
         var model = try table?.description.openingTable(models: opening.models, state: opening.state)
             ?? binder.openingTable(opening.sections, cells: opening.cells)
-        let snapshot = try binder.snapshot(of: model, revision: 0, now: timestamp(now))
+        let snapshot = try binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
         let epoch = source.epoch()
         var facts = SessionFacts(
             id: id, number: 0, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,

@@ -13,7 +13,7 @@ extension StoredSession {
     /// The table, and what clients see of it. The binder must have no limits: they may have been lowered since, and what is stored was within
     /// those of its time, command by command.
     func restored(by binder: Binder) throws -> (model: TableModel, snapshot: Snapshot, unpublished: Unpublished?) {
-        let model = try table(sections, displayedSections), revision = facts.revision, now = timestamp(facts.updated)
+        let model = try table(sections, displayedSections), revision = facts.revision, now = Instant(millisecondsSince1970: facts.updated).text
         guard let published else {
             let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
             return (model.sharingModels(with: snapshot), snapshot, nil)
@@ -21,7 +21,7 @@ extension StoredSession {
         // As of the time when it was published: rows may have read it.
         let shown = try table(published.sections, published.displayedSections)
         return (
-            model, try binder.snapshot(of: shown, revision: revision, now: timestamp(published.updated)),
+            model, try binder.snapshot(of: shown, revision: revision, now: Instant(millisecondsSince1970: published.updated).text),
             try Unpublished(published: shown, stored: model, binder: binder, revision: revision, now: now))
     }
 

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 import BraidStore
 import Synchronization
 

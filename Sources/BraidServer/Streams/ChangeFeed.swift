@@ -1,3 +1,4 @@
+import BraidRuntime
 import Synchronization
 
 /// Tells those who follow a session what was committed, in the order of revisions.

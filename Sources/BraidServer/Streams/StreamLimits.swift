@@ -1,3 +1,5 @@
+import BraidRuntime
+
 /// What following a session may cost.
 struct StreamLimits: Sendable {
     /// How often a stream gets a comment, so that nobody on the way takes it for dead.

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 import BraidStore
 import Synchronization
 
@@ -8,7 +9,7 @@ import Synchronization
 /// it catches up in a task of its own, from the journal or with a fresh snapshot, and then goes live again. Only one of the
 /// two writes at a time.
 final class Subscriber: Sendable {
-    let stream: HTTPBodyStream
+    let stream: ByteStream
     private let session: Session
     private let form: StreamForm
     /// Of one of the subscribers that the server accepts.
@@ -30,7 +31,7 @@ final class Subscriber: Sendable {
         self.form = form
         self.lease = lease
         self.account = account
-        stream = HTTPBodyStream(limit: session.feed.limits.queueBytes)
+        stream = ByteStream(limit: session.feed.limits.queueBytes)
         progress = Mutex(Progress(position: position))
         stream.write(ServerSentEvent.retry(after: session.feed.limits.retryTime))
     }
@@ -67,7 +68,7 @@ final class Subscriber: Sendable {
     }
 
     private func catchUp(readsHistory: Bool) async {
-        var result = readsHistory ? HTTPBodyStream.WriteResult.accepted : .full(queued: 0)
+        var result = readsHistory ? ByteStream.WriteResult.accepted : .full(queued: 0)
         while true {
             switch result {
             case .accepted: break
@@ -99,7 +100,7 @@ final class Subscriber: Sendable {
     }
 
     /// Queues the changes after the reader's position, and the end. Nil when they are not all known.
-    private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?) -> HTTPBodyStream.WriteResult? {
+    private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?) -> ByteStream.WriteResult? {
         if let changes = progress.withLock({ $0.position }).flatMap({ recent.after($0) }) {
             for change in changes {
                 let result = deliver(change.events(form), revision: change.revision)
@@ -112,7 +113,7 @@ final class Subscriber: Sendable {
     }
 
     /// A page of the journal; nil when it does not reach back to the reader's position.
-    private func deliverHistory() async throws -> HTTPBodyStream.WriteResult? {
+    private func deliverHistory() async throws -> ByteStream.WriteResult? {
         guard let position = progress.withLock({ $0.position }) else { return nil }
         let records = try await session.history(after: position, limit: session.feed.limits.historyPage, bytes: session.feed.limits.historyBytes)
         guard records.first?.revision == position + 1 else { return nil }
@@ -128,12 +129,12 @@ final class Subscriber: Sendable {
         return .accepted
     }
 
-    private func deliverSnapshot() -> HTTPBodyStream.WriteResult {
+    private func deliverSnapshot() -> ByteStream.WriteResult {
         guard let (revision, event) = session.feed.snapshotEvent(of: session, for: self) else { return .closed }
         return deliver(event, revision: revision)
     }
 
-    private func deliverCaughtUp() -> HTTPBodyStream.WriteResult {
+    private func deliverCaughtUp() -> ByteStream.WriteResult {
         guard let position = progress.withLock({ $0.owesCaughtUp ? $0.position : nil }) else { return .accepted }
         var bytes: [UInt8] = []
         ServerSentEvent.append("caught-up", id: "\(session.epoch).\(position)", data: #"{"revision":\#(position)}"#.utf8, to: &bytes)
@@ -143,7 +144,7 @@ final class Subscriber: Sendable {
     }
 
     /// Cuts the stream off where there is no room for large events: the reader comes back, with its position.
-    private func deliver(_ events: EventBytes, revision: Int) -> HTTPBodyStream.WriteResult {
+    private func deliver(_ events: EventBytes, revision: Int) -> ByteStream.WriteResult {
         do {
             return deliver(events, try events.lease(session.feed.limits, for: account), revision: revision)
         } catch {
@@ -152,7 +153,7 @@ final class Subscriber: Sendable {
         }
     }
 
-    private func deliver(_ events: EventBytes, _ lease: Budget.Lease?, revision: Int) -> HTTPBodyStream.WriteResult {
+    private func deliver(_ events: EventBytes, _ lease: Budget.Lease?, revision: Int) -> ByteStream.WriteResult {
         let result = stream.write(events.bytes, lease)
         if result == .accepted { progress.withLock { $0.position = revision } }
         return result
@@ -163,7 +164,7 @@ final class Subscriber: Sendable {
         stream.fail()
     }
 
-    private func deliver(_ end: ChangeFeed.End) -> HTTPBodyStream.WriteResult {
+    private func deliver(_ end: ChangeFeed.End) -> ByteStream.WriteResult {
         if end == .ended {
             var bytes: [UInt8] = []
             ServerSentEvent.append("ended", id: nil, data: "{}".utf8, to: &bytes)

@@ -1,12 +1,11 @@
+import BraidHTTP
 import Testing
 
 @testable import BraidServer
 
 @Suite struct PagePolicyTests {
     private static func head(_ fields: [(String, String)], method: String = "POST", host: String? = "127.0.0.1:8080") -> HTTPRequestHead {
-        HTTPRequestHead(
-            method: method, target: "/v1/sessions", path: ["v1", "sessions"], query: [], headers: HTTPHeaders((host.map { [("Host", $0)] } ?? []) + fields),
-            minor: 1, keepsAlive: true)
+        parsedHead(method, "/v1/sessions", (host.map { [("Host", $0)] } ?? []) + fields)
     }
 
     private static func problem(_ policy: PagePolicy, _ head: HTTPRequestHead) -> Problem? {

@@ -1,1 +1,0 @@
-../../../../Sources/BraidServer/HTTP/HTTPRequest.swift

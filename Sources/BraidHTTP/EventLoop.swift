@@ -1,0 +1,320 @@
+import BraidRuntime
+import CEpoll
+import Glibc
+import Synchronization
+
+/// One thread that waits for its sockets and serves them.
+///
+/// Unchecked: everything but the mailbox is touched by the loop's own thread alone, so that no request takes a lock.
+/// Other threads speak to it by `post`.
+final class EventLoop: @unchecked Sendable {
+    enum Mail {
+        /// A new connection.
+        case adopt(Int32)
+        /// How a request's body is to be taken.
+        case disposition(connection: UInt64, HTTPBodyDisposition)
+        /// The answer of a task or of a streamed request.
+        case answer(connection: UInt64, HTTPResponse)
+        /// Its stream has bytes, or its body's reader has room.
+        case resume(connection: UInt64)
+        case acceptAgain
+        case stop(deadline: Int, onExit: @Sendable () -> Void)
+    }
+
+    private struct Mailbox {
+        var mails: [Mail] = []
+        var isOpen = true
+    }
+
+    let handler: any HTTPHandler
+    let limits: HTTPServer.Limits
+    let load: ServerLoad
+
+    private let mailbox = Mutex(Mailbox())
+    private let epoll: Int32
+    private let bell: Int32
+    /// The loop's own thread; 0 while there is none.
+    private let thread = Atomic<UInt>(0)
+
+    // The loop's thread alone, from here on.
+
+    /// Where sockets are read into: one buffer for all, as each is parsed before the next is read.
+    let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
+    /// Where answers are encoded; empty between two connections.
+    var output: [UInt8] = []
+    /// Milliseconds of the monotonic clock, as of the last wake.
+    private(set) var now = 0
+    private(set) var dateLine: [UInt8] = []
+    private var dateSecond = -1
+    private(set) var isStopping = false
+    private var stopDeadline = Int.max
+    private var onExit: [@Sendable () -> Void] = []
+    private var nextSweep = 0
+    private var connections: [Connection?] = []
+    private var generations: [UInt32] = []
+    private var freeSlots: [Int] = []
+    /// What is done at the end of the turn; the loop's own thread posts here, without a lock or a bell.
+    private var mails: [Mail] = []
+    /// Connections that have more to read or write than one turn allows, or whose stream has something.
+    private var again: [UInt64] = []
+    /// How many of them have a turn before what came meanwhile is looked at: a command's answer does not wait behind the
+    /// thousands of streams that are told of it.
+    private static let againInATurn = 64
+    private var acceptor: Acceptor?
+
+    private static let bellID = UInt64.max
+    private static let listenerID = UInt64.max - 1
+
+    init(handler: any HTTPHandler, limits: HTTPServer.Limits, load: ServerLoad) throws(HTTPServerError) {
+        self.handler = handler
+        self.limits = limits
+        self.load = load
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        bell = cepoll_event()
+        guard epoll >= 0, bell >= 0, watch(bell, Self.bellID, EPOLLIN.rawValue | EPOLLET.rawValue) else {
+            throw HTTPServerError("cannot make an event loop", errno: errno)
+        }
+        output.reserveCapacity(64 * 1024)
+    }
+
+    deinit {
+        close(epoll)
+        close(bell)
+        input.deallocate()
+    }
+
+    /// Hands over the listener; before `start`.
+    func accept(with acceptor: Acceptor) {
+        self.acceptor = acceptor
+        watchListener(true)
+    }
+
+    func start() throws(HTTPServerError) {
+        var thread = pthread_t()
+        let held = Unmanaged.passRetained(self)
+        let failure = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, held.toOpaque())
+        guard failure == 0 else {
+            held.release()
+            throw HTTPServerError("cannot start a thread", errno: failure)
+        }
+        pthread_detach(thread)
+    }
+
+    /// Gives the loop something to do; any thread. One wake serves all that is posted before the loop looks.
+    func post(_ mail: Mail) {
+        if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }
+        let refused = mailbox.withLock { mailbox -> Bool in
+            guard mailbox.isOpen else { return true }
+            mailbox.mails.append(mail)
+            if mailbox.mails.count == 1 { cepoll_signal(bell) }
+            return false
+        }
+        if refused { dispose(mail) }
+    }
+
+    private func dispose(_ mail: Mail) {
+        switch mail {
+        case .adopt(let socket):
+            close(socket)
+            load.closed()
+        case .answer(_, let response): response.abandon()
+        case .stop(_, let onExit): onExit()
+        case .disposition, .resume, .acceptAgain: break
+        }
+    }
+}
+
+// MARK: - Turns
+
+extension EventLoop {
+    private func run() {
+        var all = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_BLOCK, &all, nil)  // signals are for the application's threads
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        var events = [epoll_event](repeating: epoll_event(), count: 256)
+        while true {
+            let count = Int(epoll_wait(epoll, &events, Int32(events.count), timeout))
+            readClock()
+            for index in 0..<max(count, 0) {
+                let event = events[index]
+                switch event.data.u64 {
+                case Self.bellID: readMail()
+                case Self.listenerID: acceptConnections()
+                default: connection(event.data.u64)?.becameReady(event.events)
+                }
+            }
+            let turn = Array(again.prefix(Self.againInATurn))
+            again.removeFirst(turn.count)
+            for id in turn { connection(id)?.proceed() }
+            readMails()
+            if !again.isEmpty { sched_yield() }  // to the thread that has the next answer, where cores are few
+            if now >= nextSweep { sweep() }
+            if isStopping, isDone { return exit() }
+        }
+    }
+
+    private var timeout: Int32 {
+        if !again.isEmpty || !mails.isEmpty { return 0 }
+        let isIdle = freeSlots.count == connections.count && acceptor?.isPaused != true && !isStopping
+        return isIdle ? -1 : Int32(clamping: max(0, min(nextSweep, stopDeadline) - Self.clock()))
+    }
+
+    private func readClock() {
+        now = Self.clock()
+        let second = time(nil)
+        guard second != dateSecond else { return }
+        dateSecond = second
+        dateLine.removeAll(keepingCapacity: true)
+        dateLine.append("Date: ")
+        dateLine.append(contentsOf: HTTPDate.text(secondsSince1970: second))
+        dateLine.append("\r\n")
+    }
+
+    static func clock() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+    }
+
+    /// Looks at the deadlines of all connections: one sweep instead of a timer for each wait.
+    private func sweep() {
+        nextSweep = now + limits.sweep.milliseconds
+        for case let connection? in connections { connection.checkDeadlines() }
+        if acceptor?.isPaused == true { acceptAgain() }
+    }
+
+    /// Done with the loop's own.
+    private func readMail() {
+        mails += mailbox.withLock { mailbox in
+            defer { mailbox.mails = [] }
+            return mailbox.mails
+        }
+    }
+
+    private func readMails() {
+        let taken = mails
+        mails.removeAll(keepingCapacity: true)
+        for mail in taken { read(mail) }
+    }
+
+    private func read(_ mail: Mail) {
+        switch mail {
+        case .adopt(let socket): adopt(socket)
+        case .answer(let id, let response):
+            if let connection = connection(id) { connection.answerCame(response) } else { response.abandon() }
+        case .disposition(let id, let disposition): connection(id)?.decided(disposition)
+        case .resume(let id): takeTurnAgain(id)
+        case .acceptAgain: acceptAgain()
+        case .stop(let deadline, let onExit): stop(deadline, onExit)
+        }
+    }
+
+    private func stop(_ deadline: Int, _ onExit: @escaping @Sendable () -> Void) {
+        self.onExit.append(onExit)
+        isStopping = true
+        stopDeadline = min(stopDeadline, deadline)
+        acceptor?.close()  // closing the socket takes it off the epoll
+        acceptor = nil
+        for case let connection? in connections { connection.serverStops() }
+    }
+
+    private var isDone: Bool {
+        if now >= stopDeadline {
+            for case let connection? in connections { connection.close() }
+        }
+        return freeSlots.count == connections.count
+    }
+
+    private func exit() {
+        mails += mailbox.withLock { mailbox in
+            mailbox.isOpen = false
+            defer { mailbox.mails = [] }
+            return mailbox.mails
+        }
+        thread.store(0, ordering: .relaxed)
+        for mail in mails { dispose(mail) }
+        mails = []
+        for action in onExit { action() }
+    }
+}
+
+// MARK: - Connections
+
+extension EventLoop {
+    /// Nil for one that is closed, also when its slot is in use again.
+    private func connection(_ id: UInt64) -> Connection? {
+        let slot = Int(UInt32(truncatingIfNeeded: id))
+        guard slot < connections.count, generations[slot] == UInt32(truncatingIfNeeded: id >> 32) else { return nil }
+        return connections[slot]
+    }
+
+    func adopt(_ socket: Int32) {
+        if isStopping {
+            Glibc.close(socket)
+            return load.closed()
+        }
+        if freeSlots.isEmpty {
+            freeSlots.append(connections.count)
+            connections.append(nil)
+            generations.append(0)
+        }
+        let slot = freeSlots.removeLast()
+        generations[slot] &+= 1
+        let id = UInt64(generations[slot]) << 32 | UInt64(slot)
+        connections[slot] = Connection(socket: socket, id: id, loop: self)
+        // Edge-triggered, once for the connection's life: back-pressure is not to read, without telling the kernel.
+        let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        if !watch(socket, id, interest) { connections[slot]?.close() }
+    }
+
+    /// The connection closed its socket.
+    func forget(_ id: UInt64) {
+        let slot = Int(UInt32(truncatingIfNeeded: id))
+        connections[slot] = nil
+        freeSlots.append(slot)
+        load.closed()
+    }
+
+    /// The connection goes on after the others had their turn.
+    func takeTurnAgain(_ id: UInt64) { again.append(id) }
+
+    private func watch(_ descriptor: Int32, _ id: UInt64, _ interest: UInt32) -> Bool {
+        var event = epoll_event()
+        event.events = interest
+        event.data.u64 = id
+        return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
+    }
+
+    private func watchListener(_ isOn: Bool) {
+        guard let acceptor else { return }
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue
+        event.data.u64 = Self.listenerID
+        _ = epoll_ctl(epoll, isOn ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, acceptor.socket, &event)
+    }
+
+    private func acceptConnections() {
+        acceptor?.accept()
+        if acceptor?.isPaused == true { watchListener(false) }
+    }
+
+    private func acceptAgain() {
+        guard acceptor?.isPaused == true else { return }
+        acceptor?.isPaused = false
+        watchListener(true)
+    }
+}
+
+extension HTTPResponse {
+    /// Nobody is there to read it.
+    func abandon() {
+        if case .stream(let stream) = body { stream.close() }
+    }
+}

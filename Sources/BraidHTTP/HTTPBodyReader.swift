@@ -1,0 +1,96 @@
+import BraidRuntime
+import Synchronization
+
+/// A request's body, read while it arrives. One reader at a time.
+///
+/// Holds about `limit` bytes: the loop stops reading the socket beyond, and the client is slowed down by TCP itself.
+public final class HTTPBodyReader: Sendable {
+    private struct State {
+        var bytes: [UInt8] = []
+        var isPaused = false
+        var end: Result<Void, HTTPFailure>?
+        var waiting: CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let limit: Int
+    /// The memory of the part that the handler holds beyond that; nil: unlimited.
+    private let lease: Budget.Lease?
+    /// Tells the loop to read on; called on any thread.
+    private let resume: @Sendable () -> Void
+
+    public init(limit: Int = 64 * 1024, lease: Budget.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
+        self.limit = limit
+        self.lease = lease
+        self.resume = resume
+    }
+
+    /// What came since the last call, or nil at the body's end.
+    ///
+    /// Waits for at least one byte. Throws `HTTPFailure` when the body breaks off, is malformed or comes too slowly.
+    public func next() async throws -> [UInt8]? {
+        let result: Result<[UInt8]?, HTTPFailure> = await withCheckedContinuation { continuation in
+            let (now, wasPaused): (Result<[UInt8]?, HTTPFailure>?, Bool) = state.withLock { state in
+                if !state.bytes.isEmpty {
+                    defer {
+                        state.bytes = []
+                        state.isPaused = false
+                    }
+                    return (.success(state.bytes), state.isPaused)
+                }
+                if let end = state.end { return (end.map { nil }, false) }
+                guard state.waiting == nil else {
+                    return (.failure(HTTPFailure(status: 500, detail: "The body has two readers at once.")), false)
+                }
+                state.waiting = continuation
+                return (nil, false)
+            }
+            if wasPaused { resume() }
+            if let now { continuation.resume(returning: now) }
+        }
+        return try result.get()
+    }
+
+    /// Announces that the handler is about to hold this many bytes at once. Throws `HTTPFailure` if there is no memory for them.
+    public func hold(_ bytes: Int) throws {
+        guard bytes > limit else { return }
+        do {
+            try lease?.grow(to: bytes)
+        } catch {
+            throw HTTPFailure.noRoomForBody(error)
+        }
+    }
+
+    // MARK: For the loop
+
+    /// Whether the loop is to leave the socket alone until `resume` is called.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// Pieces are joined: a body of many tiny chunks takes no more memory than its bytes.
+    public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
+            guard state.end == nil else { return nil }  // given up on: what still comes is dropped
+            if state.waiting == nil {
+                state.bytes.append(contentsOf: bytes)
+                state.isPaused = state.bytes.count >= limit
+            }
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume(returning: .success(Array(bytes)))
+    }
+
+    public func finish() { end(.success(())) }
+
+    public func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
+
+    private func end(_ end: Result<Void, HTTPFailure>) {
+        let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
+            guard state.end == nil else { return nil }
+            state.end = end
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume(returning: end.map { nil })
+    }
+}

@@ -1,0 +1,57 @@
+/// The classes of bytes that HTTP's grammar is made of (RFC 9110, 5.6; RFC 5234, appendix B.1).
+extension UInt8 {
+    public static let tab = UInt8(ascii: "\t")
+    public static let lineFeed = UInt8(ascii: "\n")
+    public static let carriageReturn = UInt8(ascii: "\r")
+    public static let space = UInt8(ascii: " ")
+
+    public var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+    public var isBlank: Bool { self == .space || self == .tab }
+    /// VCHAR.
+    public var isVisible: Bool { self > 0x20 && self < 0x7F }
+
+    public var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
+
+    /// tchar: a byte of a token, such as a method or a field name (RFC 9110, 5.6.2).
+    var isTokenByte: Bool {
+        // Bit n of the pair stands for the byte n.
+        let low: UInt64 = 0x03FF_6CFA_0000_0000  // ! # $ % & ' * + - . 0-9
+        let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE  // A-Z ^ _ ` a-z | ~
+        return self < 64 ? low >> UInt64(self) & 1 == 1 : self < 128 && high >> UInt64(self & 63) & 1 == 1
+    }
+
+    /// A byte that may stand in a field's value: visible, blank, or obs-text (RFC 9110, 5.5).
+    var isFieldByte: Bool { self >= 0x20 && self != 0x7F || self == .tab }
+
+    public var hexValue: UInt8? {
+        if isDigit { return self &- UInt8(ascii: "0") }
+        let letter = lowercased &- UInt8(ascii: "a")
+        return letter < 6 ? letter &+ 10 : nil
+    }
+}
+
+extension Array where Element == UInt8 {
+    public mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { append(contentsOf: $0) }
+    }
+
+    /// Its UTF-8, in one piece: going through `utf8` takes several times as long for what is short.
+    public mutating func append(text: String) {
+        var text = text
+        text.withUTF8 { append(contentsOf: $0) }
+    }
+
+    public mutating func append(decimal number: Int) { append(text: String(Swift.max(0, number))) }
+
+    public mutating func append(hexadecimal number: Int) {
+        append(contentsOf: String(number, radix: 16).utf8)
+    }
+
+    /// The text without what would end the line: a value made from a client's bytes can never add a field of its own.
+    public mutating func append(fieldText text: String) {
+        var text = text
+        text.withUTF8 { utf8 in
+            if utf8.allSatisfy(\.isFieldByte) { append(contentsOf: utf8) } else { append(contentsOf: utf8.map { $0.isFieldByte ? $0 : .space }) }
+        }
+    }
+}

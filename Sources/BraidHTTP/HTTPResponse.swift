@@ -1,0 +1,153 @@
+import BraidRuntime
+
+/// An answer. `Content-Length`, `Transfer-Encoding`, `Date` and `Connection` are the server's to write.
+public struct HTTPResponse: Sendable {
+    public var status: Int
+    public var headers: [(String, String)]
+    public var body: HTTPBody
+    /// Who pays for the memory of a large body.
+    public var account: Budget.Account
+
+    public init(status: Int, headers: [(String, String)] = [], body: HTTPBody = .none, account: Budget.Account = Budget.Account()) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.account = account
+    }
+}
+
+public enum HTTPBody: Sendable {
+    case none
+    case bytes([UInt8])
+    /// Written as it comes.
+    case stream(ByteStream)
+
+    /// How many bytes it has; nil for a stream.
+    public var count: Int? {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): bytes.count
+        case .stream: nil
+        }
+    }
+}
+
+public enum HTTPReply: Sendable {
+    /// Written at once, by the loop's thread.
+    case ready(HTTPResponse)
+    /// The result of a task on an executor. The task is cancelled when the connection is lost, and for a GET also when the
+    /// client closes its side. With `endsAtStop` it is cancelled when the server stops, too: for work that waits for something
+    /// that may never happen.
+    case task(on: any TaskExecutor, endsAtStop: Bool = false, @Sendable () async -> HTTPResponse)
+}
+
+// MARK: - Encoding
+
+/// What an answer must know of the request that it answers.
+struct HTTPExchange {
+    var isHead = false
+    var minor = 1
+    var keepsAlive = true
+
+    init() {}
+
+    init(_ head: HTTPRequestHead) {
+        isHead = head.isHead
+        minor = head.minor
+        keepsAlive = head.keepsAlive
+    }
+}
+
+extension HTTPResponse {
+    /// Whether an answer of this status to such a request carries a body (RFC 9112, 6.3).
+    func sendsBody(in exchange: HTTPExchange) -> Bool {
+        !exchange.isHead && mayHaveBody
+    }
+
+    private var mayHaveBody: Bool { status != 204 && status != 304 }
+
+    /// Appends the status line and the fields, with the empty line (RFC 9112, 4 and 6).
+    ///
+    /// `date` is the Date line with its end.
+    func encodeHead(for exchange: HTTPExchange, keepsAlive: Bool, date: [UInt8], to out: inout [UInt8]) {
+        let status = safeStatus
+        out.append("HTTP/1.1 ")
+        out.append(decimal: status)
+        out.append(UInt8.space)
+        out.append(Self.reason(status))
+        out.append("\r\n")
+        out.append(contentsOf: date)
+        for (name, value) in headers where !Self.isServers(name) {
+            out.append(fieldText: name)
+            out.append(": ")
+            out.append(fieldText: value)
+            out.append("\r\n")
+        }
+        // What has no body by its status says nothing of its length; a HEAD's answer says what the GET's would.
+        if mayHaveBody {
+            if let count = body.count {
+                out.append("Content-Length: ")
+                out.append(decimal: count)
+                out.append("\r\n")
+            } else if exchange.minor > 0 {
+                out.append("Transfer-Encoding: chunked\r\n")
+            }
+        }
+        if !keepsAlive {
+            out.append("Connection: close\r\n")
+        } else if exchange.minor == 0 {
+            out.append("Connection: keep-alive\r\n")
+        }
+        out.append("\r\n")
+    }
+
+    /// A final status, whatever the application said.
+    private var safeStatus: Int { (200...599).contains(status) ? status : 500 }
+
+    private static func isServers(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 4: names(name, "date")
+        case 10: names(name, "connection")
+        case 14: names(name, "content-length")
+        case 17: names(name, "transfer-encoding")
+        default: false
+        }
+    }
+
+    private static func names(_ name: String, _ lowercase: String) -> Bool {
+        name.utf8.count == lowercase.utf8.count && name.utf8.elementsEqual(lowercase.utf8) { $0.lowercased == $1 }
+    }
+
+    /// Of the statuses that there are here. Source: RFC 9110, section 15; RFC 4918 (507); RFC 6585 (429, 431).
+    public static func reason(_ status: Int) -> StaticString {
+        switch status {
+        case 200: "OK"
+        case 201: "Created"
+        case 204: "No Content"
+        case 304: "Not Modified"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 406: "Not Acceptable"
+        case 408: "Request Timeout"
+        case 409: "Conflict"
+        case 412: "Precondition Failed"
+        case 413: "Content Too Large"
+        case 414: "URI Too Long"
+        case 415: "Unsupported Media Type"
+        case 417: "Expectation Failed"
+        case 421: "Misdirected Request"
+        case 422: "Unprocessable Content"
+        case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
+        case 501: "Not Implemented"
+        case 503: "Service Unavailable"
+        case 505: "HTTP Version Not Supported"
+        case 507: "Insufficient Storage"
+        default: "Status"
+        }
+    }
+}

@@ -1,0 +1,117 @@
+/// A request's target, taken apart.
+///
+/// Source: RFC 9112, 3.2 (the four forms); RFC 3986, 2.1 (percent-encoding) and 3.2.2 (host).
+public struct HTTPTarget {
+    public var path: [String]
+    public var query: [(name: String, value: String)] = []
+    public var authority: String?
+
+    /// Throws `HTTPFailure` with 400, or 501 for the form that only a proxy serves. O(bytes).
+    public init(_ bytes: ArraySlice<UInt8>, method: String) throws(HTTPFailure) {
+        for byte in bytes where !byte.isVisible || byte == UInt8(ascii: "#") {
+            throw HTTPFailure(
+                status: 400,
+                detail: "The target has a byte that must be percent-encoded (a space, a control, a fragment's '#' or non-ASCII).")
+        }
+        if method == "CONNECT" { throw HTTPFailure(status: 501, detail: "This server is not a proxy: CONNECT is not served.") }
+        var rest = bytes
+        if rest.first != UInt8(ascii: "/") {
+            if method == "OPTIONS", rest.elementsEqual("*".utf8) {
+                path = []
+                return
+            }
+            guard let start = Self.endOfScheme(rest) else {
+                throw HTTPFailure(status: 400, detail: "The target must start with '/', or be '*' with OPTIONS, or be an http URI.")
+            }
+            let end = rest[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+            guard Self.isHost(rest[start..<end]) else {
+                throw HTTPFailure(status: 400, detail: "The target's host is not a valid host with an optional port.")
+            }
+            authority = String(decoding: rest[start..<end], as: UTF8.self)
+            rest = rest[end...]
+        }
+        let mark = rest.firstIndex(of: UInt8(ascii: "?"))
+        var segments = rest[..<(mark ?? rest.endIndex)]
+        if !segments.isEmpty { segments.removeFirst() }
+        path = []
+        path.reserveCapacity(4)
+        while let slash = segments.firstIndex(of: UInt8(ascii: "/")) {
+            path.append(try Self.decoded(segments[..<slash]))
+            segments = segments[(slash + 1)...]
+        }
+        path.append(try Self.decoded(segments))
+        guard let mark else { return }
+        for item in rest[(mark + 1)...].split(separator: UInt8(ascii: "&")) {
+            let equals = item.firstIndex(of: UInt8(ascii: "="))
+            let name = try Self.decoded(item[..<(equals ?? item.endIndex)], plusIsSpace: true)
+            let value = try equals.map { at throws(HTTPFailure) in try Self.decoded(item[(at + 1)...], plusIsSpace: true) } ?? ""
+            query.append((name, value))
+        }
+    }
+
+    /// host [ ":" port ]; not empty (RFC 9110, 4.2.1), without user information.
+    public static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        if rest.first == UInt8(ascii: "[") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: "]")), end > rest.startIndex + 2 else { return false }
+            let literal = rest[(rest.startIndex + 1)..<end]
+            guard literal.allSatisfy({ $0.hexValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }) else { return false }
+            rest = rest[(end + 1)...]
+            guard rest.isEmpty || rest.first == UInt8(ascii: ":") else { return false }
+        } else {
+            let end = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
+            let name = rest[..<end]
+            guard !name.isEmpty, name.allSatisfy(isNameByte), !name.contains(UInt8(ascii: "%")) || (try? decoded(name)) != nil else { return false }
+            rest = rest[end...]
+        }
+        guard !rest.isEmpty else { return true }
+        return rest.count <= 6 && rest.dropFirst().allSatisfy(\.isDigit)
+    }
+
+    /// reg-name: unreserved, sub-delims, or the percent of an encoding.
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="): true
+        case UInt8(ascii: "#"), UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "|"): false
+        default: byte.isTokenByte
+        }
+    }
+
+    private static func endOfScheme(_ bytes: ArraySlice<UInt8>) -> Int? {
+        let text = bytes.prefix(8).map(\.lowercased)
+        if text.starts(with: "http://".utf8) { return bytes.startIndex + 7 }
+        if text.starts(with: "https://".utf8) { return bytes.startIndex + 8 }
+        return nil
+    }
+
+    private static func decoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) throws(HTTPFailure) -> String {
+        var plain = true
+        for byte in bytes where byte == UInt8(ascii: "%") || byte == UInt8(ascii: "+") {
+            plain = false
+            break
+        }
+        if plain { return String(decoding: bytes, as: UTF8.self) }
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "%") {
+                guard bytes.endIndex - index > 2, let high = bytes[index + 1].hexValue, let low = bytes[index + 2].hexValue,
+                    high | low != 0
+                else {
+                    throw HTTPFailure(status: 400, detail: "The target has a '%' without two hexadecimal digits, or the encoding of NUL.")
+                }
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(plusIsSpace && byte == UInt8(ascii: "+") ? .space : byte)
+                index += 1
+            }
+        }
+        guard let text = String(validating: result, as: UTF8.self) else {
+            throw HTTPFailure(status: 400, detail: "The target's percent-encoding does not spell valid UTF-8.")
+        }
+        return text
+    }
+}

@@ -1,0 +1,150 @@
+import CEpoll
+import Glibc
+
+/// Where a server listens.
+public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
+    /// A name or an address, of IPv4 or IPv6; port 0 takes a free one.
+    case tcp(host: String, port: Int)
+    case unix(path: String)
+
+    public var description: String {
+        switch self {
+        case .tcp(let host, let port): host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+}
+
+public struct HTTPServerError: Error, CustomStringConvertible {
+    public var description: String
+
+    public init(_ what: String, errno code: Int32) {
+        description = "\(what): \(String(cString: strerror(code)))"
+    }
+
+    public init(_ what: String) {
+        description = what
+    }
+}
+
+/// A socket that listens.
+struct Listener: Sendable {
+    let socket: Int32
+    /// With the port that was taken.
+    let address: HTTPAddress
+    /// The socket file as it was made, to remove it and no other at the end.
+    private var file: (device: dev_t, inode: ino_t)?
+
+    init(_ address: HTTPAddress, backlog: Int, userTimeout: Int) throws(HTTPServerError) {
+        switch address {
+        case .tcp(let host, let port):
+            (socket, self.address) = try Self.bindTCP(host, port, userTimeout: userTimeout)
+        case .unix(let path):
+            socket = try Self.bindUnix(path)
+            self.address = address
+            var facts = stat()
+            if stat(path, &facts) == 0 { file = (facts.st_dev, facts.st_ino) }
+        }
+        guard listen(socket, Int32(clamping: backlog)) == 0 else {
+            let code = errno
+            close()
+            throw HTTPServerError("cannot listen on \(address)", errno: code)
+        }
+    }
+
+    func close() {
+        if case .unix(let path) = address, let file {
+            var facts = stat()
+            if stat(path, &facts) == 0, facts.st_dev == file.device, facts.st_ino == file.inode { unlink(path) }
+        }
+        Glibc.close(socket)
+    }
+
+    private static func bindTCP(_ host: String, _ port: Int, userTimeout: Int) throws(HTTPServerError) -> (Int32, HTTPAddress) {
+        guard (0...65_535).contains(port) else { throw HTTPServerError("\(port) is not a port: 0 to 65535 are") }
+        var hints = addrinfo()
+        hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let failure = getaddrinfo(host, String(port), &hints, &list)
+        guard failure == 0 else { throw HTTPServerError("cannot resolve \(host): \(String(cString: gai_strerror(failure)))") }
+        defer { freeaddrinfo(list) }
+        var code = EADDRNOTAVAIL
+        var next = list
+        while let info = next?.pointee {
+            next = info.ai_next
+            let socket = cepoll_socket(info.ai_family)
+            guard socket >= 0 else {
+                code = errno
+                continue
+            }
+            set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
+            // Accepted sockets inherit these. Answers are written whole: waiting to fill a packet would only delay them.
+            set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+            // A peer that vanished without a word is found by what it does not acknowledge.
+            set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
+            if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
+                return (socket, .tcp(host: host, port: port == 0 ? takenPort(socket) : port))
+            }
+            code = errno
+            Glibc.close(socket)
+        }
+        throw HTTPServerError("cannot listen on \(HTTPAddress.tcp(host: host, port: port))", errno: code)
+    }
+
+    private static func takenPort(_ socket: Int32) -> Int {
+        var storage = sockaddr_storage()
+        return withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
+                var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+                // The port lies at the same place in sockaddr_in and sockaddr_in6.
+                address.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &length) }
+                return Int(UInt16(bigEndian: address.pointee.sin_port))
+            }
+        }
+    }
+
+    private static func bindUnix(_ path: String) throws(HTTPServerError) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path) - 1
+        guard !path.isEmpty, path.utf8.count <= room else {
+            throw HTTPServerError("the socket's path must have 1 to \(room) bytes: \(path)")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let socket = cepoll_socket(AF_UNIX)
+        guard socket >= 0 else { throw HTTPServerError("cannot make a socket", errno: errno) }
+        func attempt(_ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ socket: Int32) -> Bool {
+            withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    call(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+                }
+            }
+        }
+        if attempt(bind, socket) { return socket }
+        var code = errno
+        if code == EADDRINUSE, isSocket(path) {
+            // A file that nobody listens behind is left over from a process that was killed.
+            let probe = cepoll_socket(AF_UNIX)
+            let isStale = probe >= 0 && !attempt(connect, probe) && errno == ECONNREFUSED
+            if probe >= 0 { Glibc.close(probe) }
+            if isStale, unlink(path) == 0 {
+                if attempt(bind, socket) { return socket }
+                code = errno
+            }
+        }
+        Glibc.close(socket)
+        throw HTTPServerError("cannot listen on \(HTTPAddress.unix(path: path))", errno: code)
+    }
+
+    private static func isSocket(_ path: String) -> Bool {
+        var facts = stat()
+        return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFSOCK
+    }
+
+    private static func set(_ socket: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        // None of these is needed to serve, so a kernel that refuses one is no reason to stop.
+        _ = setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+}

@@ -1,0 +1,83 @@
+import Synchronization
+
+/// A lock for tasks, granted in order of arrival. A waiting task suspends and holds no thread.
+public final class FIFOLock: Sendable {
+    private struct State {
+        var isLocked = false
+        /// The numbers of the waiting tasks in order of arrival, from `next` on; and of some that have left.
+        var queue: [Int] = []
+        var next = 0
+        var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    /// Takes the lock. A task that is cancelled while it waits leaves the queue: then this throws `CancellationError`.
+    public func lock() async throws(CancellationError) {
+        if lockIfFree() { return }
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        let isLocked = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isLocked: Bool? = state.withLock { state in
+                    if !state.isLocked {
+                        state.isLocked = true
+                        return true
+                    }
+                    // An earlier cancellation is seen here; a later one finds the waiter.
+                    if Task.isCancelled { return false }
+                    state.queue.append(number)
+                    state.waiters[number] = continuation
+                    return nil
+                }
+                if let isLocked { continuation.resume(returning: isLocked) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: false)
+        }
+        if !isLocked { throw CancellationError() }
+    }
+
+    /// Takes the lock if it is free.
+    public func lockIfFree() -> Bool {
+        state.withLock { state in
+            defer { state.isLocked = true }
+            return !state.isLocked
+        }
+    }
+
+    /// Whether a task waits for the lock.
+    public var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
+
+    /// Passes the lock to the next task that waits, if there is one.
+    public func unlock() {
+        let waiter: CheckedContinuation<Bool, Never>? = state.withLock { state in
+            while state.next < state.queue.count {
+                let number = state.queue[state.next]
+                state.next += 1
+                if state.next > 64, state.next * 2 > state.queue.count {
+                    state.queue.removeFirst(state.next)
+                    state.next = 0
+                }
+                if let waiter = state.waiters.removeValue(forKey: number) { return waiter }
+            }
+            state.isLocked = false
+            state.queue = []
+            state.next = 0
+            return nil
+        }
+        waiter?.resume(returning: true)
+    }
+
+    /// Holds the lock while `body` runs.
+    public func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
+        try await lock()
+        defer { unlock() }
+        return try await body()
+    }
+}

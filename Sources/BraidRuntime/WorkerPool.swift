@@ -1,0 +1,166 @@
+import CEpoll
+import Glibc
+
+/// A fixed number of threads that run tasks in order of arrival, apart from the event loops and from Swift's own threads.
+///
+/// A pool can demote: if a task holds a thread for longer than `demotionTime` while others wait, that thread gets a low
+/// scheduling priority and another thread takes its place. The task goes on, but nobody waits for it. A demoted thread
+/// ends with its task, as a process without privileges cannot raise a priority again.
+///
+/// Unchecked: `lock` guards all mutable state.
+public final class WorkerPool: TaskExecutor, @unchecked Sendable {
+    struct Configuration: Sendable {
+        /// The name of its threads; at most 15 bytes (pthread_setname_np(3)).
+        var name: String
+        var threads: Int
+        /// The niceness of its threads (sched(7)): 0 is normal, 19 the lowest priority.
+        var niceness: Int32 = 0
+        /// How long a task may hold a thread while others wait; nil: for as long as it takes.
+        var demotionTime: Duration?
+    }
+
+    /// The niceness of demoted threads: about a tenth of the processor time of a normal thread that wants all of it.
+    static let lowPriority: Int32 = 10
+    /// How many threads can be demoted at a time. Beyond that, tasks wait.
+    private static let mostDemoted = 64
+
+    private final class Worker {
+        let thread = cepoll_thread_id()
+        /// When the task that it runs began, in nanoseconds; nil while it waits.
+        var taskStart: Int?
+        var isDemoted = false
+    }
+
+    private let configuration: Configuration
+    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let hasJob = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private let isContended = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var jobs: [UnownedJob] = []
+    /// `jobs` is a queue: those before this index were taken.
+    private var nextJob = 0
+    private var workers: [Worker] = []
+    /// Threads that wait for a job, and how many of them have been woken for one.
+    private var waiting = 0
+    private var woken = 0
+    private var isWatching = false
+    private var demotions = 0
+
+    /// Starts the threads. A pool lives as long as the process.
+    init(_ configuration: Configuration) {
+        self.configuration = configuration
+        pthread_mutex_init(lock, nil)
+        pthread_cond_init(hasJob, nil)
+        pthread_cond_init(isContended, nil)
+        for _ in 0..<configuration.threads { start { $0.work() } }
+        if configuration.demotionTime != nil { start { $0.watch() } }
+    }
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        pthread_mutex_lock(lock)
+        jobs.append(job)
+        if waiting > woken {
+            woken += 1
+            pthread_cond_signal(hasJob)
+        } else if !isWatching {
+            isWatching = true
+            pthread_cond_signal(isContended)
+        }
+        pthread_mutex_unlock(lock)
+    }
+
+    /// How many tasks wait for a thread, and how many threads have been demoted since the start.
+    var statistics: (queued: Int, demotions: Int) {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return (jobs.count - nextJob, demotions)
+    }
+
+    // MARK: Its threads
+
+    private func start(_ body: @escaping (WorkerPool) -> Void) {
+        final class Start {
+            let pool: WorkerPool
+            let body: (WorkerPool) -> Void
+            init(_ pool: WorkerPool, _ body: @escaping (WorkerPool) -> Void) { (self.pool, self.body) = (pool, body) }
+        }
+        var thread = pthread_t()
+        let start = Unmanaged.passRetained(Start(self, body))
+        let failure = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+                var all = sigset_t()
+                sigfillset(&all)
+                pthread_sigmask(SIG_BLOCK, &all, nil)  // signals are for the application's threads
+                cepoll_name_thread(start.pool.configuration.name)
+                start.body(start.pool)
+                return nil
+            }, start.toOpaque())
+        // Without memory for a thread, the others do its work.
+        guard failure == 0 else { return start.release() }
+        pthread_detach(thread)
+    }
+
+    private func work() {
+        let worker = Worker()
+        if configuration.niceness != 0 { cepoll_set_niceness(worker.thread, configuration.niceness) }
+        let executor = asUnownedTaskExecutor()
+        pthread_mutex_lock(lock)
+        workers.append(worker)
+        while !worker.isDemoted {
+            let job = takeJob()
+            worker.taskStart = monotonicNanoseconds()
+            pthread_mutex_unlock(lock)
+            job.runSynchronously(on: executor)
+            pthread_mutex_lock(lock)
+            worker.taskStart = nil
+        }
+        workers.removeAll { $0 === worker }
+        pthread_mutex_unlock(lock)
+    }
+
+    /// With the lock, which it gives up while it waits.
+    private func takeJob() -> UnownedJob {
+        while nextJob == jobs.count {
+            waiting += 1
+            while woken == 0 { pthread_cond_wait(hasJob, lock) }
+            woken -= 1
+            waiting -= 1
+        }
+        let job = jobs[nextJob]
+        nextJob += 1
+        if nextJob == jobs.count {
+            jobs.removeAll(keepingCapacity: nextJob <= 1_024)
+            nextJob = 0
+        } else if nextJob > 1_024, nextJob * 2 > jobs.count {
+            jobs.removeFirst(nextJob)
+            nextJob = 0
+        }
+        return job
+    }
+
+    /// Demotes threads whose task takes too long, for as long as tasks wait.
+    private func watch() {
+        guard let limit = configuration.demotionTime?.nanoseconds else { return }
+        pthread_mutex_lock(lock)
+        while true {
+            while !isWatching { pthread_cond_wait(isContended, lock) }
+            pthread_mutex_unlock(lock)
+            var pause = timespec(tv_sec: 0, tv_nsec: limit / 2)
+            nanosleep(&pause, nil)
+            pthread_mutex_lock(lock)
+            isWatching = nextJob < jobs.count
+            guard isWatching else { continue }
+            let now = monotonicNanoseconds()
+            for worker in workers where !worker.isDemoted && workers.count < configuration.threads + Self.mostDemoted {
+                guard let start = worker.taskStart, now - start > limit else { continue }
+                worker.isDemoted = true
+                demotions += 1
+                cepoll_set_niceness(worker.thread, Self.lowPriority)
+                self.start { $0.work() }
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import Foundation
+import Testing
+
+@testable import BraidEngine
+
+@Suite struct InstantTests {
+    @Test("A moment is written as Foundation writes it, in every year from 1600 to 9999")
+    func asFoundation() {
+        var generator = SystemRandomNumberGenerator()
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let edges = [-1, 0, 999, 1_000, -1_000, -1_001, 951_782_400_000, 951_868_799_999, 4_107_542_400_000, 253_402_300_799_999, -11_676_096_000_000]
+        for milliseconds in edges + (0..<2_000).map({ _ in Int.random(in: -11_676_096_000_000...253_402_300_799_999, using: &generator) }) {
+            // A quarter of a millisecond later: seconds as a Double may lie just before theirs.
+            #expect(Instant(millisecondsSince1970: milliseconds).text == Date(timeIntervalSince1970: (Double(milliseconds) + 0.25) / 1_000).formatted(style), "\(milliseconds)")
+        }
+    }
+
+    @Test("A moment outside the years 1 to 9999 becomes the first or the last of them")
+    func clamped() {
+        #expect(Instant(millisecondsSince1970: .min).text == "0001-01-01T00:00:00.000Z")
+        #expect(Instant(millisecondsSince1970: .max).text == "9999-12-31T23:59:59.999Z")
+    }
+}

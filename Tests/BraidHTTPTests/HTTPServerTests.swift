@@ -1,0 +1,329 @@
+import BraidRuntime
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import BraidHTTP
+
+/// Requests and answers over real sockets.
+struct HTTPServerTests {
+    @Test func aConnectionServesManyRequests() async throws {
+        try await withServer { server, _ in
+            let client = try Client(server)
+            for number in 0..<20 {
+                try client.get("/x?n=\(number)")
+                let answer = try client.answer()
+                #expect(answer.head.hasPrefix("HTTP/1.1 200 OK\r\nDate: "))
+                #expect(answer.body == "ready \(number)")
+            }
+        }
+    }
+
+    @Test func requestsSentTogetherAreAnsweredInOrder() async throws {
+        try await withServer { server, _ in
+            let client = try Client(server)
+            let all = (0..<100).map { number in
+                switch number % 4 {
+                case 0: "GET /\(number % 8 == 0 ? "later" : "soon")?n=\(number % 7) HTTP/1.1\r\nHost: a\r\n\r\n"
+                case 1: "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\(1_000 + number)"
+                case 2: "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"
+                default: "GET /x?n=\(number) HTTP/1.1\r\nHost: a\r\n\r\n"
+                }
+            }
+            try client.send(all.joined())
+            for number in 0..<100 {
+                let expected = ["\(number % 8 == 0 ? "later" : "soon") \(number % 7)", "\(1_000 + number)", "counted 3", "ready \(number)"][number % 4]
+                #expect(try client.answer().body == expected)
+            }
+        }
+    }
+
+    @Test func aRequestMayComeByteByByte() async throws {
+        try await withServer { server, _ in
+            let client = try Client(server)
+            for byte in "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8 {
+                try client.send([byte])
+                usleep(500)
+            }
+            #expect(try client.answer().body == "abc")
+        }
+    }
+
+    @Test func continueIsSentWhenTheBodyIsWanted() async throws {
+        try await withServer { server, _ in
+            let client = try Client(server)
+            try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+            #expect(try client.receive(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+            try client.send("ok")
+            #expect(try client.answer().body == "ok")
+            try client.send("GET /x?n=1 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try client.answer().body == "ready 1", "there is no body to go on with")
+            try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 100001\r\n\r\n")
+            #expect(status(try client.receiveAll()) == 413)
+        }
+    }
+
+    @Test func aClientThatClosedItsSideIsAnswered() async throws {
+        try await withServer { server, application in
+            for target in ["/x?n=5", "/later?n=100", "/large?n=3000000"] {
+                let client = try Client(server)
+                try client.get(target)
+                client.endSending()
+                let all = try client.receiveAll()
+                #expect(status(all) == 200)
+                if target.hasPrefix("/large") { #expect(all.utf8.count > 3_000_000) }
+            }
+            let client = try Client(server)
+            try client.get("/stream")
+            client.endSending()
+            #expect(try client.receiveAll().hasSuffix("\r\n\r\n0\r\n\r\n"), "an endless stream ends")
+            #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
+            let download = try Client(server)
+            try download.get("/download?n=5000000")
+            download.endSending()
+            #expect(try download.receiveAll().utf8.count { $0 == UInt8(ascii: "y") } >= 5_000_000, "one with an end is sent whole")
+        }
+    }
+
+    @Test func aHalfRequestIsRefusedAtItsEnd() async throws {
+        try await withServer { server, _ in
+            for text in ["GET / HTTP/1.1\r\nHo", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc"] {
+                let client = try Client(server)
+                try client.send(text)
+                client.endSending()
+                #expect(status(try client.receiveAll()) == 400)
+            }
+        }
+    }
+
+    @Test func headAndSomeStatusesHaveNoBody() async throws {
+        try await withServer { server, _ in
+            let client = try Client(server)
+            try client.send("HEAD /large?n=70000 HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try client.answer(isHead: true).head.contains("Content-Length: 70000\r\n"))
+            try client.send("HEAD /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try client.answer(isHead: true).head.contains("Transfer-Encoding: chunked\r\n"))
+            try client.get("/none?n=204")
+            #expect(status(try client.answer(isHead: true).head) == 204)
+            try client.get("/none?n=304")
+            #expect(status(try client.answer(isHead: true).head) == 304)
+            try client.get("/x?n=1")
+            #expect(try client.answer().body == "ready 1")
+        }
+    }
+
+    @Test func oldClientsAreServed() async throws {
+        try await withServer { server, application in
+            let once = try Client(server)
+            try once.send("GET /x?n=1 HTTP/1.0\r\n\r\n")
+            #expect(try once.receiveAll().hasSuffix("Connection: close\r\n\r\nready 1"))
+            let twice = try Client(server)
+            for _ in 0..<2 {
+                try twice.send("GET /x?n=1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+                #expect(try twice.answer().head.contains("Connection: keep-alive\r\n"))
+            }
+            try twice.send("GET /download?n=16384 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            let all = try twice.receiveAll()
+            #expect(!all.contains("chunked") && all.contains("Connection: close\r\n") && all.hasSuffix("\r\n\r\n" + String(repeating: "y", count: 16_384)))
+        }
+    }
+
+    @Test func largeBodiesArriveWhole() async throws {
+        try await withServer { server, _ in
+            let client = try Client(server)
+            try client.get("/large?n=2000000")
+            #expect(try client.answer().body.utf8.count == 2_000_000)
+            try client.get("/download?n=4194304")
+            let all = try client.receive(until: "\r\n0\r\n\r\n")
+            #expect(all.utf8.count { $0 == UInt8(ascii: "y") } == 4_194_304)
+            // Many answers that the client does not read yet: the server stops reading requests, and loses none.
+            let sender = Thread { try? client.send(String(repeating: "GET /large?n=50000 HTTP/1.1\r\nHost: a\r\n\r\n", count: 200)) }
+            sender.start()
+            usleep(200_000)
+            for _ in 0..<200 { #expect(try client.answer().body.utf8.count == 50_000) }
+        }
+    }
+
+    @Test func malformedRequestsAreAnsweredAndClosed() async throws {
+        try await withServer { server, application in
+            for (text, expected) in malformed {
+                let client = try Client(server)
+                try? client.send(text + "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
+                client.endSending()
+                let all = try client.receiveAll()
+                #expect(status(all) == expected, "\(text.prefix(80))")
+                #expect(all.components(separatedBy: "\r\nDate: ").count == 2, "one answer and no more")
+            }
+            #expect(application.requests.withLock { !$0.contains("GET /smuggled") })
+        }
+    }
+
+    @Test func aTooLongBodyIsAnsweredWhileItIsStillSent() async throws {
+        try await withServer { server, _ in
+            for head in ["Content-Length: 30000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1C9C380\r\n"] {
+                let client = try Client(server)
+                try client.send("POST /echo HTTP/1.1\r\nHost: a\r\n" + head)
+                // The whole body is sent before the answer is read, as simple clients do.
+                try client.send([UInt8](repeating: 97, count: 30_000_000))
+                #expect(status(try client.receive(until: "\r\n\r\n")) == 413)
+            }
+        }
+    }
+
+    @Test func aBodyMayBeAsLongAsTheLimit() async throws {
+        try await withServer { server, application in
+            let limit = application.bodyLimit, body = String(repeating: "b", count: limit)
+            for framed in ["Content-Length: \(limit)\r\n\r\n\(body)", "Transfer-Encoding: chunked\r\n\r\n\(String(limit, radix: 16))\r\n\(body)\r\n0\r\n\r\n"] {
+                let client = try Client(server)
+                try client.send("POST /echo HTTP/1.1\r\nHost: a\r\n\(framed)")
+                #expect(try client.answer().body == body)
+            }
+        }
+    }
+
+    @Test(arguments: ["/early", "/echo"]) func anUnreadBodyIsNeverTheNextRequest(_ target: String) async throws {
+        try await withServer { server, application in
+            let client = try Client(server)
+            let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
+            let body = String(repeating: smuggled, count: 10_000)
+            try client.send("POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body + smuggled)
+            let all = try client.receiveAll()
+            #expect(status(all) == (target == "/early" ? 403 : 413))
+            #expect(all.contains("Connection: close\r\n"))
+            #expect(all.components(separatedBy: "HTTP/1.1 ").count == 2)
+            #expect(application.requests.withLock { !$0.contains("GET /smuggled") })
+        }
+    }
+
+    @Test func aStreamedBodyIsHeldBackWhileItsReaderIsBusy() async throws {
+        try await withServer { server, _ in
+            let client = try Client(server)
+            let body = [UInt8](repeating: 97, count: 40_000_000)
+            let started = ContinuousClock.now
+            try client.send("POST /slow-reader HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
+            try client.send(body)
+            // The kernel's buffers take some, but not 40 MB: the sender had to wait for the reader.
+            #expect(started.duration(to: .now) > .milliseconds(400))
+            #expect(try client.answer().body == "counted 40000000")
+            try client.get("/x?n=1")
+            #expect(try client.answer().body == "ready 1")
+        }
+    }
+
+    @Test func aBodyThatBreaksOffIsNotMistakenForAWholeOne() async throws {
+        try await withServer { server, application in
+            let client = try Client(server)
+            try client.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")
+            usleep(50_000)
+            client.endSending()
+            _ = try client.receiveAll()
+            let faulty = try Client(server)
+            try faulty.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\nx")
+            #expect(status(try faulty.receiveAll()) == 400)
+            #expect(eventually { application.readFailures.withLock { $0.count } == 2 })
+        }
+    }
+
+    @Test func manyStreamsShareAnEvent() async throws {
+        try await withServer { server, application in
+            let clients = try (0..<200).map { _ in try Client(server) }
+            for client in clients { try client.get("/stream") }
+            #expect(eventually { application.streams.withLock { $0.count } == 200 })
+            for client in clients { #expect(try client.receive(until: "\r\n\r\n").contains("chunked")) }
+            for number in 0..<10 {
+                let event = [UInt8]("data: \(number)\n\n".utf8)
+                application.streams.withLock { for stream in $0 { #expect(stream.write(event) == .accepted) } }
+            }
+            application.streams.withLock { for stream in $0 { stream.finish() } }
+            for client in clients {
+                let all = try client.receive(until: "0\r\n\r\n")
+                for number in 0..<10 { #expect(all.contains("data: \(number)\n\n")) }
+                try client.get("/x?n=2")
+                #expect(try client.answer().body == "ready 2", "the connection goes on after the stream")
+            }
+        }
+    }
+
+    @Test func aReaderThatLeavesIsNoticedAtOnce() async throws {
+        try await withServer { server, application in
+            var client: Client? = try Client(server)
+            try client?.get("/stream")
+            _ = try client?.receive(until: "\r\n\r\n")
+            client = nil
+            #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
+            #expect(application.streams.withLock { $0[0].write([1]) } == .closed)
+            #expect(eventually { server.connectionFacts?.open == 0 })
+        }
+    }
+
+    @Test func aFailedStreamIsSeenToBeIncomplete() async throws {
+        try await withServer { server, application in
+            let client = try Client(server)
+            try client.get("/stream")
+            _ = try client.receive(until: "\r\n\r\n")
+            application.streams.withLock { $0[0].fail() }
+            #expect(try client.receiveAll() == "")
+        }
+    }
+}
+
+/// Where a server listens.
+struct HTTPAddressTests {
+    @Test func aUnixSocketIsServedAndRemoved() async throws {
+        let path = NSTemporaryDirectory() + "braid-\(UInt32.random(in: 0..<UInt32.max)).sock"
+        try await withServer(address: .unix(path: path)) { server, application in
+            let client = try Client(server)
+            try client.get("/x?n=3")
+            #expect(try client.answer().body == "ready 3")
+            #expect(throws: HTTPServerError.self, "somebody listens there") {
+                try HTTPServer(configuration: .init(address: .unix(path: path)), handler: application).start()
+            }
+            try client.get("/large?n=3000000")
+            #expect(try client.answer().body.utf8.count == 3_000_000)
+            let half = try Client(server)
+            try half.get("/later?n=50")
+            half.endSending()
+            #expect(status(try half.receiveAll()) == 200)
+        }
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test func aSocketFileLeftOverIsReplaced() async throws {
+        let path = NSTemporaryDirectory() + "braid-\(UInt32.random(in: 0..<UInt32.max)).sock"
+        let left = try Listener(.unix(path: path), backlog: 1, userTimeout: 0)
+        Glibc.close(left.socket)
+        #expect(access(path, F_OK) == 0)
+        try await withServer(address: .unix(path: path)) { server, _ in
+            let client = try Client(server)
+            try client.get("/x?n=3")
+            #expect(try client.answer().body == "ready 3")
+        }
+    }
+
+    @Test func aFileThatIsNoSocketIsLeftAlone() throws {
+        let path = NSTemporaryDirectory() + "braid-\(UInt32.random(in: 0..<UInt32.max)).txt"
+        try Data("precious".utf8).write(to: URL(filePath: path))
+        defer { unlink(path) }
+        #expect(throws: HTTPServerError.self) { _ = try Listener(.unix(path: path), backlog: 1, userTimeout: 0) }
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data("precious".utf8))
+    }
+
+    @Test func versionSixIsServed() async throws {
+        try await withServer(address: .tcp(host: "::1", port: 0)) { server, _ in
+            let client = try Client(server)
+            try client.get("/x?n=6")
+            #expect(try client.answer().body == "ready 6")
+            #expect(server.address?.description.hasPrefix("http://[::1]:") == true)
+        }
+    }
+
+    @Test func aTakenPortIsNamed() async throws {
+        try await withServer { server, application in
+            guard let address = server.address else { return }
+            let second = HTTPServer(configuration: .init(address: address), handler: application)
+            let error = #expect(throws: HTTPServerError.self) { try second.start() }
+            #expect(error?.description == "cannot listen on \(address): Address already in use")
+        }
+    }
+}

@@ -1,0 +1,272 @@
+import BraidRuntime
+import CEpoll
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import BraidHTTP
+
+/// An application for tests: its routes show each way of answering.
+final class TestApplication: HTTPHandler {
+    let requests = Mutex<[String]>([])
+    let streams = Mutex<[ByteStream]>([])
+    let closedStreams = Atomic<Int>(0)
+    let answeredSoon = Atomic<Int>(0)
+    let readFailures = Mutex<[String]>([])
+    /// Answers to `/held` wait until it is finished.
+    let gate = AsyncStream<Void>.makeStream()
+    let bodyLimit = 100_000
+
+    func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
+        ["count", "early", "slow-reader"].contains(head.path.first) ? .stream() : .gather(limit: bodyLimit)
+    }
+
+    func handle(_ request: HTTPRequest) -> HTTPReply {
+        requests.withLock { $0.append("\(request.head.method) \(request.head.target)") }
+        let number = Int(request.head.query.first?.value ?? "") ?? 0
+        switch request.head.path.first {
+        case "echo":
+            return .ready(HTTPResponse(status: 200, body: .bytes(request.body)))
+        case "later":
+            return .task(on: Workers.shared.short) {
+                try? await Task.sleep(for: .milliseconds(number))
+                return HTTPResponse(status: 200, body: .bytes([UInt8]("later \(number)".utf8)))
+            }
+        case "held":
+            return .task(on: Workers.shared.short) {
+                for await _ in self.gate.stream {}
+                return HTTPResponse(status: 200, body: .bytes([UInt8]("held".utf8)))
+            }
+        case "soon":
+            return .task(on: Workers.shared.short) {
+                try? await Task.sleep(for: .milliseconds(number))
+                self.answeredSoon.add(1, ordering: .relaxed)
+                return HTTPResponse(status: 200, body: .bytes([UInt8]("soon \(number)".utf8)))
+            }
+        case "large":
+            return .ready(HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 120, count: number))))
+        case "none":
+            return .ready(HTTPResponse(status: number, body: .bytes([1])))
+        case "stream":
+            let stream = ByteStream(limit: 1_000)
+            stream.onClose { self.closedStreams.add(1, ordering: .relaxed) }
+            streams.withLock { $0.append(stream) }
+            return .ready(HTTPResponse(status: 200, body: .stream(stream)))
+        case "download":
+            let stream = ByteStream(limit: 64 * 1024, isEndless: false)
+            stream.onClose { self.closedStreams.add(1, ordering: .relaxed) }
+            Task {
+                let piece = [UInt8](repeating: 121, count: 16 * 1024)
+                var left = number
+                while left > 0 {
+                    switch stream.write(piece) {
+                    case .accepted: left -= piece.count
+                    case .full: await stream.drained()
+                    case .closed: return
+                    }
+                }
+                stream.finish()
+            }
+            return .ready(HTTPResponse(status: 200, body: .stream(stream)))
+        default:
+            return .ready(HTTPResponse(status: 200, body: .bytes([UInt8]("ready \(number)".utf8))))
+        }
+    }
+
+    func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
+        if head.path.first == "early" { return HTTPResponse(status: 403, body: .bytes([UInt8]("no".utf8))) }
+        var count = 0
+        do {
+            if head.path.first == "slow-reader" { try await Task.sleep(for: .milliseconds(500)) }
+            while let bytes = try await body.next() { count += bytes.count }
+        } catch {
+            readFailures.withLock { $0.append("\(error)") }
+        }
+        return HTTPResponse(status: 200, body: .bytes([UInt8]("counted \(count)".utf8)))
+    }
+
+    func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
+        HTTPResponse(status: failure.status, body: .bytes([UInt8](failure.detail.utf8)))
+    }
+}
+
+extension HTTPServer.Limits {
+    /// Times short enough for a test.
+    static var short: Self {
+        var limits = Self()
+        limits.headTime = .milliseconds(400)
+        limits.bodyGrace = .milliseconds(400)
+        limits.streamedBodyPause = .milliseconds(400)
+        limits.idleTime = .milliseconds(400)
+        limits.writeTime = .milliseconds(600)
+        limits.lingerTime = .milliseconds(400)
+        limits.sweep = .milliseconds(50)
+        return limits
+    }
+}
+
+extension HTTPHeaders {
+    init(_ lines: [(name: String, value: String)]) {
+        var bytes: [UInt8] = []
+        func placed(_ text: String) -> Range<Int32> {
+            let start = Int32(bytes.count)
+            bytes += text.utf8
+            return start..<Int32(bytes.count)
+        }
+        let fields = lines.map { Field(name: placed($0.name), value: placed($0.value)) }
+        self.init(bytes: bytes, fields: fields)
+    }
+
+    /// Every line, in order.
+    var all: [(name: String, value: String)] {
+        func text(_ range: Range<Int32>) -> String { String(decoding: bytes[Int(range.lowerBound)..<Int(range.upperBound)], as: UTF8.self) }
+        return fields.map { (text($0.name), text($0.value)) }
+    }
+}
+
+/// Runs a server, and `body` on a thread of its own: a client that blocks must not hold a thread of the handlers.
+func withServer(
+    _ limits: HTTPServer.Limits = .init(), address: HTTPAddress = .tcp(host: "127.0.0.1", port: 0), maxConnections: Int = 10_000,
+    _ body: @escaping @Sendable (HTTPServer, TestApplication) throws -> Void
+) async throws {
+    let application = TestApplication()
+    let configuration = HTTPServer.Configuration(address: address, limits: limits, maxConnections: maxConnections, loops: 2)
+    let server = HTTPServer(configuration: configuration, handler: application)
+    try server.start()
+    let result: Result<Void, any Error> = await onThread { Result { try body(server, application) } }
+    await server.stop(grace: .milliseconds(100))
+    try result.get()
+}
+
+func onThread<T: Sendable>(_ work: @escaping @Sendable () -> T) async -> T {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: work()) }
+    }
+}
+
+/// Waits until the condition holds; false after half a minute.
+func eventually(_ condition: () -> Bool) -> Bool {
+    for _ in 0..<3_000 {
+        if condition() { return true }
+        usleep(10_000)
+    }
+    return condition()
+}
+
+struct ClientError: Error {
+    var what: String
+    var code = errno
+}
+
+/// A blocking client that sends what it is told to, byte for byte.
+final class Client: Sendable {
+    let socket: Int32
+    private let rest = Mutex<[UInt8]>([])
+
+    init(_ server: HTTPServer, receiveBuffer: Int32? = nil) throws {
+        guard let address = server.address else { throw ClientError(what: "the server does not run") }
+        switch address {
+        case .tcp(let host, let port):
+            let isSix = host.contains(":")
+            socket = Glibc.socket(isSix ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            if var size = receiveBuffer { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
+            var hints = addrinfo()
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            var list: UnsafeMutablePointer<addrinfo>?
+            getaddrinfo(host, String(port), &hints, &list)
+            defer { freeaddrinfo(list) }
+            guard let info = list?.pointee, connect(socket, info.ai_addr, info.ai_addrlen) == 0 else { throw ClientError(what: "connect") }
+        case .unix(let path):
+            socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            var name = sockaddr_un()
+            name.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+            let socket = socket
+            let result = withUnsafePointer(to: &name) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            }
+            guard result == 0 else { throw ClientError(what: "connect") }
+        }
+        var wait = timeval(tv_sec: 120, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(socket) }
+
+    func send(_ text: String) throws { try send([UInt8](text.utf8)) }
+
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw ClientError(what: "send") }
+            sent += count
+        }
+    }
+
+    func get(_ target: String) throws { try send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n") }
+
+    func endSending() { shutdown(socket, Int32(SHUT_WR)) }
+
+    /// What comes next, at most `limit` bytes; empty at the end.
+    func receive(_ limit: Int = 65_536) throws -> [UInt8] {
+        let early = rest.withLock { rest in
+            defer { rest = [] }
+            return rest
+        }
+        if !early.isEmpty { return early }
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let count = recv(socket, &buffer, limit, 0)
+        guard count >= 0 else { throw ClientError(what: "receive") }
+        return Array(buffer[..<count])
+    }
+
+    /// Everything until the server closes.
+    func receiveAll() throws -> String {
+        var all: [UInt8] = []
+        while case let bytes = try receive(), !bytes.isEmpty { all += bytes }
+        return String(decoding: all, as: UTF8.self)
+    }
+
+    func receive(until mark: String) throws -> String {
+        var all: [UInt8] = []
+        let mark = [UInt8](mark.utf8)
+        while true {
+            let bytes = try receive()
+            if bytes.isEmpty { throw ClientError(what: "ended before the mark: \(String(decoding: all, as: UTF8.self))") }
+            all += bytes
+            if let range = all.firstRange(of: mark) {
+                rest.withLock { $0 = Array(all[range.upperBound...]) }
+                return String(decoding: all[..<range.upperBound], as: UTF8.self)
+            }
+        }
+    }
+
+    /// The next answer that has a Content-Length: its head, and its body.
+    func answer(isHead: Bool = false) throws -> (head: String, body: String) {
+        let head = try receive(until: "\r\n\r\n")
+        let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
+        let length = isHead ? 0 : line.flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) } ?? 0
+        var body: [UInt8] = []
+        while body.count < length {
+            let bytes = try receive()
+            if bytes.isEmpty { throw ClientError(what: "ended within a body") }
+            body += bytes
+        }
+        rest.withLock { $0 = Array(body[length...]) }
+        return (head, String(decoding: body[..<length], as: UTF8.self))
+    }
+
+    /// Whether the server closed without another byte; waits at most `seconds`.
+    func isClosedByServer(within seconds: Double) -> Bool {
+        var wait = timeval(tv_sec: Int(seconds), tv_usec: Int((seconds - seconds.rounded(.down)) * 1_000_000))
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        var byte: UInt8 = 0
+        let count = recv(socket, &byte, 1, 0)
+        return count == 0 || count < 0 && errno == ECONNRESET
+    }
+}
+
+func status(_ answer: String) -> Int { Int(answer.dropFirst(9).prefix(3)) ?? 0 }

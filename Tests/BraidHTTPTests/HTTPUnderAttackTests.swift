@@ -1,0 +1,284 @@
+import BraidRuntime
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import BraidHTTP
+
+/// What must hold when clients are slow, greedy, many or gone.
+struct HTTPUnderAttackTests {
+    @Test func aSlowHeadIsClosedInItsTime() async throws {
+        try await withServer(.short) { server, _ in
+            let clients = try (0..<50).map { _ in try Client(server) }
+            let started = ContinuousClock.now
+            for _ in 0..<12 {
+                for client in clients { try? client.send("G") }
+                usleep(50_000)
+            }
+            for client in clients { #expect(status(try client.receive(until: "\r\n\r\n")) == 408) }
+            #expect(started.duration(to: .now) < .seconds(100))
+        }
+    }
+
+    @Test func aConnectionThatSaysNothingIsClosedSilently() async throws {
+        try await withServer(.short) { server, _ in
+            let silent = try Client(server)
+            let used = try Client(server)
+            try used.get("/x?n=1")
+            _ = try used.answer()
+            #expect(silent.isClosedByServer(within: 3))
+            #expect(used.isClosedByServer(within: 3))
+        }
+    }
+
+    @Test func aBodyHasALeastRate() async throws {
+        var limits = HTTPServer.Limits.short
+        limits.leastBodyBytesPerSecond = 200
+        try await withServer(limits) { server, _ in
+            let slow = try Client(server)
+            let steady = try Client(server)
+            let absent = try Client(server)
+            for client in [slow, steady, absent] { try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n") }
+            for _ in 0..<30 {
+                try? slow.send("s")
+                try steady.send(String(repeating: "f", count: 20))
+                usleep(40_000)
+            }
+            #expect(try steady.answer().body.count == 600)
+            #expect(status(try slow.receive(until: "\r\n\r\n")) == 408)
+            #expect(status(try absent.receive(until: "\r\n\r\n")) == 408)
+        }
+    }
+
+    @Test func whileMemoryIsShortABodyMustComeFaster() async throws {
+        var limits = HTTPServer.Limits.short
+        limits.leastBodyBytesPerSecond = 1
+        try await withServer(limits) { server, _ in
+            let others = try server.configuration.incoming.lease(200 << 20)
+            let client = try Client(server)
+            // Enough for as many seconds, while there is memory.
+            try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + String(repeating: "s", count: 130))
+            #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
+            others.end()
+        }
+    }
+
+    @Test func aStreamedBodyMayBeSlowButNotSilent() async throws {
+        try await withServer(.short) { server, application in
+            let client = try Client(server)
+            try client.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for _ in 0..<6 {
+                try client.send("1\r\nx\r\n")
+                usleep(150_000)
+            }
+            try client.send("0\r\n\r\n")
+            #expect(try client.answer().body == "counted 6")
+            try client.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
+            #expect(eventually { application.readFailures.withLock { $0.count } == 1 })
+        }
+    }
+
+    @Test(arguments: [HTTPAddress.tcp(host: "127.0.0.1", port: 0), .unix(path: NSTemporaryDirectory() + "braid-stalled-\(getpid()).sock")])
+    func aStalledReaderIsClosedAndHoldsNoMemory(_ address: HTTPAddress) async throws {
+        try await withServer(.short, address: address) { server, application in
+            let large = try Client(server, receiveBuffer: 4_096)
+            try large.get("/large?n=50000000")
+            let stream = try Client(server, receiveBuffer: 4_096)
+            try stream.get("/stream")
+            #expect(eventually { application.streams.withLock { $0.count } == 1 })
+            let events = application.streams.withLock { $0[0] }
+            var accepted = 0
+            var refusals = 0
+            // Full for 200 ms on end: the reader is stalled, and not merely slower than this thread.
+            while refusals < 200, accepted < 100_000_000 {
+                switch events.write([UInt8](repeating: 101, count: 500)) {
+                case .accepted:
+                    accepted += 500
+                    refusals = 0
+                default:
+                    refusals += 1
+                    usleep(1_000)
+                }
+            }
+            #expect(refusals == 200, "the queue is bounded: \(accepted) bytes were taken")
+            #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
+            #expect(eventually { server.connectionFacts?.open == 0 })
+            // TCP may have found it out for itself, and closed the connection first.
+            guard case .unix = address else { return }
+            let facts = try #require(server.connectionFacts)
+            #expect(facts.stalled == 2 && facts.stalledStreams == 1)
+        }
+    }
+
+    @Test func aSlowButLiveDownloadIsNotCut() async throws {
+        try await withServer(.short) { server, _ in
+            let client = try Client(server, receiveBuffer: 16_384)
+            try client.get("/large?n=8000000")
+            // Longer than the write time, and too slow for the socket ever to become writable meanwhile.
+            let started = ContinuousClock.now
+            var received = 0
+            while started.duration(to: .now) < .seconds(2) {
+                received += try client.receive(16_384).count
+                usleep(50_000)
+            }
+            while received < 8_000_000 {
+                let bytes = try client.receive(1 << 20)
+                if bytes.isEmpty { break }
+                received += bytes.count
+            }
+            #expect(received > 8_000_000)
+        }
+    }
+
+    @Test func endlessInputIsCutOff() async throws {
+        try await withServer { server, _ in
+            let line = try Client(server)
+            try? line.send("GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 10 << 20))
+            #expect(status(try line.receive(until: "\r\n\r\n")) == 431)
+            let extensions = try Client(server)
+            try? extensions.send("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;" + String(repeating: "x", count: 1 << 20))
+            #expect(status(try extensions.receive(until: "\r\n\r\n")) == 400)
+            let trailers = try Client(server)
+            try? trailers.send("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + String(repeating: "T: x\r\n", count: 100_000))
+            #expect(status(try trailers.receive(until: "\r\n\r\n")) == 431)
+        }
+    }
+
+    @Test func tooManyConnectionsWaitTheirTurn() async throws {
+        try await withServer(maxConnections: 4) { server, _ in
+            var clients = try (0..<4).map { _ in try Client(server) }
+            for client in clients {
+                try client.get("/stream")
+                _ = try client.receive(until: "\r\n\r\n")
+            }
+            let waiting = try Client(server)
+            try waiting.get("/x?n=9")
+            usleep(200_000)
+            #expect(server.connectionFacts?.open == 4)
+            clients.removeFirst()
+            #expect(try waiting.answer().body == "ready 9")
+        }
+    }
+
+    @Test func idleConnectionsGiveWayWhenTheServerIsFull() async throws {
+        var limits = HTTPServer.Limits()
+        limits.sweep = .milliseconds(50)
+        limits.idleTime = .seconds(3_600)
+        try await withServer(limits, maxConnections: 2) { server, _ in
+            let idle = try (0..<2).map { _ in try Client(server) }
+            let next = try Client(server)
+            try next.get("/x?n=9")
+            #expect(try next.answer().body == "ready 9")
+            _ = idle
+        }
+    }
+
+    @Test func manyTinyChunksAreOneBody() async throws {
+        try await withServer { server, _ in
+            let client = try Client(server)
+            for target in ["/echo", "/count", "/slow-reader"] {
+                try client.send("POST \(target) HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+                try client.send(String(repeating: "1\r\nx\r\n", count: 90_000) + "0\r\n\r\n")
+                #expect(try client.answer().body == (target == "/echo" ? String(repeating: "x", count: 90_000) : "counted 90000"))
+            }
+        }
+    }
+
+    @Test func clientsThatVanishLeaveNothing() async throws {
+        try await withServer { server, application in
+            for number in 0..<200 {
+                let client = try Client(server)
+                switch number % 5 {
+                case 0: try client.get("/later?n=30")
+                case 1: try client.get("/large?n=3000000")
+                case 2: try client.send("POST /count HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\nx")
+                case 3: try client.get("/download?n=4000000")
+                default: try client.get("/stream")
+                }
+                if number % 2 == 0 {
+                    // A reset instead of a farewell.
+                    var linger = linger(l_onoff: 1, l_linger: 0)
+                    setsockopt(client.socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+                }
+            }
+            #expect(eventually { server.connectionFacts?.open == 0 })
+            #expect(application.streams.withLock { $0.allSatisfy { $0.write([1]) == .closed } })
+        }
+    }
+}
+
+/// What a stop does to what is under way.
+struct HTTPStopTests {
+    private func started(_ limits: HTTPServer.Limits = .init()) throws -> (HTTPServer, TestApplication) {
+        let application = TestApplication()
+        let server = HTTPServer(configuration: .init(address: .tcp(host: "127.0.0.1", port: 0), limits: limits, loops: 2), handler: application)
+        try server.start()
+        return (server, application)
+    }
+
+    @Test func aStopFinishesWhatIsUnderWay() async throws {
+        let (server, application) = try started()
+        let idle = try Client(server)
+        let held = try Client(server)
+        let stream = try Client(server)
+        let download = try Client(server)
+        let large = try Client(server, receiveBuffer: 16_384)
+        let clients: [Client] = await onThread {
+            try? held.get("/held")
+            try? stream.get("/stream")
+            _ = try? stream.receive(until: "\r\n\r\n")
+            try? download.get("/download?n=8000000")
+            try? large.get("/large?n=8000000")
+            _ = eventually { application.requests.withLock { $0.count } == 4 }
+            return [idle, held, stream, download, large]
+        }
+        application.streams.withLock { _ = $0[0].write([UInt8]("last".utf8)) }
+        async let stopped: Void = server.stop(grace: .seconds(120))
+        let received = await onThread {
+            // It is closed by the stop, which the answer that is held has been asked for before.
+            let idle = clients[0].isClosedByServer(within: 60) ? "closed" : "open"
+            application.gate.continuation.finish()
+            return [idle] + clients.dropFirst().map { (try? $0.receiveAll()) ?? "error" }
+        }
+        await stopped
+        #expect(received[0] == "closed")
+        #expect(received[1].hasSuffix("held") && received[1].contains("Connection: close\r\n"))
+        #expect(received[2] == "4\r\nlast\r\n0\r\n\r\n", "the event stream ends cleanly")
+        #expect(application.closedStreams.load(ordering: .relaxed) == 1)
+        #expect(received[3].utf8.count { $0 == UInt8(ascii: "y") } >= 8_000_000 && received[3].hasSuffix("0\r\n\r\n"))
+        #expect(received[4].utf8.count > 8_000_000)
+        #expect(server.address == nil)
+    }
+
+    @Test func aStopCutsWhatTheGraceDoesNotCover() async throws {
+        let (server, application) = try started()
+        let client = try Client(server)
+        let later = try Client(server), soon = try Client(server)
+        await onThread {
+            try? client.get("/download?n=400000000")
+            try? later.get("/later?n=5000")
+            try? soon.get("/soon?n=800")
+            _ = eventually { application.requests.withLock { $0.count } == 3 }
+        }
+        let start = ContinuousClock.now
+        await server.stop(grace: .milliseconds(300))
+        #expect(start.duration(to: .now) < .seconds(100))
+        #expect(application.closedStreams.load(ordering: .relaxed) == 1)
+        #expect(await onThread { eventually { application.answeredSoon.load(ordering: .relaxed) == 1 } }, "a task outlives the connection that it answers")
+        let rest = await onThread { (try? client.receiveAll()) ?? "" }
+        #expect(!rest.hasSuffix("0\r\n\r\n"), "a download that was cut must not look whole")
+    }
+
+    @Test func aStopOfAnIdleServerIsQuickAndRepeatable() async throws {
+        let (server, _) = try started()
+        let start = ContinuousClock.now
+        await server.stop(grace: .seconds(10))
+        await server.stop(grace: .seconds(10))
+        #expect(start.duration(to: .now) < .seconds(100))
+        try server.start()
+        #expect(server.address != nil)
+        await server.stop(grace: .zero)
+    }
+}
