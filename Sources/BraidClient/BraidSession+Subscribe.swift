@@ -12,10 +12,20 @@ public enum SessionEvent: Sendable {
     case update(Update, before: Snapshot, after: Snapshot)
     /// For controllers. Before the update that it led to; told again if the connection was lost between the two.
     case cellEvent(CellEvent)
+    /// For controllers, like a cell event.
+    case tap(Tap)
     /// All that came before was told: what follows happens now.
     case live
     /// The connection was lost, and is made anew.
     case interrupted(any Error)
+}
+
+/// A tap on a row, as the row was before its handler ran.
+public struct Tap: Decodable, Sendable, Hashable {
+    public var at: RowPath
+    public var id: String?
+    public var cell: String
+    public var model: JSON?
 }
 
 public struct CellEvent: Decodable, Sendable, Hashable {
@@ -142,6 +152,9 @@ private struct Follower {
         case "cellEvent":
             if let id = event.id { position = id }
             tell(.cellEvent(try decoded(CellEvent.self)))
+        case "tap":
+            if let id = event.id { position = id }
+            tell(.tap(try decoded(Tap.self)))
         case "caught-up":
             position = event.id
             tell(.live)

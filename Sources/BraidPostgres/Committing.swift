@@ -45,7 +45,7 @@ extension SessionCommit {
                 DELETE FROM journal j USING fence, oldest WHERE j.session = fence.number AND j.revision = oldest.revision
             ), journalled AS (
                 INSERT INTO journal (session, revision, at, command, changes, cell_events, hidden, undo)
-                SELECT number, \(to), \(at), \(command), \(update), \(cellEvents), \(hidden), \(undo) FROM fence
+                SELECT number, \(to), \(at), \(command), \(update), \(rowEvents), \(hidden), \(undo) FROM fence
             )
             """
         if publishes { sql += ", seen AS (DELETE FROM published p USING fence WHERE p.session = fence.number)" } else { sql += change.keepingPublished }

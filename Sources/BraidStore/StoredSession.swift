@@ -171,8 +171,8 @@ public struct SessionCommit: Sendable {
     public var command: JSONText
     /// The update, as it is journalled.
     public var update: JSONText
-    /// The command's cell events as their controllers get them, an array; nil for none.
-    public var cellEvents: JSONText?
+    /// The command's taps and cell events as controllers receive them, an array. `nil` if the command has none.
+    public var rowEvents: JSONText?
     /// The ids of what the update took out of sight; nil: nothing.
     public var hidden: JSONText?
     /// What leads back to `from`: a `StoredUndo` in JSON.
@@ -182,7 +182,7 @@ public struct SessionCommit: Sendable {
 
     public init(
         session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange, publishes: Bool, nextKey: Int, nextSection: Int,
-        totalRowCount: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil, undo: JSONText,
+        totalRowCount: Int, command: JSONText, update: JSONText, rowEvents: JSONText? = nil, hidden: JSONText? = nil, undo: JSONText,
         answer: KeptAnswer? = nil
     ) {
         self.hidden = hidden
@@ -200,7 +200,7 @@ public struct SessionCommit: Sendable {
         self.totalRowCount = totalRowCount
         self.command = command
         self.update = update
-        self.cellEvents = cellEvents
+        self.rowEvents = rowEvents
     }
 }
 
@@ -214,7 +214,7 @@ extension SessionCommit {
     package var journalBytes: Int { record.bytes + undo.count }
 
     package var record: JournalRecord {
-        JournalRecord(revision: to, at: at, command: command, update: update, cellEvents: cellEvents, hidden: hidden)
+        JournalRecord(revision: to, at: at, command: command, update: update, rowEvents: rowEvents, hidden: hidden)
     }
 }
 
@@ -224,19 +224,19 @@ public struct JournalRecord: Sendable, Equatable {
     public var at: Int
     public var command: JSONText
     public var update: JSONText
-    public var cellEvents: JSONText?
+    public var rowEvents: JSONText?
     /// The ids of what the update took out of sight; nil: nothing.
     public var hidden: JSONText?
 
-    public init(revision: Int, at: Int, command: JSONText, update: JSONText, cellEvents: JSONText? = nil, hidden: JSONText? = nil) {
+    public init(revision: Int, at: Int, command: JSONText, update: JSONText, rowEvents: JSONText? = nil, hidden: JSONText? = nil) {
         self.hidden = hidden
         self.revision = revision
         self.at = at
         self.command = command
         self.update = update
-        self.cellEvents = cellEvents
+        self.rowEvents = rowEvents
     }
 
     /// Bytes of its texts.
-    package var bytes: Int { command.count + update.count + (cellEvents?.count ?? 0) + (hidden?.count ?? 0) }
+    package var bytes: Int { command.count + update.count + (rowEvents?.count ?? 0) + (hidden?.count ?? 0) }
 }

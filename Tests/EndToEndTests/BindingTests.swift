@@ -95,6 +95,19 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 2)
     }
 
+    @Test("A tap always makes a revision, as a cell event does; a refused one makes none")
+    func tapsAlwaysMakeARevision() throws {
+        let client = try ServerProcess().keptClient()
+        let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]},{"on":{"section":"b"},"cell":"C","models":[{"id":"2"}],"onTap":[{"reject":"no"}]}]}"#
+        #expect(try open(table, on: client).status == 201)
+        let tapped = try client.request("POST", "/v1/sessions/s/taps", #"{"at":{"id":"1"}}"#)
+        #expect(tapped.text == #"{"revision":1,"outcome":"applied","update":{"from":0,"to":1,"stages":[],"totalRowCount":2}}"#)
+        for (at, status) in [(#"{"id":"2"}"#, 409), (#"{"id":"3"}"#, 404)] {
+            #expect(try client.request("POST", "/v1/sessions/s/taps", #"{"at":\#(at)}"#).status == status)
+        }
+        #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 1)
+    }
+
     @Test func prefetchRunsOncePerGrowthAlsoAfterARestart() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")

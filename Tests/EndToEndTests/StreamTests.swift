@@ -80,13 +80,14 @@ import Testing
             let command = switch round % 10 {
             case 0: ("POST", "transactions", #"{"commands":[\#(events)]}"#)
             case 1: ("POST", "transactions", #"{"commands":[\#(events),{"state":{"round":\#(round)}}]}"#)
+            case 2: ("POST", "taps", #"{"at":{"section":0,"row":0}}"#)
             default: commands.next()
             }
             revision = try client.perform(command) ?? revision
         }
         revision = try #require(try client.perform(("PATCH", "state", #"{"last":true}"#)))
         let told = try live.events(throughRevision: revision)
-        #expect(told.contains { $0.name == "cellEvent" })
+        #expect(told.contains { $0.name == "cellEvent" } && told.contains { $0.name == "tap" })
         // Behind each event that has a position of its own.
         for (index, event) in told.enumerated() where event.id != (index == 0 ? "\(epoch).0" : told[index - 1].id) {
             let again = try client.stream(lastEventID: event.id)
@@ -123,12 +124,15 @@ import Testing
             _ = try client.perform(("PATCH", "state", #"{"n":1}"#))
             last = try #require(try stream.events(throughRevision: 1).last).id
             _ = try client.perform(("POST", "events", #"{"at":{"id":"1"},"event":{"go":{}}}"#))
+            _ = try client.perform(("POST", "taps", #"{"at":{"id":"1"}}"#))
             client.server.kill()
         }
         let client = try ServerProcess(database: database).keptClient()
         let events = try client.stream(lastEventID: last).events(through: "caught-up")
-        #expect(events.map(\.name) == ["cellEvent", "caught-up"], "a controller misses no cell event")
+        #expect(events.map(\.name) == ["cellEvent", "tap", "caught-up"], "a controller misses no tap and no cell event")
         #expect(events[0].data == #"{"at":[0,0],"id":"1","cell":"C","event":{"go":{}},"model":{"id":"1"}}"#)
+        #expect(events[1].data == #"{"at":[0,0],"id":"1","cell":"C","model":{"id":"1"}}"#)
+        #expect(try client.stream(lastEventID: events[0].id).events(through: "caught-up").map(\.name) == ["tap", "caught-up"])
     }
 
     @Test func aCellEventComesBeforeTheUpdateThatItLedTo() throws {
@@ -142,6 +146,21 @@ import Testing
         #expect(events.map(\.name) == ["cellEvent", "update"])
         #expect(events[0].data == #"{"at":[0,1],"id":"2","cell":"C","event":{"go":{"why":"x"}},"model":{"id":"2"}}"#)
         #expect(events.map(\.revision) == [0, 1], "who is cut off between the two is told both again")
+    }
+
+    @Test("A tap without a handler reaches controllers, and one with a handler comes before the update that it led to")
+    func tapsReachControllers() throws {
+        let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]},{"on":{"section":"b"},"cell":"C","models":[{"id":"2"},{"id":"3"}],"onTap":[{"remove":{"section":"b","row":{"$eval":"row"}}}]}]}"#
+        let (client, _) = try Self.start(table: table)
+        let stream = try client.stream()
+        _ = try stream.events(through: "caught-up")
+        #expect(try client.perform(("POST", "taps", #"{"at":{"section":0,"row":0}}"#)) == 1)
+        #expect(try client.perform(("POST", "taps", #"{"at":{"id":"3"}}"#)) == 2)
+        let events = [try stream.next(), try stream.next(), try stream.next()]
+        #expect(events.map(\.name) == ["tap", "tap", "update"])
+        #expect(events[0].data == #"{"at":[0,0],"id":"1","cell":"C","model":{"id":"1"}}"#)
+        #expect(events[1].data == #"{"at":[1,1],"id":"3","cell":"C","model":{"id":"3"}}"#)
+        #expect(events.map(\.revision) == [1, 1, 2], "a reader that loses the connection between the two receives both again")
     }
 
     @Test func prefetchingShowsOverTheStream() throws {

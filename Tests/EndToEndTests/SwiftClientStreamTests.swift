@@ -12,6 +12,7 @@ import Testing
         var snapshots = 0
         var updates: [Update] = []
         var cellEvents: [CellEvent] = []
+        var taps: [Tap] = []
         var interruptions: [any Error] = []
         var isLive = false
         var hasEnded = false
@@ -32,6 +33,7 @@ import Testing
                     updates.append(update)
                     shown = after
                 case .cellEvent(let event): cellEvents.append(event)
+                case .tap(let tap): taps.append(tap)
                 case .live: isLive = true
                 case .interrupted(let error):
                     isLive = false
@@ -183,7 +185,7 @@ import Testing
         #expect(listener.updates.map { [$0.from, $0.to] } == [[1, 2]])
     }
 
-    @Test("A token's subscription ends with it, and says why; controllers hear of cell events")
+    @Test("A token's subscription ends with it, and says why; controllers hear of taps and cell events")
     func tokens() async throws {
         let server = try ServerProcess(["--fixtures", ServerProcess.package.appendingPathComponent("Examples/form").path], environment: ["BRAID_TOKEN": "secret"])
         let event = try SwiftClientTests.client(server, token: "secret").session("event")
@@ -199,7 +201,10 @@ import Testing
         try await guest.perform(.event(named: "textEntered", ["text": "Party"], at: .path(path)))
         try await all.listen { !$0.cellEvents.isEmpty }
         #expect(all.cellEvents.first?.event == ["textEntered": ["text": "Party"]] && all.cellEvents.first?.at == path)
-        #expect(listener.cellEvents.isEmpty)
+        try await guest.perform(.tap(.path(path)))
+        try await all.listen { !$0.taps.isEmpty }
+        #expect(all.taps.first?.at == path && all.taps.first?.cell == "TextFieldCell")
+        #expect(listener.cellEvents.isEmpty && listener.taps.isEmpty)
         try await event.revokeToken(token.tokenId)
         let refused = await #expect(throws: Problem.self) { try await listener.listen { _ in false } }
         #expect(refused?.status == 401)
@@ -221,6 +226,25 @@ import Testing
         flag.set(false)
         try await listener.revision(2)
         #expect(listener.cellEvents.count == 1)
+    }
+
+    @Test("A tap that changed nothing is told once, with its row, also where the connection is lost behind it")
+    func tapsAreToldOnce() async throws {
+        let server = try ServerProcess(), flag = Flag()
+        let table: JSON = ["table": "t", "cells": ["C": [:]], "bindings": [["on": "table", "cell": "C", "models": [["id": "1"], ["id": "2"]]]]]
+        let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
+        let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .lose : .pass }
+        var listener = Listener(SwiftClientTests.client(proxy.url).session(session.id))
+        try await listener.live()
+        try await session.perform(.tap(.id("2")))
+        try await listener.listen { !$0.taps.isEmpty }
+        flag.set(true)
+        try await session.perform(.patchState(["x": 1]))
+        try await listener.listen { !$0.interruptions.isEmpty }
+        flag.set(false)
+        try await listener.revision(2)
+        #expect(listener.taps.map(\.at) == [RowPath(section: 0, row: 1)])
+        #expect(listener.taps.first?.id == "2" && listener.taps.first?.model == ["id": "2"])
     }
 
     @Test("Who breaks off is followed no more: the server has its connection back")

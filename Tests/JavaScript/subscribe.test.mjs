@@ -172,6 +172,24 @@ test("A cell event that changed nothing is told once, also where the connection 
   assert.equal(listener.of("cellEvent").length, 1);
 });
 
+test("A tap that changed nothing is told once, with its row, also where the connection is lost behind it", async (t) => {
+  const server = await Server.start(t);
+  const table = { table: "t", cells: { C: {} }, bindings: [{ on: "table", cell: "C", models: [{ id: "1" }, { id: "2" }] }] };
+  const session = await new BraidClient({ url: server.url }).sessions.open({ table });
+  let isLosing = false;
+  const proxy = await Proxy.start(t, server.port, (toServer) => (isLosing && !toServer ? "lose" : "pass"));
+  const listener = new Listener(t, new BraidClient({ url: proxy.url, wait: atOnce }).session(session.id));
+  await listener.status("live");
+  await session.tap({ id: "2" });
+  await listener.until(() => listener.of("tap").length > 0);
+  isLosing = true;
+  await session.patchState({ x: 1 });
+  await listener.until(() => listener.of("status").some(([status]) => status === "waiting"));
+  isLosing = false;
+  await listener.revision(2);
+  assert.deepEqual(listener.of("tap"), [[{ at: [0, 1], id: "2", cell: "C", model: { id: "2" } }]]);
+});
+
 test("A listener's fault is its own: the stream goes on, and once closed it tells nothing", async (t) => {
   const thrown = [];
   const later = globalThis.queueMicrotask;
@@ -284,7 +302,7 @@ test("An update that does not fit what the subscriber has is not guessed at: it 
   listener.subscription.close();
 });
 
-test("A viewer's subscription ends with its token, and says why; controllers hear of cell events", async (t) => {
+test("A viewer's subscription ends with its token, and says why; controllers hear of taps and cell events", async (t) => {
   const server = await Server.start(t, { token: "secret" });
   const controller = new BraidClient({ url: server.url, token: "secret" });
   const event = controller.session("event");
@@ -297,7 +315,10 @@ test("A viewer's subscription ends with its token, and says why; controllers hea
   await participant.session("event").event({ section, row }, { textEntered: { text: "Party" } });
   await all.until(() => all.of("cellEvent").length > 0);
   assert.deepEqual(all.of("cellEvent")[0][0].event, { textEntered: { text: "Party" } });
-  assert.deepEqual(listener.of("cellEvent"), []);
+  await participant.session("event").tap({ section, row });
+  await all.until(() => all.of("tap").length > 0);
+  assert.deepEqual(all.of("tap")[0][0].at, [section, row]);
+  assert.deepEqual([...listener.of("cellEvent"), ...listener.of("tap")], []);
   assert.deepEqual((await event.tokens.list()).tokens.map((token) => token.tokenId), [tokenId]);
   await event.tokens.delete(tokenId);
   await listener.until(() => listener.of("end").length > 0);

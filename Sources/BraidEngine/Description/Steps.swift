@@ -135,7 +135,7 @@ struct StepRunner {
             }
         case .display(let sections):
             guard case .array(let elements) = try value(sections, names, "display") else { throw fault("`display` must give an array of section ids") }
-            if let reason = context.binder.display.behavior.whyNotSet { return editor.ignored = reason }
+            if context.binder.display.behavior.whyNotSet != nil { return }
             var ids: [SectionID] = [], seen: Set<SectionID> = []
             for element in elements {
                 guard case .string(let id) = element, editor.table.position(of: SectionID(id)) != nil, seen.insert(SectionID(id)).inserted else {

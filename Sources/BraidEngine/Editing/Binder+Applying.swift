@@ -19,8 +19,8 @@ public struct Outcome: Sendable {
     /// What leads a store back to the table before the command.
     public var undo: TableChange
     public var update: BatchUpdate
-    /// In the order in which they came.
-    public var cellEvents: [CellEvent] = []
+    /// The command's taps and cell events, in order.
+    public var rowEvents: [RowEvent] = []
     /// What the data source's delegate is told; nil: nothing.
     public var notification: DataSourceNotification?
 

@@ -3,11 +3,11 @@ extension CommandInProgress {
     mutating func tap(_ reference: RowReference) throws {
         let place = try resolve(reference)
         let binding = try binder.requiredBinding(of: place.section.id)
+        note(.tap, at: place)
         let call = try handlerCall(for: place, binding)
         for handler in binding.onTap { try self.call(handler, call) }
     }
 
-    /// A cell event is a revision even if no row changes: a controller must not miss it.
     mutating func emit(_ reference: RowReference, _ event: String, _ parameters: JSONText) throws {
         let place = try resolve(reference)
         let binding = try binder.requiredBinding(of: place.section.id)
@@ -17,14 +17,18 @@ extension CommandInProgress {
         } catch {
             throw error.placed(at: JSONPointer.root.appending("event").appending(event))
         }
-        isRevision = true
-        let section = displayedPlace(of: place.section.id) ?? 0
-        cellEvents.append(CellEvent(
-            at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], name: event, parameters: parameters))
+        note(.cellEvent(name: event, parameters: parameters), at: place)
         guard let handler = binding.handler(of: event, from: cell) else { return }
         var call = try handlerCall(for: place, binding)
         call.event = parameters
         try self.call(handler, call)
+    }
+
+    /// Records an event for controllers. The command is a revision even if no row changes, so that no controller misses the event.
+    private mutating func note(_ kind: RowEvent.Kind, at place: Place) {
+        isRevision = true
+        let section = displayedPlace(of: place.section.id) ?? 0
+        rowEvents.append(RowEvent(at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], kind: kind))
     }
 
     /// Rows that a client has on its screen: near a section's end they make `onPrefetch` run, once for each growth.

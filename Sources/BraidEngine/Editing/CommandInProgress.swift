@@ -17,7 +17,7 @@ struct CommandInProgress {
     var isRefresh = false
     /// The models that a program keeps were read since the last handler ran.
     private var hasReadProvided = false
-    var cellEvents: [CellEvent] = []
+    var rowEvents: [RowEvent] = []
     /// What was stored before this command and is not published.
     let unpublished: Unpublished?
     /// What clients see, while that is not what is stored.
@@ -135,12 +135,12 @@ struct CommandInProgress {
             if !change.isEmpty || isRevision || !update.isEmpty {
                 return Outcome(
                     kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change, undo: editor.undo, update: update,
-                    cellEvents: cellEvents, notification: notification)
+                    rowEvents: rowEvents, notification: notification)
             }
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
         return Outcome(
-            kind: (ignored ?? editor.ignored).map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
+            kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
             unpublished: unpublished, change: change, undo: TableChange(), update: update, notification: notification)
     }
 }

@@ -37,8 +37,6 @@ struct TableEditor {
     private(set) var editedSections: Set<SectionID> = []
     /// Sections that were given lists of models in place of rows.
     private(set) var refilledSections: Set<SectionID> = []
-    /// Why something that a handler did was ignored.
-    var ignored: String?
     /// Keys from here on were given out by this command: the store has never seen them.
     let firstNewKey: Int
 

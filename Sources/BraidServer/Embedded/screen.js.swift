@@ -71,6 +71,7 @@ extension Embedded {
               },
               onUpdate: (update, snapshot) => this.timeline.follow(update, snapshot),
               onCellEvent: (event) => this.timeline.note(event),
+              onTap: (tap) => this.timeline.note(tap),
               onStatus: (status) => this.#setStatus(status),
               onEnd: (problem) => this.#end(problem),
             });

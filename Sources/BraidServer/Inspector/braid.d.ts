@@ -347,12 +347,16 @@ export declare class Session {
 
 export type SubscriptionStatus = "connecting" | "live" | "waiting" | "paused" | "ended" | "closed";
 
-export interface CellEvent {
+/** A tap on a row. `id`, `cell` and `model` are the row's before its handler ran. */
+export interface Tap {
   at: IndexPath;
   id?: string;
   cell: string;
-  event: { [name: string]: JSONValue };
   model?: JSONValue;
+}
+
+export interface CellEvent extends Tap {
+  event: { [name: string]: JSONValue };
 }
 
 export interface SubscribeOptions {
@@ -364,6 +368,8 @@ export interface SubscribeOptions {
   onUpdate?: (update: Update, snapshot: Snapshot, previous: Snapshot) => void;
   /** For controllers. Comes before the update that it led to; told again if the connection was lost between the two. */
   onCellEvent?: (event: CellEvent) => void;
+  /** For controllers, like `onCellEvent`. */
+  onTap?: (tap: Tap) => void;
   /** `failure`: why it waits, or ended. */
   onStatus?: (status: SubscriptionStatus, failure?: Error) => void;
   /** The session was ended; or, with a problem, nothing more is to be had: it is gone, or the token is not valid. */

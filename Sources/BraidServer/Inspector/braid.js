@@ -851,6 +851,9 @@ export class Subscription {
       case "cellEvent":
         if (id !== undefined) this.#position = id;
         return this.#tell("onCellEvent", JSON.parse(data));
+      case "tap":
+        if (id !== undefined) this.#position = id;
+        return this.#tell("onTap", JSON.parse(data));
       case "caught-up": {
         const { revision } = JSON.parse(data);
         if (revision > previous.revision) this.snapshot = { ...previous, revision };

@@ -67,6 +67,7 @@ export class Screen {
       },
       onUpdate: (update, snapshot) => this.timeline.follow(update, snapshot),
       onCellEvent: (event) => this.timeline.note(event),
+      onTap: (tap) => this.timeline.note(tap),
       onStatus: (status) => this.#setStatus(status),
       onEnd: (problem) => this.#end(problem),
     });

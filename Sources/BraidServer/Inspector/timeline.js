@@ -7,7 +7,7 @@ const kept = 500;
 export class Timeline {
   /** `{revision, frame, update?, stages?, reloaded?, at}`, in order; the first one has no update. */
   moments = [];
-  /** Cell events that the server told to controllers: the stream's, with `time` and `after`: the moment before. */
+  /** Taps and cell events from the stream, for controllers. Each also has its `time`, and `after`, the moment before. */
   events = [];
   /** The index of the moment that is shown; null: always the last. */
   position = null;

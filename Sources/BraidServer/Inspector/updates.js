@@ -93,14 +93,14 @@ export class UpdatesPanel {
   }
 }
 
-/** A cell event, above the moment after which it came. */
+/** A tap or a cell event, above the moment after which it came. */
 function eventItem({ event, id, cell, time }) {
-  const [[name, parameters]] = Object.entries(event);
+  const [[name, parameters]] = Object.entries(event ?? { tap: {} });
   return h(
     "li",
     { class: "cell-event" },
     h("span", { class: "revision" }, "event"),
-    h("span", { class: "chips" }, `${name} ${JSON.stringify(parameters)} · ${id ?? cell}`),
+    h("span", { class: "chips" }, `${name}${event ? ` ${JSON.stringify(parameters)}` : ""} · ${id ?? cell}`),
     h("time", {}, clock(time)),
   );
 }

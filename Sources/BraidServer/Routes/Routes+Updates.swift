@@ -16,7 +16,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 }
                 // What a reader that lost its connection has last read, before what it once asked for (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
-                let form = StreamForm(isSequential: isSequential, hasCellEvents: context.requester.role == .controller)
+                let form = StreamForm(isSequential: isSequential, hasRowEvents: context.requester.role == .controller)
                 let account = context.account
                 let lease = try sessions.subscribers.required("subscribers", for: account, retryAfter: 5)
                 return .later {

@@ -83,7 +83,7 @@ extension Session {
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: Instant(millisecondsSince1970: record.at).text)
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision, outcome.update.json == record.update else { throw StaleSession() }
         metrics.revisionsOfOthers.add()
-        publish(outcome, updateText: record.update, cellEvents: record.cellEvents?.elements() ?? [], at: record.at)
+        publish(outcome, updateText: record.update, rowEvents: record.rowEvents?.elements() ?? [], at: record.at)
     }
 
     /// The table as the session was opened with it.

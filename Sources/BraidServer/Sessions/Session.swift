@@ -268,7 +268,7 @@ final class Session: Sendable {
 
     /// False: another server's command was first.
     private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
-        let outcome = trial.outcome, cellEvents = outcome.cellEvents.map(\.json), kept = keep?(self, trial.answer)
+        let outcome = trial.outcome, rowEvents = outcome.rowEvents.map(\.json), kept = keep?(self, trial.answer)
         // Another session was opened under the id since the key was looked up.
         if let kept, kept.session != number { throw StaleSession() }
         do {
@@ -276,7 +276,7 @@ final class Session: Sendable {
                 session: number, from: trial.before.snapshot.revision, fromTime: trial.before.updated, to: outcome.snapshot.revision, at: trial.at,
                 change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                 nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
-                command: trial.text, update: trial.answer.updateText, cellEvents: cellEvents.isEmpty ? nil : JSONText(parts: cellEvents),
+                command: trial.text, update: trial.answer.updateText, rowEvents: rowEvents.isEmpty ? nil : JSONText(parts: rowEvents),
                 hidden: outcome.update.hidden(in: trial.before.snapshot), undo: trial.undo.json, answer: kept))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
@@ -293,12 +293,12 @@ final class Session: Sendable {
             throw error
         }
         if trial.text.count > Memory.largeWork { Memory.trimSoon() }
-        publish(outcome, updateText: trial.answer.updateText, cellEvents: cellEvents, at: trial.at)
+        publish(outcome, updateText: trial.answer.updateText, rowEvents: rowEvents, at: trial.at)
         return true
     }
 
     /// Makes what is stored what everyone sees. The caller holds `commands`: revisions are published in their order.
-    func publish(_ outcome: Outcome, updateText: JSONText, cellEvents: [JSONText], at: Int) {
+    func publish(_ outcome: Outcome, updateText: JSONText, rowEvents: [JSONText], at: Int) {
         let model = outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
         committed.withLock {
@@ -309,7 +309,7 @@ final class Session: Sendable {
             $0.encoded = nil
         }
         feed.publish(revision: outcome.snapshot.revision) {
-            Change(epoch: epoch, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText, cellEvents: cellEvents)
+            Change(epoch: epoch, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText, rowEvents: rowEvents)
         }
     }
 }

@@ -7,8 +7,8 @@ import Synchronization
 struct StreamForm: Sendable, Hashable {
     /// `operations` in place of `stages`.
     var isSequential = false
-    /// For controllers.
-    var hasCellEvents = true
+    /// Taps and cell events, for controllers.
+    var hasRowEvents = true
 }
 
 /// One committed revision on its way to the subscribers: its events are encoded once, whoever many read them.
@@ -17,7 +17,7 @@ final class Change: Sendable {
     let revision: Int
     let update: BatchUpdate
     let updateText: JSONText
-    let cellEvents: [JSONText]
+    let rowEvents: [JSONText]
     private let encoded = Mutex(Encoded())
 
     private struct Encoded {
@@ -25,23 +25,23 @@ final class Change: Sendable {
         var events: [StreamForm: EventBytes] = [:]
     }
 
-    init(epoch: String, revision: Int, update: BatchUpdate, updateText: JSONText, cellEvents: [JSONText]) {
+    init(epoch: String, revision: Int, update: BatchUpdate, updateText: JSONText, rowEvents: [JSONText]) {
         self.epoch = epoch
         self.revision = revision
         self.update = update
         self.updateText = updateText
-        self.cellEvents = cellEvents
+        self.rowEvents = rowEvents
     }
 
     /// Bytes that the revision takes up, about.
-    var size: Int { cellEvents.reduce(256 + updateText.count) { $0 + $1.count } }
+    var size: Int { rowEvents.reduce(256 + updateText.count) { $0 + $1.count } }
 
     /// The revision's events; empty when there is nothing to tell in this form.
     func events(_ form: StreamForm) -> EventBytes {
         encoded.withLock { encoded in
             if let events = encoded.events[form] { return events }
             let text = update.isEmpty ? nil : updateText(form.isSequential, &encoded)
-            let events = EventBytes(Self.events(epoch: epoch, revision: revision, update: text, cellEvents: form.hasCellEvents ? cellEvents : []))
+            let events = EventBytes(Self.events(epoch: epoch, revision: revision, update: text, rowEvents: form.hasRowEvents ? rowEvents : []))
             encoded.events[form] = events
             return events
         }
@@ -58,16 +58,17 @@ final class Change: Sendable {
         return text
     }
 
-    /// Cell events come before the update that they led to: their index paths are those of the table as the reader has it.
+    /// Taps and cell events come before the update that they led to: their index paths are those of the table as the reader has it.
     /// Only the revision's last event has the position, so that a reader who loses the connection between two of them
     /// is told the revision again, and misses nothing.
-    fileprivate static func events(epoch: String, revision: Int, update: JSONText?, cellEvents: [JSONText]) -> [UInt8] {
+    fileprivate static func events(epoch: String, revision: Int, update: JSONText?, rowEvents: [JSONText]) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(cellEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
+        bytes.reserveCapacity(rowEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
         let position = "\(epoch).\(revision)"
-        for (index, event) in cellEvents.enumerated() {
-            let isLast = update == nil && index == cellEvents.count - 1
-            event.withBytes { ServerSentEvent.append("cellEvent", id: isLast ? position : nil, data: $0, to: &bytes) }
+        for (index, event) in rowEvents.enumerated() {
+            let isLast = update == nil && index == rowEvents.count - 1
+            let name: StaticString = event["event"] == nil ? "tap" : "cellEvent"
+            event.withBytes { ServerSentEvent.append(name, id: isLast ? position : nil, data: $0, to: &bytes) }
         }
         update?.withBytes { ServerSentEvent.append("update", id: position, data: $0, to: &bytes) }
         return bytes
@@ -104,7 +105,7 @@ extension JournalRecord {
     func events(_ form: StreamForm, epoch: String) throws -> EventBytes {
         EventBytes(Change.events(
             epoch: epoch, revision: revision, update: changedTheTable ? try updateText(sequential: form.isSequential) : nil,
-            cellEvents: form.hasCellEvents ? cellEvents?.elements() ?? [] : []))
+            rowEvents: form.hasRowEvents ? rowEvents?.elements() ?? [] : []))
     }
 
     /// The update in a form.

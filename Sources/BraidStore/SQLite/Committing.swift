@@ -44,7 +44,7 @@ extension Database {
         try write(commit.change, of: commit.session)
         try run(
             "INSERT INTO journal (key, at, command, changes, cell_events, hidden, undo) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.cellEvents, commit.hidden, commit.undo)
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.rowEvents, commit.hidden, commit.undo)
         if let answer = commit.answer { try keep(answer) }
         let bytes = try trimJournal(of: commit.session, before: commit.to, limit: journalLimit, bytes: found.2 + commit.journalBytes, byteLimit: journalBytes)
         try run(

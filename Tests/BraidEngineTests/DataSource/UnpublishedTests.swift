@@ -179,7 +179,7 @@ import Testing
         let add = silently(.addRow(row("0"), at: .init(section: 0, row: 0)))
         try session.perform(add)
         let outcome = try session.perform(.event(at(0, 0), name: "e", parameters: .null))
-        #expect(outcome.cellEvents.map { $0.row.id?.text } == ["1"] && session.table.state.text == #"{"said":"1"}"#)
+        #expect(outcome.rowEvents.map { $0.row.id?.text } == ["1"] && session.table.state.text == #"{"said":"1"}"#)
         try session.perform(silently(.removeRow(at: .init(section: 0, row: 0))))
         try session.perform(.displayedRows([at(0, 2)]))
         #expect(session.table.state.text == #"{"said":"1","asked":"2"}"#)

@@ -44,6 +44,6 @@ import Testing
         let done = try session.perform(present), again = try replayed.perform(Command(json: present.rewriting(given)))
         #expect(done.kind == .applied)
         #expect(again.update.json == done.update.json && again.notification == done.notification)
-        #expect(again.cellEvents.map(\.json) == done.cellEvents.map(\.json))
+        #expect(again.rowEvents.map(\.json) == done.rowEvents.map(\.json))
     }
 }

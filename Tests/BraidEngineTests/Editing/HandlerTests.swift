@@ -92,10 +92,11 @@ import Testing
         #expect(throws: Refusal(.handlerContract, detail)) { try table.perform(.tap(RowReference(path(0, 0)))) }
     }
 
-    @Test func toSetWhatIsDisplayedWhereThatIsAutomaticIsIgnored() throws {
-        var table = try Table(#"{"table":"t","sections":["a"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}],"onTap":[{"display":["a"]}]}]}"#)
+    @Test("A handler cannot set the displayed sections where the display is automatic")
+    func displayedSectionsStayAutomatic() throws {
+        var table = try Table(#"{"table":"t","sections":["a","b"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}],"onTap":[{"display":["b"]}]},{"on":{"section":"b"},"cell":"C","models":[]}]}"#)
         let outcome = try table.perform(.tap(RowReference(path(0, 0))))
-        #expect(outcome.kind == .ignored(reason: "The sections' display is automatic (hidesSectionsWithNoData): it cannot be set."))
+        #expect(outcome.kind == .applied && outcome.update.isEmpty && outcome.snapshot.sections.map(\.id) == ["a"])
     }
 
     /// Reporting rows where nothing is to be prefetched made a revision.

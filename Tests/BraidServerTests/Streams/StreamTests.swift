@@ -22,7 +22,7 @@ struct RecentChangesTests {
         let text = JSONText.string(String(repeating: "x", count: bytes))
         return Change(
             epoch: "e", revision: revision, update: BatchUpdate(from: revision - 1, to: revision, totalRowCount: 0), updateText: text,
-            cellEvents: [])
+            rowEvents: [])
     }
 
     @Test func whatComesAfterARevisionIsGivenWholeOrNotAtAll() {
@@ -75,18 +75,18 @@ struct SubscriberTests {
     @Test func onlyControllersAreToldOfCellEvents() async throws {
         let test = try await TestSession()
         let controller = test.subscribe()
-        let viewer = test.subscribe(StreamForm(hasCellEvents: false))
+        let viewer = test.subscribe(StreamForm(hasRowEvents: false))
         for reader in [controller, viewer] { #expect(await reader.events(through: "caught-up", 0).last == "caught-up 0") }
         try await test.perform("events", #"{"at":{"id":"1"},"event":{"go":{}}}"#)
         try await test.setState(1)
         #expect(await controller.events(through: "update", 2).suffix(2) == ["cellEvent 1", "update 2"])
         #expect(await viewer.events(through: "update", 2).suffix(1) == ["update 2"])
         #expect(!viewer.events.contains { $0.hasPrefix("cellEvent") })
-        let late = test.subscribe(after: 0, StreamForm(hasCellEvents: false))
+        let late = test.subscribe(after: 0, StreamForm(hasRowEvents: false))
         #expect(await late.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
         // Nor where it is told from the journal, as nobody followed.
         for reader in [controller, viewer, late] { reader.subscriber.stream.close() }
-        let alone = test.subscribe(after: 0, StreamForm(hasCellEvents: false))
+        let alone = test.subscribe(after: 0, StreamForm(hasRowEvents: false))
         #expect(await alone.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
     }
 

@@ -12,6 +12,7 @@ import Testing
             case .snapshot(let snapshot): print("revision \(snapshot.revision), \(snapshot.totalRowCount) rows")
             case .update(let update, _, let after): print("\(update.stages.count) stages, now \(after.totalRowCount) rows")
             case .cellEvent(let event): print("\(event.cell) at \(event.at): \(event.event)")
+        case .tap(let tap): print("\(tap.cell) at \(tap.at): tapped")
             case .live: print("what follows happens now")
             case .interrupted(let error): print("connecting again: \(error)")
             }
@@ -80,7 +81,7 @@ import Testing
             switch event {
             case .snapshot(let snapshot): reload(snapshot)
             case .update(let update, _, let after): animate(update, to: after)
-            case .cellEvent, .live, .interrupted: break
+            case .cellEvent, .tap, .live, .interrupted: break
             }
         }
 
@@ -213,7 +214,7 @@ import Testing
                     }
                 }
                 apply(after, reconfiguring: changed, animated: true)
-            case .cellEvent, .live, .interrupted: break
+            case .cellEvent, .tap, .live, .interrupted: break
             }
         }
 

@@ -1,0 +1,42 @@
+/// A tap or a cell event, as the controllers of the session receive it.
+public struct RowEvent: Sendable {
+    public enum Kind: Sendable {
+        case tap
+        case cellEvent(name: String, parameters: JSONText)
+    }
+
+    /// The row's index path before its handler ran.
+    public var at: RowPath
+    /// The row before its handler ran.
+    public var row: Row
+    public var kind: Kind
+
+    /// `{"at", "id"?, "cell", "event"?, "model"?}`. A tap has no `event`. As in the snapshot, members that the row does not have are absent.
+    public var json: JSONText {
+        var writer = JSONWriter(capacity: 64 + row.json.count)
+        writer.beginObject()
+        writer.name("at")
+        writer.value(at)
+        if let id = row.id {
+            writer.name("id")
+            writer.value(id.text)
+        }
+        if let cell = row.json["cell"] {
+            writer.name("cell")
+            writer.value(cell)
+        }
+        if case .cellEvent(let name, let parameters) = kind {
+            writer.name("event")
+            writer.beginObject()
+            writer.name(name)
+            writer.value(parameters)
+            writer.endObject()
+        }
+        if let model = row.model {
+            writer.name("model")
+            writer.value(model)
+        }
+        writer.endObject()
+        return writer.text
+    }
+}
