@@ -81,6 +81,7 @@ def test_the_events_of_a_stream_are_documented(url):
     while "caught-up" not in names:
         names += re.findall("^event: (.*)", stream.readline().decode())
     send("POST", "/v1/sessions/followed/events", {"at": {"id": "1"}, "event": {"e": {}}})
+    send("POST", "/v1/sessions/followed/taps", {"at": {"id": "1"}})
     send("DELETE", "/v1/sessions/followed")
     names += re.findall("^event: (.*)", stream.read().decode(), re.M)
     told = [cells[0].strip("`") for cells in rows(section(API, "Following a session"))[1:]]
