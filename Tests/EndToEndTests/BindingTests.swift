@@ -95,6 +95,30 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 2)
     }
 
+    @Test("Typing into a text field never reloads its row; rows that depend on the text are reloaded")
+    func typedRowsAreNotReloaded() throws {
+        let server = try ServerProcess(["--fixtures", ServerProcess.package.appendingPathComponent("Examples/form").path]), form = try server.keptClient()
+        for (row, section) in [("title", 0), ("notes", 2)] {
+            for text in ["P", "Pi", "Pic"] {
+                let typed = try form.request("POST", "/v1/sessions/event/events", #"{"at":{"id":"\#(row)"},"event":{"textEntered":{"text":"\#(text)"}}}"#)
+                #expect(typed.text.contains(#""stages":[{"updateRows":[{"at":[\#(section),"#) && typed.text.contains(#""text":"\#(text)""#) && !typed.text.contains("reload"), "\(typed.text)")
+            }
+        }
+        let client = try ServerProcess().keptClient()
+        #expect(try open(#"""
+            {"table":"t","sections":["field","greeting"],"state":{"name":""},"cells":{"F":{"events":{"typed":{"properties":{"text":{"type":"string"}}}}},"L":{}},"bindings":[
+              {"on":{"section":"field"},"cell":"F","modelsFrom":[{"id":"name","text":"${state.name}"}],"updates":"manually",
+               "onEvent":{"F":{"typed":[{"setState":{"name":"${event.text}"}}]}}},
+              {"on":{"section":"greeting"},"cell":"L","modelsFrom":[{"id":"greeting","text":"Hello, ${state.name}!"}]}]}
+            """#, on: client).status == 201)
+        for text in ["A", "Ad", "Ada"] {
+            let typed = try client.request("POST", "/v1/sessions/s/events", #"{"at":{"id":"name"},"event":{"typed":{"text":"\#(text)"}}}"#)
+            let stages = #"[{"reloadRows":[{"at":[1,0],"row":{"id":"greeting","cell":"L","model":{"id":"greeting","text":"Hello, \#(text)!"}}}],"# +
+                #""updateRows":[{"at":[0,0],"row":{"id":"name","cell":"F","model":{"id":"name","text":"\#(text)"}}}]}]"#
+            #expect(typed.text.contains(#""stages":\#(stages)"#), "\(typed.text)")
+        }
+    }
+
     @Test("A tap always makes a revision, as a cell event does; a refused one makes none")
     func tapsAlwaysMakeARevision() throws {
         let client = try ServerProcess().keptClient()

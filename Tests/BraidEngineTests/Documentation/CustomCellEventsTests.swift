@@ -62,6 +62,51 @@ import Testing
         #expect(form.location == "Berlin")
     }
 
+    // snippet: typing
+    struct LabelCell: ReuseIdentifiable { var text = "" }
+
+    final class Greeting {
+        enum Part: Int, TableSection { case name, greeting }
+        struct Line: Equatable, CollectionIdentifiable {
+            var collectionId: String
+            var text: String
+        }
+
+        var name = ""
+        let binder = SectionedTableBinder(sectionedBy: Part.self)
+
+        init() throws {
+            binder.displayedSections = [.name, .greeting]
+            binder.onSection(.name)
+                .bind(cellType: TextCell.self, models: { [unowned self] in [Line(collectionId: "name", text: name)] })
+                .updates(manually: true)
+                .onEvent(from: TextCell.self) { [unowned self] _, _, event in
+                    if case .textEntered(let text) = event { name = text }
+                }
+            binder.onSection(.greeting)
+                .bind(cellType: LabelCell.self, models: { [unowned self] in [Line(collectionId: "greeting", text: "Hello, \(name)!")] })
+            try binder.finish()
+        }
+    }
+    // end
+
+    @Test("A row that is typed into is never reloaded by its own event; rows that depend on the text are")
+    func typing() throws {
+        // snippet: typed
+        let greeting = try Greeting()
+        for text in ["A", "Ad", "Ada"] {
+            let update = try greeting.binder.emit(TextCell.ViewEvent.textEntered(text), at: RowPath(section: 0, row: 0))
+            print(update.stages[0].updateRows.map(\.at))      // [[0,0]]: the field
+            print(update.stages[0].reloadRows.map(\.at))      // [[1,0]]: the greeting
+        }
+        // end
+        for text in ["Ad", "A", ""] {
+            let stages = try greeting.binder.emit(TextCell.ViewEvent.textEntered(text), at: RowPath(section: 0, row: 0)).stages
+            #expect(stages.map { $0.updateRows.map(\.at) } == [[RowPath(section: 0, row: 0)]])
+            #expect(stages.map { $0.reloadRows.map(\.at) } == [[RowPath(section: 1, row: 0)]])
+        }
+    }
+
     @Test func theEventOfAnotherCellIsRefused() throws {
         let form = try Form()
         let refusal = try #require(throws: Refusal.self) { try form.binder.emit(ToggleCell.ViewEvent.toggled(true), at: 0) }

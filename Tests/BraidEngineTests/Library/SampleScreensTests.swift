@@ -122,6 +122,7 @@ import Testing
                 },
                 models: { [unowned self] in items })
             binder.onSections(.title).assuming(modelType: Item.self)
+                .updates(manually: true)
                 .onEvent(from: TextCell.self) { [unowned self] _, _, event, item in
                     if case (.textEntered(let text), .name) = (event, item) { name = text }
                 }
@@ -141,7 +142,7 @@ import Testing
     @Test func aFormShowsPickersWhereItIsTappedAndFollowsItsFields() throws {
         let form = try Form()
         #expect(form.binder.snapshot.ids == [["name"], ["allDay", "date"], ["notes"]])
-        #expect(try form.binder.emit(TextCell.ViewEvent.textEntered("Lunch"), at: path(0, 0)).stages.map { $0.reloadRows.map(\.at) } == [[path(0, 0)]])
+        #expect(try form.binder.emit(TextCell.ViewEvent.textEntered("Lunch"), at: path(0, 0)).stages.map { [$0.updateRows.map(\.at), $0.reloadRows.map(\.at)] } == [[[path(0, 0)], []]])
         #expect(try form.binder.tap(at: path(1, 1)).stages.map { $0.insertRows.map(\.at) } == [[path(1, 2)]])
         #expect(try form.binder.emit(Form.Picker.ViewEvent.picked("tomorrow"), at: path(1, 2)).stages.map { $0.reloadRows.map(\.at) } == [[path(1, 1)]])
         let toggled = try form.binder.emit(Form.Toggle.ViewEvent.toggled(false), at: path(1, 0))
