@@ -15,7 +15,7 @@ let package = Package(
         .trait(name: "PostgreSQL", description: "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
