@@ -48,7 +48,7 @@ import Testing
         #expect(warnings?.map { "\($0["pointer"] ?? ""): \($0["detail"] ?? "")" } == [warning])
     }
 
-    @Test("A description with which no session can be opened is faulty", arguments: [
+    @Test("A description with which no session can be opened is a fault for `check`, and a warning for `validate`", arguments: [
         (
             #"{ "table": "t", "cells": { "C": { "viewModel": { "properties": { "title": { "type": "string" } } } } },"#
                 + #" "bindings": [{ "on": "table", "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }"#,
@@ -67,8 +67,12 @@ import Testing
         #expect(output.hasPrefix("\(file):1:1: no session can be opened with the description's own models and state: "), "\(output)")
         #expect(output.contains(reason), "\(output)")
         #expect(status == 1)
-        let opened = try ServerProcess().keptClient().request("POST", "/v1/sessions", #"{"table":\#(text)}"#)
+        let client = try ServerProcess().keptClient()
+        let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(text)}"#)
         #expect(opened.status == 422, "\(opened.text)")
+        let validated = try client.request("POST", "/v1/tables/validate", text), warnings = validated.object["warnings"] as? [[String: String]]
+        #expect(validated.status == 200 && warnings?.map { $0["pointer"] } == [""], "\(validated.text)")
+        #expect(output == "\(file):1:1: \(warnings?.first?["detail"] ?? "")\n", "the two say the same")
     }
 
     @Test("The warnings of a description that cannot be opened are printed too")

@@ -75,13 +75,16 @@ public struct TableDescription: Sendable {
         return editor.table
     }
 
-    /// Why a session with the description's own models and state cannot be opened at a time; nil when it can.
-    public func openingFailure(now: String) -> Refusal? {
+    /// The fault that no session can be opened with the description's own models and state. `nil` if one can be opened.
+    public func openingFault(within limits: TableLimits = TableLimits(), now: String) -> Refusal.Fault? {
+        var binder = binder
+        binder.limits = limits
         do {
             _ = try binder.snapshot(of: openingTable(), revision: 0, now: now)
             return nil
         } catch {
-            return error as? Refusal
+            guard let refusal = error as? Refusal else { return nil }
+            return .init(pointer: .root, detail: "no session can be opened with the description's own models and state: \(refusal.detail)")
         }
     }
 

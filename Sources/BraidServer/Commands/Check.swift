@@ -32,8 +32,7 @@ struct Check: ParsableCommand {
 
     /// Throws a refusal unless a session can be opened with the description's own models and state.
     private static func checkOpening(_ description: TableDescription) throws {
-        guard let failure = description.openingFailure(now: Instant(millisecondsSince1970: Source().now()).text) else { return }
-        let detail = "no session can be opened with the description's own models and state: \(failure.detail)"
-        throw Refusal(.descriptionInvalid, detail, faults: [.init(pointer: .root, detail: detail)])
+        guard let fault = description.openingFault(now: Instant(millisecondsSince1970: Source().now()).text) else { return }
+        throw Refusal(.descriptionInvalid, fault.detail, faults: [fault])
     }
 }

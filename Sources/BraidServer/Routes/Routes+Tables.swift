@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidStore
 
 /// Table descriptions.
-func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
+func tableRoutes(store: any SessionStore, source: Source, limits: TableLimits) -> [Route] {
     [
         Route("GET", "/v1/tables") { _ in
             .later {
@@ -31,13 +31,15 @@ func tableRoutes(store: any SessionStore, source: Source) -> [Route] {
             let body = try context.json()
             return .later {
                 let description = try TableDescription(body)
+                // Only a warning: a session can be opened with other models and another state.
+                let warnings = description.warnings + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: source.now()).text)].compactMap(\.self)
                 return .json { writer in
                     writer.beginObject()
                     writer.name("table")
                     writer.value(description.name)
                     writer.name("valid")
                     writer.value(true)
-                    writer.faults(description.warnings, named: "warnings")
+                    writer.faults(warnings, named: "warnings")
                     writer.endObject()
                 }
             }
