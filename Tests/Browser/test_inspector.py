@@ -247,6 +247,10 @@ def test_form_text_switches_and_dates_are_entered(show, server, screenshot):
     expect(page.locator("input[type=time]")).to_have_count(0)
     state = server.snapshot("event")["state"]
     assert (state["title"], state["startTime"], state["isAllDay"]) == ("Picnic", "08:30", True)
+    # Taps are listed with the cell events.
+    panel(page, "Updates")
+    expect(page.locator(".cell-event", has_text="tap · startTime")).to_have_count(1)
+    expect(page.locator(".cell-event", has_text="textEntered")).to_contain_text('{"text":"Picnic"} · title')
 
 
 def test_form_what_is_held_down_is_clicked_though_the_table_changes_meanwhile(show, server):
@@ -1243,9 +1247,9 @@ def test_what_is_surely_not_meant_is_marked_and_can_be_saved(page, server):
     source = page.locator("textarea.source")
     expect(page.locator(".editor .status")).to_have_text("Valid")
     source.fill(source.input_value().replace("${model.title}", "${Model.title}"))
-    expect(page.locator(".editor .status")).to_have_text("Valid, 1 warning")
-    expect(page.locator(".editor .mirror mark.warning")).to_have_count(1)
-    expect(page.locator(".faults li.warning")).to_contain_text("did you mean `model`?")
+    expect(page.locator(".editor .status")).to_have_text("Valid, 2 warnings")
+    expect(page.locator(".editor .mirror mark.warning")).to_have_count(2)
+    expect(page.locator(".faults li.warning")).to_contain_text(["did you mean `model`?", "no session can be opened"])
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("region", name="Table descriptions").get_by_role("link", name="untitled")).to_be_visible()
 
