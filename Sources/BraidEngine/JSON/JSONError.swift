@@ -1,19 +1,21 @@
-/// Why a text is no JSON, and where.
+/// The fault that makes a text invalid JSON, with its position.
 ///
-/// The place is the first byte that cannot stand where it stands; for malformed UTF-8 and for lone surrogates the
-/// start of the sequence, for a member name that stands twice the opening quote of the second.
+/// The position is the first byte that the grammar does not allow. Three faults have another position:
+/// - Malformed UTF-8 and lone surrogates: the start of the sequence.
+/// - A member name that an object contains twice: the opening quote of the second name.
 public struct JSONError: Error, Sendable, Equatable {
-    /// Bytes before the place.
+    /// The number of bytes before the position.
     public var offset: Int
-    /// From 1; lines end in a line feed.
+    /// The line of the position, from 1. A line ends with a line feed.
     public var line: Int
-    /// From 1, counted in bytes.
+    /// The column of the position, from 1, counted in bytes.
     public var column: Int
-    /// What stands there, and what would be right.
+    /// What the text contains at the position and what the grammar expects, as a clause without a full stop.
     public var message: String
-    /// The value that could not be read, or the innermost one around the place.
+    /// The pointer to the value that could not be read, or to the innermost value around the position. `nil` if unknown.
     public var pointer: JSONPointer?
 
+    /// Creates an error from its parts. The parser creates its errors itself; a program rarely needs this initialiser.
     public init(offset: Int, line: Int, column: Int, message: String, pointer: JSONPointer? = nil) {
         self.offset = offset
         self.line = line

@@ -1,22 +1,29 @@
-/// Where in a text the values of its document stand, for a checker's `file:line:column: pointer: message`.
+/// The positions of a document's values in its text, for messages of the form `file:line:column: pointer: message`.
 ///
-/// Each question walks the text, O(bytes up to the answer): there are few, and only when something is wrong.
+/// - Complexity: each query walks the text, O(bytes up to the value).
 public struct JSONLocations: Sendable {
     private let bytes: [UInt8]
     private let isValid: Bool
 
-    /// The text as it was written. For a text that is no JSON there are no positions (its `JSONError` has one).
+    /// Prepares the positions of a text.
+    ///
+    /// - Parameter bytes: the text exactly as written, white space included. If it is not valid JSON, every query
+    ///   returns `nil`; use the parser's ``JSONError`` instead.
     public init(of bytes: [UInt8]) {
         self.bytes = bytes
         isValid = (try? JSONText(parsing: bytes, depthLimit: .max)) != nil
     }
 
-    /// Line and column of a value's first byte, both from 1, the column in bytes; nil if there is no such value.
+    /// Returns the line and column of a value's first byte, both from 1, the column in bytes.
+    ///
+    /// - Returns: `nil` if the document has no value at the pointer.
     public func position(of pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).flatMap { $0.isExact ? ($0.line, $0.column) : nil }
     }
 
-    /// The same for the nearest value around it that is there, for messages about what is missing.
+    /// Returns the line and column of the value at a pointer or, if it is missing, of the nearest existing value around it.
+    ///
+    /// Use it for messages about missing members. The line and the column count from 1, the column in bytes.
     public func position(nearest pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).map { ($0.line, $0.column) }
     }

@@ -1,23 +1,27 @@
-/// A JSON number, digit for digit as it was written (RFC 8259, section 6).
+/// A JSON number that keeps its digits as written (RFC 8259, section 6).
 ///
-/// Equal when the values are, whatever the digits: `1`, `1.0` and `10e-1`; compared exactly, not as floating point.
+/// Two numbers are equal if their exact decimal values are equal: `1`, `1.0` and `10e-1` are. No comparison goes
+/// through floating point.
 public struct JSONNumber: Sendable {
-    /// The number's text, valid by construction.
+    /// The number's text as written. Always a valid JSON number.
     public let lexeme: String
 
     /// For text that a parser has found to be a JSON number.
     init(validLexeme: String) { lexeme = validLexeme }
 
+    /// Creates a number from an integer.
     public init(_ value: Int) { lexeme = String(value) }
 
-    /// Nil for infinities and NaN, which JSON cannot write. Whole values are written without a fraction.
+    /// Creates a number from a floating-point value. Returns `nil` for infinities and NaN, which JSON cannot write.
+    ///
+    /// Whole values below 2^53 are written without a fraction.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         let isSmall = value.magnitude < 0x1p53
         lexeme = isSmall && Double(Int(value)) == value ? String(Int(value)) : "\(value)"
     }
 
-    /// Nil when this is no whole number that fits (`1.0` and `1e2` are whole).
+    /// The value as an integer. `nil` if it is not whole or does not fit into `Int`; `1.0` and `1e2` are whole.
     public var intValue: Int? {
         if let int = Int(lexeme) { return int }
         let decimal = Decimal(lexeme)
@@ -32,7 +36,7 @@ public struct JSONNumber: Sendable {
         return decimal.isNegative ? value : value == .min ? nil : -value
     }
 
-    /// The nearest; infinite if the number is beyond what fits.
+    /// The nearest floating-point value. Infinite if the number is too large for `Double`.
     public var doubleValue: Double { Double(lexeme) ?? (lexeme.utf8.first == UInt8(ascii: "-") ? -.infinity : .infinity) }
 }
 

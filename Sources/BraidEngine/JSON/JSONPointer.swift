@@ -1,11 +1,17 @@
-/// A JSON pointer (RFC 6901): the way from a document's root to a value in it. Compared byte by byte.
+/// A JSON Pointer (RFC 6901): the path from a document's root to one of its values.
+///
+/// Two pointers are equal if the UTF-8 bytes of their tokens are equal.
 public struct JSONPointer: Sendable {
-    /// Names and indices, unescaped.
+    /// The member names and array indices on the path, unescaped, from the root.
     public let tokens: [String]
 
+    /// Creates a pointer from unescaped tokens.
     public init(tokens: [String]) { self.tokens = tokens }
 
-    /// Nil if malformed: it must be empty or start with `/`, and `~` must be followed by `0` or `1` (section 3).
+    /// Parses a pointer's text (RFC 6901, section 3).
+    ///
+    /// - Returns: `nil` if the text is malformed. It must be empty or start with `/`, and each `~` must be followed by
+    ///   `0` or `1`.
     public init?(_ text: String) {
         guard !text.isEmpty else {
             self = .root
@@ -20,11 +26,16 @@ public struct JSONPointer: Sendable {
         self.tokens = tokens
     }
 
-    /// The whole document.
+    /// The pointer to the whole document. Its text is empty.
     public static let root = JSONPointer(tokens: [])
 
+    /// Returns the pointer to a member of the value that this pointer leads to.
+    ///
+    /// - Parameter token: the member's name, unescaped.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
+    /// Returns the pointer to an element of the array that this pointer leads to, from 0.
     public func appending(_ index: Int) -> JSONPointer { appending(String(index)) }
+    /// Returns this pointer followed by another one, which starts where this one ends.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
     /// The array index that a token is (section 4: no sign, no leading zeros), or nil.
@@ -52,7 +63,7 @@ public struct JSONPointer: Sendable {
 }
 
 extension JSONPointer: CustomStringConvertible {
-    /// The pointer's text: `~` and `/` in tokens stand as `~0` and `~1` (section 3).
+    /// The pointer's text, in which `~` and `/` of a token are written as `~0` and `~1` (RFC 6901, section 3).
     public var description: String {
         var bytes: [UInt8] = []
         for token in tokens {
@@ -80,7 +91,9 @@ extension JSONPointer: Hashable {
 }
 
 extension JSONValue {
-    /// The value at a pointer (section 4); nil if a token leads nowhere (`-` does always).
+    /// The value at a pointer (RFC 6901, section 4). `nil` if there is none; a token `-` never leads to an element.
+    ///
+    /// - Complexity: O(tokens).
     public subscript(pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {

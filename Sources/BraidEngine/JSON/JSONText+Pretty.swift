@@ -1,5 +1,8 @@
 extension JSONText {
-    /// Indented by two spaces, for people; ends without a line feed. Empty arrays and objects stay on their line.
+    /// Returns the text indented by two spaces, for people. Empty arrays and objects stay on their line.
+    ///
+    /// - Returns: UTF-8 bytes without a line feed at the end.
+    /// - Complexity: O(bytes).
     public func pretty() -> [UInt8] {
         var output: [UInt8] = []
         withBytes { bytes in

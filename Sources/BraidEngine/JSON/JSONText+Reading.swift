@@ -1,4 +1,6 @@
+/// The kind of a JSON value.
 public enum JSONKind: Sendable, Hashable {
+    /// One of the six kinds of JSON (RFC 8259, section 3).
     case null, bool, number, string, array, object
 
     /// As JSON-e's `typeof` says, and as models of no `type` are registered.
@@ -16,7 +18,7 @@ public enum JSONKind: Sendable, Hashable {
 
 // Scalars.
 extension JSONText {
-    /// From the first byte.
+    /// The value's kind. O(1): the first byte decides.
     public var kind: JSONKind {
         switch withBytes({ $0.first }) {
         case UInt8.openBrace: .object
@@ -28,9 +30,10 @@ extension JSONText {
         }
     }
 
+    /// Whether the value is `null`.
     public var isNull: Bool { kind == .null }
 
-    /// Unescaped; nil if this is no string.
+    /// The string, unescaped. `nil` if the value is not a string.
     public var stringValue: String? {
         guard kind == .string else { return nil }
         return withBytes {
@@ -39,21 +42,25 @@ extension JSONText {
         }
     }
 
+    /// The Boolean. `nil` if the value is not `true` or `false`.
     public var boolValue: Bool? { kind == .bool ? count == 4 : nil }
 
-    /// With its digits; nil if this is no number.
+    /// The number with its digits as written. `nil` if the value is not a number.
     public var numberValue: JSONNumber? { kind == .number ? JSONNumber(validLexeme: text) : nil }
 
-    /// Nil if this is no whole number that fits (`1.0` and `1e2` are whole).
+    /// The value as an integer. `nil` if it is not a whole number that fits into `Int`; `1.0` and `1e2` are whole.
     public var intValue: Int? { numberValue?.intValue }
 
-    /// Nil if this is no number; infinite if it is beyond what fits.
+    /// The nearest floating-point value, infinite if the number is too large. `nil` if the value is not a number.
     public var doubleValue: Double? { numberValue?.doubleValue }
 }
 
 // Arrays and objects, read without building trees: each access scans the text.
 extension JSONText {
-    /// An array's elements, which share this text's bytes; nil if this is no array. O(bytes).
+    /// Returns an array's elements, in order. They share this text's bytes.
+    ///
+    /// - Returns: `nil` if the value is not an array.
+    /// - Complexity: O(bytes).
     public func elements() -> [JSONText]? {
         guard kind == .array else { return nil }
         var elements: [JSONText] = []
@@ -69,7 +76,10 @@ extension JSONText {
         return elements
     }
 
-    /// An object's members, whose values share this text's bytes; nil if this is no object. O(bytes).
+    /// Returns an object's members, in the order of the text. Their values share this text's bytes.
+    ///
+    /// - Returns: `nil` if the value is not an object.
+    /// - Complexity: O(bytes).
     public func members() -> [(name: String, value: JSONText)]? {
         guard kind == .object else { return nil }
         var members: [(name: String, value: JSONText)] = []
@@ -85,7 +95,9 @@ extension JSONText {
         return members
     }
 
-    /// A member of an object; nil if there is none, or this is no object. O(bytes up to its end).
+    /// The value of an object's member. `nil` if the member is missing or the value is not an object.
+    ///
+    /// - Complexity: O(bytes up to the end of the member).
     public subscript(name: String) -> JSONText? {
         guard kind == .object else { return nil }
         return withBytes { bytes in
@@ -94,7 +106,9 @@ extension JSONText {
         }
     }
 
-    /// The value at a pointer (RFC 6901, section 4). O(bytes up to its end).
+    /// The value at a pointer (RFC 6901, section 4). `nil` if there is none.
+    ///
+    /// - Complexity: O(bytes up to the end of the value).
     public subscript(pointer: JSONPointer) -> JSONText? {
         withBytes { bytes in
             var cursor = JSONCursor(bytes)
@@ -102,9 +116,11 @@ extension JSONText {
         }
     }
 
-    /// How many arrays and objects are nested; 0 for a scalar. O(bytes).
+    /// The number of nested arrays and objects: 0 for a scalar, 1 for `[1]`.
     ///
-    /// Texts that are put together from others can be deeper than any that were parsed.
+    /// A text that is composed of other texts can be deeper than the limit of the parser.
+    ///
+    /// - Complexity: O(bytes).
     public var depth: Int {
         withBytes { bytes in
             var cursor = JSONCursor(bytes), depth = 0, deepest = 0

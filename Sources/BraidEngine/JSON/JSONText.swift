@@ -1,7 +1,7 @@
 /// One valid JSON value as compact text: the client's bytes without the white space between tokens.
 ///
-/// A slice of a shared buffer in 16 bytes: copying is cheap, and the elements of a large body share its bytes (see
-/// `detached`). Equality and hash go byte by byte: `1.0` and `1.00` differ, as do `"A"` and `"\u0041"`.
+/// A text is a slice of a shared buffer. A copy costs O(1), and the elements of a large body share its bytes (see
+/// ``detached``). Equality and hash compare bytes: `1.0` and `1.00` differ, and so do `"A"` and `"\u0041"`.
 public struct JSONText: Sendable, Hashable {
     private let buffer: [UInt8]
     private let start: UInt32
@@ -17,10 +17,16 @@ public struct JSONText: Sendable, Hashable {
         end = UInt32(range.upperBound)
     }
 
-    /// Checks the whole and leaves out white space, in one pass; bytes that are compact already are not copied.
+    /// Checks that bytes are one JSON value and removes the white space between tokens. Compact input is not copied.
     ///
-    /// RFC 8259 in the form of RFC 7493 (I-JSON): UTF-8, no lone surrogates, no name twice in an object.
-    /// `depthLimit`: how many arrays and objects may be nested, at most 1,000.
+    /// The grammar is RFC 8259 with the restrictions of I-JSON (RFC 7493): the text is UTF-8, contains no lone surrogate,
+    /// and no object contains a name twice.
+    ///
+    /// - Parameters:
+    ///   - bytes: the text, at most 2,147,483,647 bytes.
+    ///   - depthLimit: the number of arrays and objects that may be nested. Values over 1,000 mean 1,000.
+    /// - Throws: a ``JSONError`` with the position of the first fault.
+    /// - Complexity: O(bytes), in one pass.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
         guard bytes.count <= Int32.max else {
             throw JSONError(offset: Int(Int32.max), line: 1, column: 1, message: "the text is longer than 2,147,483,647 bytes")
@@ -32,53 +38,68 @@ public struct JSONText: Sendable, Hashable {
         }
     }
 
+    /// Checks that a string is one JSON value and removes the white space between tokens.
+    ///
+    /// - Parameters:
+    ///   - text: the text, at most 2,147,483,647 UTF-8 bytes.
+    ///   - depthLimit: the number of arrays and objects that may be nested. Values over 1,000 mean 1,000.
+    /// - Throws: a ``JSONError`` with the position of the first fault.
     public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
 
-    /// Writes a tree.
+    /// Writes a tree as compact text, in the order of its members and with the digits of its numbers.
     public init(_ value: JSONValue) {
         var writer = JSONWriter()
         writer.value(value)
         self.init(valid: writer.bytes)
     }
 
+    /// The text `null`.
     public static let null = JSONText(valid: Array("null".utf8))
+    /// The text `true`.
     public static let `true` = JSONText(valid: Array("true".utf8))
+    /// The text `false`.
     public static let `false` = JSONText(valid: Array("false".utf8))
+    /// The text `{}`.
     public static let emptyObject = JSONText(valid: Array("{}".utf8))
+    /// The text `[]`.
     public static let emptyArray = JSONText(valid: Array("[]".utf8))
 
+    /// Returns the text of a Boolean.
     public static func bool(_ value: Bool) -> JSONText { value ? .true : .false }
 
+    /// Returns the text of a string: in quotes, with escapes only where JSON requires them.
     public static func string(_ string: String) -> JSONText {
         var writer = JSONWriter(capacity: string.utf8.count + 2)
         writer.value(string)
         return writer.text
     }
 
+    /// Returns the text of an integer.
     public static func number(_ number: Int) -> JSONText { JSONText(valid: Array(String(number).utf8)) }
 
     // MARK: Bytes
 
-    /// Length in bytes.
+    /// The length of the text in bytes. O(1).
     @inline(__always) public var count: Int { Int(end &- start) }
 
+    /// Calls a closure with the text's UTF-8 bytes, without copying them. The buffer must not leave the closure.
     @inline(__always)
     public func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         try buffer.withUnsafeBytes { try body($0[part: Int(start)..<Int(end)]) }
     }
 
-    /// A copy, or the buffer itself when the text is all of it.
+    /// The text's UTF-8 bytes. A copy, unless the text is the whole of its buffer.
     public var bytes: [UInt8] { count == buffer.count ? buffer : Array(buffer[Int(start)..<Int(end)]) }
 
-    /// The same text in a buffer of its own, so that a small part does not keep a large body alive.
+    /// The same text in its own buffer. Keep this instead of a small part of a large body, which would stay in memory.
     public var detached: JSONText {
         if count == buffer.count, buffer.capacity <= 2 * count + 32 { return self }
         return withBytes { JSONText(valid: Array($0)) }
     }
 
-    /// For messages and tests.
+    /// The text as a `String`, for messages and tests. Code that only needs bytes uses ``withBytes(_:)``.
     public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
     /// A part of this text, by its offsets in it.

@@ -1,16 +1,29 @@
 extension JSONValue {
-    /// Checks as `JSONText` does, then builds the tree.
+    /// Parses a JSON value from bytes, by the same rules as ``JSONText``.
+    ///
+    /// - Parameters:
+    ///   - bytes: the text, at most 2,147,483,647 bytes.
+    ///   - depthLimit: the number of arrays and objects that may be nested. Values over 1,000 mean 1,000.
+    /// - Throws: a ``JSONError`` with the position of the first fault.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
         self = try JSONText(parsing: bytes, depthLimit: depthLimit).value()
     }
 
+    /// Parses a JSON value from a string, by the same rules as ``JSONText``.
+    ///
+    /// - Parameters:
+    ///   - text: the text, at most 2,147,483,647 UTF-8 bytes.
+    ///   - depthLimit: the number of arrays and objects that may be nested. Values over 1,000 mean 1,000.
+    /// - Throws: a ``JSONError`` with the position of the first fault.
     public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
 }
 
 extension JSONText {
-    /// The tree. O(bytes), without recursion.
+    /// Returns the value as a tree.
+    ///
+    /// - Complexity: O(bytes), without recursion.
     public func value() -> JSONValue {
         withBytes {
             var builder = JSONTreeBuilder($0)
@@ -147,13 +160,21 @@ extension JSONValue {
         }
     }
 
+    /// Whether the value is `null`.
     public var isNull: Bool { if case .null = self { true } else { false } }
+    /// The Boolean. `nil` if the value is not `true` or `false`.
     public var boolValue: Bool? { if case .bool(let bool) = self { bool } else { nil } }
+    /// The string. `nil` if the value is not a string.
     public var stringValue: String? { if case .string(let string) = self { string } else { nil } }
+    /// The number with its digits as written. `nil` if the value is not a number.
     public var numberValue: JSONNumber? { if case .number(let number) = self { number } else { nil } }
+    /// The value as an integer. `nil` if it is not a whole number that fits into `Int`; `1.0` and `1e2` are whole.
     public var intValue: Int? { numberValue?.intValue }
+    /// The nearest floating-point value, infinite if the number is too large. `nil` if the value is not a number.
     public var doubleValue: Double? { numberValue?.doubleValue }
+    /// The elements of the array. `nil` if the value is not an array.
     public var arrayValue: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
+    /// The members of the object. `nil` if the value is not an object.
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 

@@ -1,26 +1,35 @@
-/// A JSON value as a tree: built only where a template, a pointer, a schema or a merge patch has to look inside.
-/// Everywhere else JSON travels as `JSONText`, the client's own bytes.
+/// A JSON value as a tree, for code that has to look inside: templates, pointers, schemas and merge patches.
+/// All other code passes JSON on as ``JSONText``, in the client's own bytes.
 ///
-/// Numbers keep their digits and objects the order of their members, so that what came in goes out unchanged.
-/// Equality is structural: member order does not count, numbers are equal when their values are.
+/// Numbers keep their digits and objects keep the order of their members. Equality ignores both: two objects are equal
+/// in any order of members, and two numbers are equal if their values are.
 public enum JSONValue: Sendable, Equatable {
+    /// The literal `null`.
     case null
+    /// The literal `true` or `false`.
     case bool(Bool)
+    /// A number, with its digits as written.
     case number(JSONNumber)
+    /// A string, unescaped.
     case string(String)
+    /// An array's elements, in order.
     case array([JSONValue])
+    /// An object's members, in the order of the text.
     case object(JSONObject)
 }
 
-/// An object's members in the order in which they were written; names are unique, compared byte by byte.
+/// A JSON object: its members in the order of the text. Names are unique and are compared by their UTF-8 bytes.
 public struct JSONObject: Sendable {
+    /// The members in order. A new member comes last; a replaced value keeps its position.
     public private(set) var members: [(name: String, value: JSONValue)] = []
     /// Positions by name, kept only once a linear search would be slow.
     private var positions: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
 
+    /// Creates an object without members.
     public init() {}
 
+    /// Creates an object from names and values. If a name occurs twice, the later value replaces the earlier one.
     public init(_ members: [(String, JSONValue)]) {
         for (name, value) in members { self[name] = value }
     }
@@ -31,10 +40,16 @@ public struct JSONObject: Sendable {
         reindex()
     }
 
+    /// The number of members.
     public var count: Int { members.count }
+    /// Whether the object has no members.
     public var isEmpty: Bool { members.isEmpty }
 
-    /// Setting a name that is there keeps its place; setting nil removes the member.
+    /// The value of a member. `nil` if the object has no such member.
+    ///
+    /// Setting an existing name keeps the member's position. Setting `nil` removes the member.
+    ///
+    /// - Complexity: O(1) expected for reading and replacing, O(members) for removing.
     public subscript(name: String) -> JSONValue? {
         get { position(of: name).map { members[$0].value } }
         set {
@@ -95,11 +110,14 @@ extension JSONObject: Equatable {
     }
 }
 
-/// A string compared and hashed by its UTF-8 bytes, which is JSON's rule; `String` itself compares by canonical
-/// equivalence, under which "é" has two spellings.
+/// A string that is compared and hashed by its UTF-8 bytes, which is how JSON compares names.
+///
+/// `String` compares by canonical equivalence instead, under which the two spellings of "é" are equal.
 public struct UTF8Key: Hashable, Sendable {
+    /// The string.
     public let string: String
 
+    /// Creates a key from a string.
     public init(_ string: String) { self.string = string }
 
     public static func == (left: UTF8Key, right: UTF8Key) -> Bool { left.string.hasSameBytes(as: right.string) }
@@ -116,7 +134,7 @@ extension UTF8Key: CustomStringConvertible {
 }
 
 extension String {
-    /// Equality of the UTF-8 bytes.
+    /// Returns whether both strings have the same UTF-8 bytes. `==` compares by canonical equivalence instead.
     @inline(__always)
     public func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }

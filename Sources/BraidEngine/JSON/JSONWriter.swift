@@ -1,23 +1,29 @@
-/// Writes compact JSON into an array of bytes; puts the commas itself.
+/// A writer of compact JSON into an array of bytes. It inserts the commas and colons.
 ///
-/// The caller sees to it that names and values alternate in objects and that what begins ends; names are not compared.
+/// The caller is responsible for the structure: inside an object, every value follows a name, and every `begin…` has its
+/// `end…`. The writer does not check that names are unique.
 public struct JSONWriter: Sendable {
+    /// The UTF-8 bytes written so far. A caller may move them out between two values.
     public var bytes: [UInt8] = []
     private var depth = 0
     private var needsComma = false
 
+    /// Creates a writer without any bytes.
     public init() {}
+    /// Creates a writer with memory reserved for a number of bytes.
     public init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
-    /// What was written, when it is one whole value.
+    /// The bytes as a text. They must be one complete value.
     public var text: JSONText { JSONText(valid: bytes) }
 
+    /// Writes `{`. The next call is `name(_:)` or ``endObject()``.
+    /// Writes `}`.
     @inline(__always) public mutating func beginObject() { begin(.openBrace) }
     @inline(__always) public mutating func endObject() { end(.closeBrace) }
     @inline(__always) public mutating func beginArray() { begin(.openBracket) }
     @inline(__always) public mutating func endArray() { end(.closeBracket) }
 
-    /// A member's name that the program knows.
+    /// Writes the name of a member, for a name that is a literal in the source.
     public mutating func name(_ name: StaticString) {
         separate()
         if name.hasPointerRepresentation {
@@ -28,6 +34,7 @@ public struct JSONWriter: Sendable {
         endName()
     }
 
+    /// Writes the name of a member, escaped as JSON requires.
     @_disfavoredOverload
     public mutating func name(_ name: String) {
         separate()
@@ -35,6 +42,7 @@ public struct JSONWriter: Sendable {
         endName()
     }
 
+    /// Writes a text as a value, byte for byte.
     @inline(__always)
     public mutating func value(_ text: JSONText) {
         separate()
@@ -42,12 +50,14 @@ public struct JSONWriter: Sendable {
         endValue()
     }
 
+    /// Writes a string, escaped as JSON requires (RFC 8259, section 7).
     public mutating func value(_ string: String) {
         separate()
         quote(string)
         endValue()
     }
 
+    /// Writes an integer.
     public mutating func value(_ number: Int) {
         separate()
         var digits = String(number)
@@ -55,19 +65,21 @@ public struct JSONWriter: Sendable {
         endValue()
     }
 
+    /// Writes `true` or `false`.
     public mutating func value(_ bool: Bool) {
         separate()
         bytes.append(contentsOf: (bool ? "true" : "false").utf8)
         endValue()
     }
 
+    /// Writes `null`.
     public mutating func null() {
         separate()
         bytes.append(contentsOf: "null".utf8)
         endValue()
     }
 
-    /// Recurses as deep as the tree is.
+    /// Writes a tree. The recursion is as deep as the tree.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -91,9 +103,9 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Bytes as they are, which the writer does not look at: it neither puts a comma before them nor counts them as
-    /// a value.
+    /// Appends bytes without a comma. The writer does not count them as a value.
     public mutating func raw(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
+    /// Appends the literal's bytes without a comma. The writer does not count them as a value.
     public mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
     // MARK: Commas

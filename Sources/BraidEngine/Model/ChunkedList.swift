@@ -1,14 +1,19 @@
-/// An ordered list as a tree of chunks (a B+ tree), a value: a copy is O(1), and changing one element of a shared list
-/// copies the chunk that holds it and the nodes above, never the rest. So the table before an edit and the one after it
-/// share all but a few hundred elements, and the cost of an edit does not grow with the table.
+/// An ordered list whose copies share memory: a B+ tree of chunks of at most 64 elements.
 ///
-/// Access by index, insert, remove and replace: O(log count).
+/// A copy costs O(1). Changing one element of a shared list copies its chunk and the nodes above the chunk. The table before
+/// an edit and the table after it therefore share all but a few hundred elements, however large the table is.
+///
+/// - Complexity: O(log count) to read, insert, remove or replace the element at an index. Iteration is O(count).
 public struct ChunkedList<Element: Sendable>: Sendable {
     /// Nil when empty. No node is empty.
     var root: Node?
 
+    /// Creates an empty list.
     public init() {}
 
+    /// Creates a list of a sequence's elements, in order.
+    ///
+    /// - Complexity: O(count).
     public init(_ elements: some Sequence<Element>) {
         var level: ContiguousArray<Node> = []
         var run = Chunk()
@@ -29,6 +34,7 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         root = Self.root(over: level)
     }
 
+    /// The number of elements. O(1).
     public var count: Int { root?.count ?? 0 }
 
     /// Whether both lists are one tree, or empty: their elements are the same. O(1); false says nothing.
@@ -85,9 +91,15 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         return before + chunk.firstPosition(where: holds)
     }
 
+    /// Adds an element at the end.
+    ///
+    /// - Complexity: O(log count).
     public mutating func append(_ element: Element) { insert(element, at: count) }
 
-    /// `index` in 0...count.
+    /// Inserts an element before the element at an index.
+    ///
+    /// - Parameter index: an index in `0...count`, before the insertion.
+    /// - Complexity: O(log count).
     public mutating func insert(_ element: Element, at index: Int) {
         precondition(index >= 0 && index <= count, "ChunkedList: index out of bounds")
         guard let old = root else { return root = .leaf([element]) }
@@ -95,6 +107,10 @@ public struct ChunkedList<Element: Sendable>: Sendable {
         root = second.map { .inner(Inner([first, $0])) } ?? first
     }
 
+    /// Removes and returns the element at an index.
+    ///
+    /// - Parameter index: an index in `0..<count`, before the removal.
+    /// - Complexity: O(log count).
     @discardableResult
     public mutating func remove(at index: Int) -> Element {
         precondition(index >= 0 && index < count, "ChunkedList: index out of bounds")
@@ -109,9 +125,14 @@ public struct ChunkedList<Element: Sendable>: Sendable {
 }
 
 extension ChunkedList: RandomAccessCollection, MutableCollection {
+    /// The index of the first element: 0.
     public var startIndex: Int { 0 }
+    /// The index after the last element: `count`.
     public var endIndex: Int { count }
 
+    /// The element at an index in `0..<count`.
+    ///
+    /// - Complexity: O(log count).
     public subscript(index: Int) -> Element {
         // Lent, not copied: an element may have many references.
         _read {
@@ -127,11 +148,13 @@ extension ChunkedList: RandomAccessCollection, MutableCollection {
         }
     }
 
+    /// An iterator over a list's elements. It keeps the list as it was when the iterator was created.
     public struct Iterator: IteratorProtocol {
         let chunks: ContiguousArray<Chunk>
         var chunk = 0
         var offset = 0
 
+        /// Returns the next element, or `nil` after the last one. O(1).
         public mutating func next() -> Element? {
             guard chunk < chunks.count else { return nil }
             let elements = chunks[chunk]
@@ -143,6 +166,9 @@ extension ChunkedList: RandomAccessCollection, MutableCollection {
         }
     }
 
+    /// Returns an iterator over the elements, in order.
+    ///
+    /// - Complexity: O(count / 64).
     public func makeIterator() -> Iterator { Iterator(chunks: chunks) }
 }
 

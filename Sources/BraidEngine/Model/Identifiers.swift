@@ -1,9 +1,12 @@
-/// A row's identity (Braid's `collectionId`): says *which* row it is.
+/// A row's identity (Braid's `collectionId`): it says *which* row this is, not whether the row has changed.
 ///
-/// Two ids are equal if their UTF-8 bytes are: that is JSON's rule, and faster than `String`'s canonical equivalence.
+/// Two ids are equal if their UTF-8 bytes are equal. That is JSON's rule, and it is faster than `String`'s canonical
+/// equivalence.
 public struct RowID: Hashable, Sendable, CustomStringConvertible {
+    /// The id as text. An integer id of a model is written in decimal.
     public let text: String
 
+    /// Creates an id from its text.
     public init(_ text: String) { self.text = text }
 
     @inline(__always)
@@ -30,17 +33,19 @@ extension RowID {
     }
 }
 
-/// A section's identity, compared as `RowID` is.
+/// A section's identity. Two ids are equal if their UTF-8 bytes are equal.
 public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible, ExpressibleByStringLiteral {
+    /// The id as text.
     public let text: String
 
+    /// Creates an id from its text.
     public init(_ text: String) { self.text = text }
     public init(stringLiteral text: String) { self.text = text }
 
     @inline(__always)
     public static func == (left: SectionID, right: SectionID) -> Bool { left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text) }
 
-    /// Order of the UTF-8 bytes, which is the order of code points.
+    /// Orders ids by their UTF-8 bytes, which is the order of their code points.
     public static func < (left: SectionID, right: SectionID) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
@@ -53,27 +58,30 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public var description: String { text }
 }
 
-/// A row's place in the displayed table: the section's index among the displayed sections, and the row's in its section.
+/// A row's index path in the displayed table: the section's index among the displayed sections and the row's index in it.
 /// Both count from 0. On the wire it is `[section, row]`.
 ///
 /// The engine does not import Foundation, so it has no `IndexPath`. A program that imports both converts in either
 /// direction: `IndexPath(indexes: path.indexes)` and `RowPath(indexPath)`.
 public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The section's index among the displayed sections, from 0.
     public var section: Int
+    /// The row's index among the section's displayed rows, from 0.
     public var row: Int
 
+    /// Creates an index path from a section's index and a row's index, both from 0.
     public init(section: Int, row: Int) {
         self.section = section
         self.row = row
     }
 
-    /// The path with these two indexes, section first. Returns `nil` for any other number of indexes.
+    /// Creates an index path from two indexes, section first. Returns `nil` for any other number of indexes.
     public init?(_ indexes: some Collection<Int>) {
         guard indexes.count == 2 else { return nil }
         self.init(section: indexes[indexes.startIndex], row: indexes[indexes.index(after: indexes.startIndex)])
     }
 
-    /// The section's index and the row's, as Foundation's `IndexPath(indexes:)` takes them.
+    /// The section's index and the row's index, as Foundation's `IndexPath(indexes:)` expects them.
     public var indexes: [Int] { [section, row] }
 
     public static func < (left: RowPath, right: RowPath) -> Bool {

@@ -1,47 +1,74 @@
-/// Why a command, a model or a description was refused: which thing refused, where, and what would be right.
+/// The reason why a command, a model or a table description was refused: which part, where, and what would be accepted.
 /// A refusal changes nothing.
 public struct Refusal: Error, Sendable, Equatable {
-    /// The name of the problem, as on the wire: `/problems/<rawValue>`.
+    /// The kind of a refusal. The raw value is the problem's name on the wire: `/problems/<rawValue>`.
     public enum Code: String, Sendable, CaseIterable {
+        /// Several displayed sections contain a row with this id. The reference must name the section, too.
         case ambiguousRow = "ambiguous-row"
+        /// The command is malformed, or the binder is used in a state in which it cannot be.
         case badRequest = "bad-request"
+        /// The command took longer than its limit allows. Nothing was changed.
         case commandTimeout = "command-timeout"
+        /// The table description, or what the binding chains bind, has faults.
         case descriptionInvalid = "description-invalid"
+        /// Two models of a section have the same id.
         case duplicateRowID = "duplicate-row-id"
+        /// The section's policy does not allow this edit of this row, or the section's rows are derived.
         case editingNotAllowed = "editing-not-allowed"
+        /// A handler failed, or did not change the number of the section's models as the command requires.
         case handlerContract = "handler-contract"
+        /// The row's cell does not declare an event of this name.
         case eventUndeclared = "event-undeclared"
+        /// The parameters of an event do not match the schema that its cell declares.
         case eventInvalid = "event-invalid"
+        /// A model does not match its declared type, or has no usable id.
         case modelInvalid = "model-invalid"
+        /// An insert came without a model, and the section has no `insert.template` to make one.
         case modelRequired = "model-required"
+        /// A model or a cell has another type than the one that its section or its binding chain expects.
         case modelTypeMismatch = "model-type-mismatch"
+        /// The section's policy does not allow this row to move, or not to this section.
         case moveNotAllowed = "move-not-allowed"
+        /// A handler rejected the command. The detail is the handler's reason.
         case rejected = "rejected"
+        /// The row or place was named as of an earlier revision, and is no longer displayed or can no longer be found.
         case rowGone = "row-gone"
+        /// The named row or index path does not exist.
         case rowNotFound = "row-not-found"
+        /// The named section does not exist in this table.
         case sectionNotFound = "section-not-found"
+        /// The table declares its sections, so a command cannot add, remove or reorder them.
         case sectionsAreDeclared = "sections-are-declared"
+        /// A template or an expression of the description failed, or returned a value that its place does not allow.
         case templateFailed = "template-failed"
+        /// The table would contain more rows than its limits allow.
         case tooManyRows = "too-many-rows"
+        /// The table would contain more sections than its limits allow.
         case tooManySections = "too-many-sections"
     }
 
-    /// One fault of a document.
+    /// One fault of a document, for example of a table description or of a model.
     public struct Fault: Sendable, Equatable {
+        /// The pointer to the faulty value in the document that was sent.
         public var pointer: JSONPointer
+        /// A sentence for a developer: what is wrong at the pointer.
         public var detail: String
 
+        /// Creates a fault.
         public init(pointer: JSONPointer, detail: String) {
             self.pointer = pointer
             self.detail = detail
         }
     }
 
+    /// The kind of the refusal. Programs decide by it.
     public var code: Code
+    /// A sentence for a developer: what was refused, where, and what would be accepted.
     public var detail: String
-    /// All faults found, where there can be several.
+    /// All faults of the document, if the refusal is about a document. Empty otherwise.
     public var faults: [Fault]
 
+    /// Creates a refusal. A program's handlers throw it, too, to refuse a command with their own reason.
     public init(_ code: Code, _ detail: String, faults: [Fault] = []) {
         self.code = code
         self.detail = detail

@@ -1,8 +1,7 @@
-/// One displayed row: what stands in the snapshot for it. Immutable, and its content is shared by every snapshot that shows it.
+/// One displayed row, as the snapshot contains it. Rows are immutable, and all snapshots that show a row share its content.
 ///
-/// Two rows are compared by hashes that were taken when they were made, and stand in the lists of rows themselves: a diff
-/// that finds nothing changed reads these lists from one end to the other, and nothing of what they refer to. The hashes
-/// have 128 bits and a seed of the process, see `RowHash`.
+/// Rows are compared by 128-bit hashes with a seed of the process. The hashes are computed when the row is made and are
+/// stored in the list of rows itself, so a diff reads unchanged rows without following a reference.
 public struct Row: Sendable {
     let marks: RowMarks
     let content: RowContent
@@ -13,24 +12,24 @@ public struct Row: Sendable {
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
     }
 
-    /// Nil for models without identity. Read from `json` each time.
+    /// The row's identity, unique in its section. `nil` for a model without identity. Parsed from ``json`` at each call.
     public var id: RowID? { content.id }
 
-    /// The row's object as the snapshot has it, members in this order:
-    /// `id`, `cell`, `model`, `viewModel`, then the properties `editing`, `movable`, `height`, `estimatedHeight`.
+    /// The row's object in the snapshot. Its members are `id`, `cell`, `model` and `viewModel`, then `editing`, `movable`,
+    /// `height` and `estimatedHeight`, in this order, where they apply.
     public var json: JSONText { content.json }
 
-    /// The model as the snapshot shows it, a part of `json`; nil for view-model and number bindings. O(1).
+    /// The model in the snapshot, a part of ``json``. `nil` if the binding shows view models or numbered cells. O(1).
     public var model: JSONText? { content.model }
 
-    /// The binding says `updates: manually`: changed rows appear as `updateRows`, never as `reloadRows`.
+    /// Whether the binding says `updates: manually`. Updates then contain `updateRows` instead of `reloadRows` for this row.
     public var updatesManually: Bool { marks.updatesManually }
 
-    /// The row after this one differs in nothing that a snapshot shows. O(1).
+    /// Returns whether both rows are the same in everything that a snapshot shows. O(1).
     @inline(__always)
     public func isSame(as other: Row) -> Bool { marks.shown == other.marks.shown }
 
-    /// The cell shows the same (its properties, such as `movable`, may differ).
+    /// Returns whether the cell shows the same content in both rows. Properties such as `movable` may differ.
     @inline(__always)
     public func looksSame(as other: Row) -> Bool {
         marks.shown.content == other.marks.shown.content && content.looksSame(as: other.content)

@@ -13,10 +13,15 @@ extension Snapshot {
     }
 
 
-    /// The snapshot as the contract has it, near the speed of copying its bytes: rows are written as they are. What
-    /// stands before the table's own members, in a snapshot of a session, is left out where it is nil.
+    /// Returns the snapshot as UTF-8 JSON: the object that the HTTP API calls a snapshot.
     ///
-    /// With a window, every section's facts, and rows of that section's window only.
+    /// - Parameters:
+    ///   - session: the session's id, or `nil` to leave the member out.
+    ///   - table: the name of the session's table description, or `nil` to leave the member out.
+    ///   - epoch: the session's epoch, or `nil` to leave the member out.
+    ///   - window: if set, the result contains every section without its rows, except for the given rows of this section.
+    ///     `offset` counts displayed rows from 0. A window beyond the end contains fewer rows or none.
+    /// - Complexity: O(bytes of the result). Rows are copied, not encoded.
     public func encoded(
         session: String? = nil, table: String? = nil, epoch: String? = nil,
         window: (section: SectionID, offset: Int, limit: Int)? = nil
@@ -34,7 +39,14 @@ extension Snapshot {
         return writer.bytes
     }
 
-    /// The same bytes as `encoded` has, in pieces of about `size`: as many at a time as there is room for.
+    /// Returns the bytes of ``encoded(session:table:epoch:window:)`` as a sequence of pieces, encoded one at a time.
+    ///
+    /// - Parameters:
+    ///   - session: the session's id, or `nil` to leave the member out.
+    ///   - table: the name of the session's table description, or `nil` to leave the member out.
+    ///   - epoch: the session's epoch, or `nil` to leave the member out.
+    ///   - size: the size of a piece in bytes. Every piece but the last has at least this size, and is larger by at most
+    ///     64 rows.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int) -> SnapshotPieces {
         var writer = JSONWriter(capacity: size + size / 4)
         writeStart(session: session, table: table, epoch: epoch, to: &writer)
@@ -122,7 +134,7 @@ extension Section {
     }
 }
 
-/// A snapshot's JSON, piece by piece. A value of one snapshot: what is changed meanwhile does not show in it.
+/// A snapshot's JSON, piece by piece. Later commands do not change the pieces.
 public struct SnapshotPieces: Sequence, IteratorProtocol, Sendable {
     private let snapshot: Snapshot
     private let size: Int
@@ -138,6 +150,7 @@ public struct SnapshotPieces: Sequence, IteratorProtocol, Sendable {
         self.writer = writer
     }
 
+    /// Returns the next piece as UTF-8 bytes, or `nil` after the last one.
     public mutating func next() -> [UInt8]? {
         guard !isDone else { return nil }
         while writer.bytes.count < size, !isDone { writeMore() }

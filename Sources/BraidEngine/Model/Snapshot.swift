@@ -1,17 +1,21 @@
-/// A section as it is displayed.
+/// One displayed section: its id, its header and footer, and its rows.
 public struct Section: Sendable {
+    /// The section's id, unique in the table.
     public let id: SectionID
-    /// `{"title": …}` or `{"view": …, "viewModel": …}`, with the heights that are declared; null for none.
+    /// The header: `{"title": …}` or `{"view": …, "viewModel": …}`, with the declared heights. `null` without a header.
     public var header: JSONText
+    /// The footer, of the same form as ``header``. `null` without a footer.
     public var footer: JSONText
-    /// `"anySection"` or the list of section ids that rows may move to; nil when rows may not move.
+    /// The sections that rows may move to: `"anySection"` or an array of section ids. `nil` if rows may not move.
     public var movesTo: JSONText?
-    /// False when the section's models are not identifiable: its rows have no ids.
+    /// Whether the section's rows have ids. `false` if the models are not identifiable.
     public var isDiffable: Bool
+    /// The section's displayed rows, in order.
     public var rows: ChunkedList<Row> { didSet { idsWereChecked = false } }
     /// It is known that no two rows have the same id, and that all have one: a diff need not look for that again.
     var idsWereChecked = false
 
+    /// Creates a section from its parts. A ``Binder`` makes the sections of a snapshot; tests and decoders use this.
     public init(
         id: SectionID, header: JSONText = .null, footer: JSONText = .null, movesTo: JSONText? = nil,
         isDiffable: Bool = true, rows: ChunkedList<Row> = []
@@ -35,11 +39,15 @@ extension Section {
 
 /// The whole displayed table at one revision.
 public struct Snapshot: Sendable {
+    /// The session's revision that this snapshot shows: 0 at creation, one more for each committed command.
     public var revision: Int
+    /// The displayed sections, in order. Hidden sections are absent.
     public var sections: ChunkedList<Section>
+    /// The number of displayed rows in all sections.
     public var totalRowCount: Int
+    /// The session's state: a JSON object that templates and handlers read and write.
     public var state: JSONText
-    /// What stands in the place of the rows while there are none; nil while there are, or when none is described.
+    /// What a client shows in place of the rows while the table has none. `nil` if it has rows, or declares nothing.
     public var empty: JSONText?
     /// The time that its rows and titles have read, where they read one.
     var now = ""
@@ -48,6 +56,9 @@ public struct Snapshot: Sendable {
     /// The keys of the stored rows that are shown, of sections that hide some of their rows and whose rows have no ids.
     var shownKeys: [SectionID: [Int]] = [:]
 
+    /// Creates a snapshot from its parts. ``totalRowCount`` is counted from the sections.
+    ///
+    /// - Complexity: O(sections).
     public init(revision: Int = 0, sections: [Section] = [], state: JSONText = .emptyObject, empty: JSONText? = nil) {
         self.revision = revision
         self.sections = ChunkedList(sections)

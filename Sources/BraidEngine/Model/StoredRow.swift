@@ -1,38 +1,50 @@
-/// One stored model: what stands behind a displayed row.
+/// One stored model: the data behind a displayed row.
 public struct StoredRow: Sendable {
-    /// Names the row for as long as it lives, within its session: 1, 2, 3, … and never used again.
+    /// The row's number in its session: 1, 2, 3, … It never changes, and no later row gets the same number.
     public var key: Int
-    /// Orders the rows of a section: ascending, with gaps, so that an insert writes one row and not all that follow.
+    /// The row's position among its section's rows. Ranks ascend with gaps, so that an insert writes one row and not all
+    /// rows after it.
     public var rank: Int
     /// Id and model, in bytes of their own, so that no row keeps a whole request in memory, or in those of the row that
     /// shows them.
     var content: RowContent
 
+    /// Creates a stored row.
+    ///
+    /// - Parameters:
+    ///   - key: the row's number in its session.
+    ///   - rank: the row's position among its section's rows.
+    ///   - id: the model's identity; `nil` if its type is not identifiable.
+    ///   - model: the model.
     public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
         self.key = key
         self.rank = rank
         content = RowContent(id: id, model: model)
     }
 
-    /// The model's identity; nil when its type is not identifiable. Made each time.
+    /// The model's identity. `nil` if its type is not identifiable. Parsed at each call.
     public var id: RowID? { content.id }
 
+    /// The model. `null` for a row without a model.
     public var model: JSONText { content.model ?? .null }
 }
 
-/// A section's facts beside its rows.
+/// What a store keeps of a section, apart from its rows.
 public struct StoredSectionFacts: Sendable, Equatable {
-    /// Names the section within its session, as `StoredRow.key` names a row: 1, 2, 3, …
+    /// The section's number in its session: 1, 2, 3, … No later section gets the same number.
     public var number: Int
+    /// The section's id.
     public var id: SectionID
-    /// The place in the order of first appearance or declaration; ascending, gaps allowed.
+    /// The section's position in the order of declaration or first appearance. Ordinals ascend, with gaps.
     public var ordinal: Int
-    /// The title or view that was set in place of the description's; nil: none was set. JSON null: set to none.
+    /// The header that a command set in place of the description's. `nil` if none was set; JSON `null` if it was set to none.
     public var header: JSONText?
+    /// The footer that a command set, of the same form as ``header``.
     public var footer: JSONText?
-    /// How many rows there were when `onPrefetch` was last called; nil: not since the section was filled.
+    /// The number of rows when `onPrefetch` last ran. `nil` if it has not run since the section was filled.
     public var prefetched: Int?
 
+    /// Creates a section's facts. The parameters are described at the properties.
     public init(
         number: Int, id: SectionID, ordinal: Int, header: JSONText? = nil, footer: JSONText? = nil, prefetched: Int? = nil
     ) {
@@ -45,30 +57,32 @@ public struct StoredSectionFacts: Sendable, Equatable {
     }
 }
 
-/// What one command changed in the stored table: exactly what a store has to write, however large the table is.
+/// What one command changed in the stored table. A store writes exactly this, however large the table is.
 public struct TableChange: Sendable {
-    /// Rows that are new, or whose model changed.
+    /// The rows that are new or whose model changed, each with its section's number.
     public var writtenRows: [(section: Int, row: StoredRow)] = []
-    /// Rows whose model is as it was, but whose section or rank changed.
+    /// The rows whose model is unchanged but whose section or rank changed: the section's number, the row's key, its new rank.
     public var placedRows: [(section: Int, key: Int, rank: Int)] = []
-    /// Keys of the rows that are gone.
+    /// The keys of the removed rows.
     public var removedRows: [Int] = []
-    /// Sections that are new or whose facts changed.
+    /// The facts of sections that are new or whose facts changed.
     public var writtenSections: [StoredSectionFacts] = []
-    /// Numbers of the sections that are gone; their rows stand in `removedRows`.
+    /// The numbers of the removed sections. ``removedRows`` contains their rows.
     public var removedSections: [Int] = []
-    /// The state, if it changed.
+    /// The new state. `nil` if it did not change.
     public var state: JSONText?
-    /// The manually displayed sections (an array of ids; null for none), if they changed.
+    /// The new manually displayed sections, an array of ids or `null` for none set. `nil` if they did not change.
     public var displayedSections: JSONText?
-    /// The cells that the session registered (an object from model types to cells), if they changed.
+    /// The new cells that the session registered, an object from model types to cells. `nil` if they did not change.
     public var cells: JSONText?
 
+    /// Creates an empty change.
     public init() {}
 
-    /// How many rows are to be written, placed or removed.
+    /// The number of rows to write, place or remove.
     public var rowCount: Int { writtenRows.count + placedRows.count + removedRows.count }
 
+    /// Whether there is nothing to write.
     public var isEmpty: Bool {
         rowCount == 0 && writtenSections.isEmpty && removedSections.isEmpty && state == nil && displayedSections == nil && cells == nil
     }

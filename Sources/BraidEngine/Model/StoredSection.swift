@@ -1,15 +1,24 @@
-/// A section's stored models, displayed or not.
+/// One section's stored models, whether or not the section is displayed.
 public struct StoredSection: Sendable {
+    /// The section's facts, apart from its rows.
     public internal(set) var facts: StoredSectionFacts
+    /// The section's stored rows, ascending by rank.
     public private(set) var rows = ChunkedList<StoredRow>()
     /// Ranks of the identifiable rows; a rank leads to the row's index by binary search.
     private var ranks = RankIndex()
 
+    /// The section's id.
     public var id: SectionID { facts.id }
 
     init(facts: StoredSectionFacts) { self.facts = facts }
 
-    /// `rows` ascending by rank. Throws `duplicateRowID`.
+    /// Creates a section from its facts and rows, as a store has read them.
+    ///
+    /// - Parameters:
+    ///   - facts: the section's facts.
+    ///   - rows: the section's rows, ascending by rank.
+    /// - Throws: ``Refusal`` with `duplicateRowID` if two rows have the same id.
+    /// - Complexity: O(rows · log rows).
     public init(facts: StoredSectionFacts, rows: [StoredRow]) throws(Refusal) {
         self.facts = facts
         self.rows = ChunkedList(rows)
@@ -28,7 +37,9 @@ public struct StoredSection: Sendable {
         self.ranks = ranks
     }
 
-    /// O(log rows).
+    /// Returns the index of the row with an id among ``rows``, or `nil` if the section has no such row.
+    ///
+    /// - Complexity: O(log rows).
     public func index(of id: RowID) -> Int? {
         ranks.first(of: RowHash.hash(id)) { rank in
             let index = index(ofRank: rank)

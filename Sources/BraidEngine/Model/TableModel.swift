@@ -1,19 +1,31 @@
-/// Everything that a session stores: the models of every section, displayed or not, the titles that were set, the
-/// sections that are displayed, the state. A value: a copy is cheap, and a changed copy shares what did not change.
+/// Everything that a session stores: the models of every section, the titles that were set, the displayed sections, the
+/// registered cells and the state.
+///
+/// A copy costs O(1), and a changed copy shares everything that did not change.
 public struct TableModel: Sendable {
-    /// In declared order, or, for dynamic sections, in order of first appearance.
+    /// All sections, displayed or not, in declared order. Sections that are not declared are in order of first appearance.
     public internal(set) var sections: ChunkedList<StoredSection> = []
     private var positions: [SectionID: Int] = [:]
-    /// The sections displayed under manual management, in that order; nil while none were set.
+    /// The sections that a program or a command displays manually, in that order. `nil` if none were set.
     public internal(set) var displayedSections: [SectionID]?
+    /// The session's state, a JSON object.
     public internal(set) var state: JSONText
     /// The cells that the session itself registered for model types.
     public internal(set) var cells: RegisteredCells
-    /// The next row's key; keys are never used again.
+    /// The key of the next row. Keys are never used again.
     public internal(set) var nextKey = 1
-    /// The next section's number; numbers are never used again.
+    /// The number of the next section. Numbers are never used again.
     public internal(set) var nextSection = 1
 
+    /// Creates a stored table from what a store has read. The defaults create an empty table.
+    ///
+    /// - Parameters:
+    ///   - sections: all sections, in order.
+    ///   - displayedSections: the manually displayed sections; `nil` if none were set.
+    ///   - state: the session's state, a JSON object.
+    ///   - cells: the cells that the session registered.
+    ///   - nextKey: the key of the next row; it must be greater than every row's key.
+    ///   - nextSection: the number of the next section. If it is not greater than every section's number, the next greater one is used.
     public init(
         sections: [StoredSection] = [], displayedSections: [SectionID]? = nil, state: JSONText = .emptyObject,
         cells: RegisteredCells = RegisteredCells(), nextKey: Int = 1, nextSection: Int = 1
@@ -43,9 +55,10 @@ public struct TableModel: Sendable {
         sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }
 
-    /// The section's place in `sections`.
+    /// Returns the index of a section in ``sections``, or `nil` if the table has no such section. O(1).
     public func position(of id: SectionID) -> Int? { positions[id] }
 
+    /// The section with an id, displayed or not. `nil` if the table has no such section.
     public subscript(id: SectionID) -> StoredSection? { positions[id].map { sections[$0] } }
 
     /// Sections' ordinals start this far apart, so that one that comes between two of them need not change the others.
@@ -93,8 +106,10 @@ public struct TableModel: Sendable {
 }
 
 extension TableModel {
-    /// The same table, its models kept in the bytes that a snapshot has of them: one copy of each in memory in place of
-    /// two. O(rows).
+    /// Returns the same table, with models that share the bytes of a snapshot's rows. Memory then contains each model once.
+    ///
+    /// - Parameter snapshot: the snapshot that shows this table.
+    /// - Complexity: O(rows).
     public func sharingModels(with snapshot: Snapshot) -> TableModel {
         var table = self
         for shown in snapshot.sections {
