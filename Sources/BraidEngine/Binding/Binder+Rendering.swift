@@ -1,5 +1,12 @@
 extension Binder {
-    /// The snapshot of a table, made from nothing. O(rows). Throws what a template does, and what is over the limits.
+    /// Renders the whole snapshot of a table.
+    ///
+    /// - Parameters:
+    ///   - table: the stored table.
+    ///   - revision: the revision that the snapshot shows.
+    ///   - now: the time in RFC 3339, which templates read.
+    /// - Throws: ``Refusal`` with `templateFailed` if a template fails, and if the table exceeds the ``limits``.
+    /// - Complexity: O(rows).
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [Remade] = []
         return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))

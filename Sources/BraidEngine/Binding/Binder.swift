@@ -1,9 +1,8 @@
-/// A bound table: decides what is displayed, and what may be edited and moved. A value made once from bindings; it
-/// holds no models.
+/// A bound table: it decides what is displayed and what may be edited and moved. It contains no models.
 public struct Binder: Sendable {
-    /// The declared sections; nil when sections are dynamic and come with the models.
+    /// The ids of the declared sections, in order. `nil` if sections are dynamic, that is, come with the models.
     public let declaredSections: [SectionID]?
-    /// How sections are displayed. A program can change it between two commands, and in a handler.
+    /// Which sections are displayed, and in which order. A program can change this between two commands, and in a handler.
     public var display: SectionDisplay { currentDisplay() }
     /// The snapshot's `empty` while there are no rows.
     private(set) var empty: JSONText?
@@ -11,7 +10,7 @@ public struct Binder: Sendable {
     let boundSections: [SectionID]
     /// The sections for which bindings of all other sections have titles.
     let titledSections: Set<SectionID>
-    /// None by default, but for the templates' steps.
+    /// The limits of tables and commands. By default only the templates' steps are limited.
     public var limits = TableLimits()
     let cells: CellDeclarations
     /// Models that a program keeps.
@@ -57,7 +56,7 @@ public struct Binder: Sendable {
         asksMovePolicy = all.contains(where: \.asksMovePolicy)
     }
 
-    /// The same binder, with something to show while there are no rows.
+    /// Returns the same binder, which shows this value while the table has no rows. `nil` shows nothing.
     public func showing(empty: JSONText?) -> Binder {
         var binder = self
         binder.empty = empty

@@ -9,8 +9,9 @@ enum Scope: Sendable, Hashable {
     case anySection
 }
 
-/// What may be done to a row by editing.
+/// What a client may do to a row by editing, as in `UITableViewCell.EditingStyle`.
 public enum EditingStyle: String, Sendable {
+    /// Nothing, a delete of the row, or an insert before it.
     case none, delete, insert
 }
 

@@ -1,11 +1,9 @@
-/// What is bound to a scope, one link after the other. Of two bindings about the same section the more specific one
-/// wins, and of two equally specific ones the later.
+/// A chain of links that bind cells, models, titles, dimensions, policies and handlers to a scope of sections.
 ///
-/// `Cell` and `Model` are what the chain's cells were bound to, carried down the chain so that handlers get them as they
-/// are. Until cells are bound, a cell is any cell; until models are bound or assumed, there is none.
+/// If two bindings are about the same section, the more specific one wins. Of two equally specific ones, the later one wins.
 ///
-/// This file has each link once, in the form that the engine keeps: that is what table descriptions are compiled to.
-/// The forms with closures, for programs, lead here.
+/// `Cell` and `Model` are the types that the chain's cells were bound to. The chain carries them to its handlers. Until
+/// cells are bound, `Cell` is any cell; until models are bound or assumed, a chain has no model type.
 ///
 /// Source: Braid's binding chains.
 public struct BindingChain<Section: TableSection, Cell, Model> {
@@ -42,7 +40,9 @@ extension BindingChain {
     @discardableResult
     func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = UTF8Key(name) } }
 
-    /// Changed rows appear as `updateRows`, never as `reloadRows`.
+    /// Sets whether changed rows appear in updates as `updateRows` instead of `reloadRows`.
+    ///
+    /// - Parameter manually: if true, the program updates the cells itself, and no row is reloaded visually.
     @discardableResult
     public func updates(manually: Bool) -> Self { edit { $0.updatesManually = manually } }
 }

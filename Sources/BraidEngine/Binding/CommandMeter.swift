@@ -51,19 +51,24 @@ final class CommandMeter: Sendable {
     }
 }
 
-/// What a table may grow to, and what one command on it may cost.
+/// The limits of a table's size, and of the cost of one command.
 public struct TableLimits: Sendable {
-    /// Rows that are stored, and rows that are displayed.
+    /// The number of rows that a table may store, and that it may display.
     public var rows = Int.max
+    /// The number of sections that a table may have.
     public var sections = Int.max
-    /// Steps that the templates and expressions of one command may take together; five million last for about a third of a
-    /// second. 200 more for each row of the table.
+    /// The number of template steps that one command may take, plus 200 for each row of the table.
+    ///
+    /// Five million steps take about a third of a second. ``TemplateBudget`` defines a step.
     public var templateSteps = 5_000_000
-    /// Bytes that they may build together, counted as in `TemplateBudget`. 1,000 more for each row of the table.
+    /// The number of bytes that the templates of one command may build, plus 1,000 for each row of the table.
+    ///
+    /// Bytes are counted as in ``TemplateBudget``.
     public var renderedBytes = Int.max
-    /// How long one command may take, if its parts are many; nil: as long as it does.
+    /// The time that one command may take. `nil` for no limit. It is checked between the parts of a command.
     public var commandTime: Duration?
 
+    /// Creates the default limits: only the templates' steps are limited.
     public init() {}
 
     /// A table that is over the limits already may shrink: they may have been lowered since.

@@ -1,6 +1,11 @@
 /// Which sections are displayed, and in which order (Braid's `sectionDisplayBehavior`).
 public struct SectionDisplay: Sendable {
+    /// The rule that decides which sections are displayed. The raw value is the wire form.
     public enum Behavior: String, Sendable, CaseIterable {
+        /// `manuallyManaged` displays the sections that were set, or all if none were set.
+        ///
+        /// `hidesSectionsWithNoCellData` displays the sections with rows. `hidesSectionsWithNoData` displays the sections with
+        /// rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
         /// Why it cannot be set which sections are displayed; nil where it can.
@@ -26,6 +31,7 @@ public struct SectionDisplay: Sendable {
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
+    /// The rule that decides which sections are displayed.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
     /// What is displayed at first under manual management; nil: all sections.

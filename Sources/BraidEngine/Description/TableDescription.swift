@@ -1,18 +1,22 @@
 /// A table description: the JSON document that describes a table, checked and compiled.
-/// Source: the project's docs, "The table description".
+/// Source: docs/table-description.md.
 public struct TableDescription: Sendable {
+    /// The table's name, as the document says.
     public let name: String
     /// The document as it was given.
     public let text: JSONText
+    /// The binder that the document was compiled to.
     public let binder: Binder
-    /// The session's initial state.
+    /// The initial state of a session, a JSON object.
     public let state: JSONText
-    /// The initial stored models, in declared order, or in order of first appearance.
+    /// The initial models of each section, in declared order or in order of first appearance, with their pointers in the document.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
-    /// What is allowed, but surely not meant: names that nothing gives, members that say nothing. Each with its pointer.
+    /// What is allowed but probably a mistake, each with its pointer: for example names that nothing provides.
     public let warnings: [Refusal.Fault]
 
-    /// Throws `descriptionInvalid` with the document's faults, of many the first hundred, each with its pointer.
+    /// Checks and compiles a table description.
+    ///
+    /// - Throws: ``Refusal`` with `descriptionInvalid` and the pointers of the first hundred faults.
     public init(_ text: JSONText) throws(Refusal) {
         var reader = DescriptionReader(text)
         let compiled = DescriptionCompiler.compile(&reader)
@@ -49,7 +53,8 @@ public struct TableDescription: Sendable {
         return faults
     }
 
-    /// Names of tables, and of sessions: `[A-Za-z0-9._-]{1,64}`, but for `.` and `..`, which no URL can name (RFC 3986, 5.2.4).
+    /// Returns whether a string can name a table or a session: it matches `[A-Za-z0-9._-]{1,64}` and is neither `.` nor `..`,
+    /// which no URL path can contain (RFC 3986, section 5.2.4).
     public static func isName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".." && name.utf8.allSatisfy {
             switch $0 {
@@ -60,9 +65,16 @@ public struct TableDescription: Sendable {
         }
     }
 
+    /// The rule of ``isName(_:)`` as a clause for messages.
     public static let nameRule = "1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\", and is not \".\" or \"..\""
 
-    /// The table of a new session: the description's models, with those given in their place, section by section.
+    /// Returns the stored table of a new session.
+    ///
+    /// - Parameters:
+    ///   - given: models that replace the description's models, section by section.
+    ///   - givenState: a merge patch on the description's state (RFC 7396).
+    /// - Throws: ``Refusal`` if a section does not exist or a model is invalid.
+    /// - Complexity: O(models).
     public func openingTable(models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil) throws(Refusal) -> TableModel {
         var editor = TableEditor(TableModel(state: state))
         for id in binder.declaredSections ?? [] { editor.ensureSection(id) }
@@ -75,7 +87,11 @@ public struct TableDescription: Sendable {
         return editor.table
     }
 
-    /// The fault that no session can be opened with the description's own models and state. `nil` if one can be opened.
+    /// Returns the fault that no session can be opened with the description's own models and state. `nil` if one can be opened.
+    ///
+    /// - Parameters:
+    ///   - limits: the limits of the session's table.
+    ///   - now: the time in RFC 3339, which templates read.
     public func openingFault(within limits: TableLimits = TableLimits(), now: String) -> Refusal.Fault? {
         var binder = binder
         binder.limits = limits

@@ -1,26 +1,30 @@
-/// Why an update cannot be applied: a table view would crash here, or the contract's rules are broken.
+/// The reason why an update cannot be applied: a table view would crash here, or the update breaks a rule of the wire format.
 public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// From 0; nil when the fault is none of a stage's.
+    /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?
+    /// A clause for a developer: what is wrong.
     public var detail: String
 
     public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
 }
 
 extension BatchUpdate {
-    /// One stage of an update, for a view to animate: one `performBatchUpdates`.
+    /// One stage of an update, with the sections before and after it: what a view needs for one `performBatchUpdates`.
     public struct Step: Sendable {
+        /// The stage's operations.
         public let stage: Stage
         /// The displayed sections before the stage.
         public let before: [Section]
-        /// The displayed sections after it: what a table view's data source has to show inside the batch.
+        /// The displayed sections after the stage. A table view's data source shows these inside the batch.
         public let after: [Section]
     }
 
-    /// The update's stages, each with the sections before and after it. O(sections, and rows of the changed ones).
+    /// Returns the update's stages, each with the sections before and after it.
     ///
-    /// - Parameter snapshot: The table that the update leads on from.
-    /// - Throws: What `applied(to:)` throws.
+    /// - Parameter snapshot: the snapshot at the revision ``from``.
+    /// - Throws: ``UpdateFault`` if the snapshot is of another revision, and for the faults of ``applied(to:)`` except a wrong
+    ///   ``totalRowCount``.
+    /// - Complexity: O(sections, and rows of the changed ones).
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         guard snapshot.revision == from else {
             throw UpdateFault(detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
@@ -38,11 +42,17 @@ extension BatchUpdate {
         return steps
     }
 
-    /// The snapshot after this update: the reference for clients. O(sections, and rows of the changed ones).
+    /// Returns the snapshot after this update. This is the reference for how clients apply updates.
     ///
-    /// Throws `UpdateFault` where a table view would crash and where the contract's rules are broken: an index out of
-    /// bounds or named twice, a row operation inside a section that goes, comes, moves or is reloaded in the same
-    /// stage, reloads beside moves, a stage without operations, a row or section that changes its id, a wrong count.
+    /// - Parameter snapshot: the snapshot at the revision ``from``.
+    /// - Throws: ``UpdateFault`` where a table view would crash and where a rule of the wire format is broken:
+    ///   - an index that is out of bounds or named twice,
+    ///   - a row operation inside a section that the same stage deletes, inserts, moves or reloads,
+    ///   - reloads in the same stage as moves,
+    ///   - a stage without operations,
+    ///   - a row or section that changes its id,
+    ///   - a wrong revision or ``totalRowCount``.
+    /// - Complexity: O(sections, and rows of the changed ones).
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         let sections = try steps(from: snapshot).last?.after ?? Array(snapshot.sections)
         let result = Snapshot(

@@ -1,26 +1,27 @@
 extension BatchUpdate {
-    /// This update and the next one as one: see `composing`.
+    /// Returns this update and the next one as one update, by the rules of ``composing(_:)``.
     public func composed(with next: BatchUpdate) throws(UpdateFault) -> BatchUpdate { try .composing([self, next]) }
 
-    /// Folds consecutive updates into one that leads from the first one's `from` to the last one's `to`, with as few
-    /// row operations and stages as can be known without the table. It keeps the rules that `applied(to:)` checks.
+    /// Folds consecutive updates into one update, which leads from the first one's ``from`` to the last one's ``to``.
     ///
-    /// What comes and goes again vanishes; what moves several times moves once, or not at all when it is back in its
-    /// place; content that changed several times changes once, to the last, with a visual reload if any of the changes
-    /// had one. `state` and `empty` are the last that were set. If only one update has stages, they are left as they are.
+    /// The result contains as few row operations and stages as can be known without the table. It obeys the rules that
+    /// ``applied(to:)`` checks. Rows and sections that are inserted and deleted again disappear. Several moves become one, or
+    /// none if the row is back in its place. Several changes of content become one, with a visual reload if any of them had one.
+    /// ``state`` and ``empty`` are the last ones that were set. If only one update has stages, they stay as they are.
     ///
-    /// What is not known, as updates do not tell it, and how it shows:
-    /// - A deleted row's id, unless an earlier one of the updates changed the row's content. If such a row is inserted
-    ///   again it is the same row; any other stays a delete and an insert. So does a section.
-    /// - What a row or a title was at the start: one that was changed and changed back stays changed.
-    /// - What a row shows that was only ever moved. So it is moved into a section that came, after that, and out of a
-    ///   section that goes, before that, where the diff of two snapshots leaves it to the section to bring its rows.
-    /// - Such a row that moves into or out of a section that is reloaded: the section is deleted and inserted instead.
-    ///   (Sections that are reloaded have rows without ids, which never move, or change between having ids and not.)
+    /// Updates do not contain everything, so the result differs from the diff of the two snapshots in these cases:
+    /// - A deleted row's id is unknown unless an earlier update changed the row's content. If the id is known and the row is
+    ///   inserted again, it is the same row. Otherwise the result contains a delete and an insert. Sections likewise.
+    /// - The first content of a row or title is unknown. One that was changed and changed back is still an update.
+    /// - The content of a row that was only moved is unknown. It moves into an inserted section after the insert, and out of a
+    ///   deleted section before the delete.
+    /// - If such a row moves into or out of a reloaded section, the result deletes and inserts the section instead.
     ///
-    /// Throws when there are no updates, when they do not follow one another, and where no table can be as they have
-    /// it: an index below 0 or used twice, a row that becomes another. What depends on the table's size is not checked.
-    /// O(n log n) for n operations and rows of sections that came, however large the table.
+    /// - Parameter updates: the updates, in order. Each begins at the revision at which the one before it ends.
+    /// - Throws: ``UpdateFault`` if there are no updates, if they are not consecutive, or if they contradict each other
+    ///   whatever the table: a negative index, an index used twice, a row that becomes another row. Indexes beyond the
+    ///   table's size are not detected.
+    /// - Complexity: O(n log n) for n operations and rows of inserted sections, however large the table.
     public static func composing(_ updates: [BatchUpdate]) throws(UpdateFault) -> BatchUpdate {
         guard let first = updates.first, let last = updates.last else {
             throw UpdateFault(detail: "there are no updates to compose")

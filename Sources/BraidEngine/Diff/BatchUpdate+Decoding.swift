@@ -1,9 +1,14 @@
 extension BatchUpdate {
-    /// An update as the wire has it, with `stages`. Strict: what the contract does not have is a fault. Written again,
-    /// what was written by `json` has the same bytes.
+    /// Decodes an update from its wire form with `stages`. Unknown members are faults.
     ///
-    /// Any index from 0 is taken: whether the update fits a table is for `applied(to:)` to say. Throws `badRequest` with
-    /// every fault found (the first hundred) and its pointer. O(bytes).
+    /// Encoding the update again gives the same bytes, if ``json`` wrote the input. Indexes are only checked for their sign;
+    /// ``applied(to:)`` says whether the update fits a table.
+    ///
+    /// - Parameters:
+    ///   - json: the update's object.
+    ///   - pointer: the pointer to the object in a larger document, for the faults.
+    /// - Throws: ``Refusal`` with `badRequest` and the pointers of the first hundred faults.
+    /// - Complexity: O(bytes).
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let update = reader.update(json, pointer)

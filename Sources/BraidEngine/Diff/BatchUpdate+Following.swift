@@ -1,10 +1,10 @@
 extension BatchUpdate {
-    /// Follows a displayed row through this update: through deletes, inserts and moves, and sections that are inserted, deleted
-    /// and moved. `path` counts in the table before the update, the result in the table after it. `nil` if the update deletes the
-    /// row, or deletes or reloads its section.
+    /// Returns the index path that a displayed row has after this update.
     ///
-    /// The update does not say whether there was such a row: for a path that led nowhere the result means nothing. A negative
-    /// path gives `nil`. O(n log n) for n operations.
+    /// - Parameter path: the row's index path before the update. If the table had no such row, the result is meaningless.
+    /// - Returns: the row's index path after the update. `nil` if the update deletes the row, or deletes or reloads its section,
+    ///   and for a negative path.
+    /// - Complexity: O(n log n) for n operations.
     public func following(_ path: RowPath) -> RowPath? {
         let path = stages.reduce(Optional(path)) { path, stage in path.flatMap { stage.following($0) } }
         return path.flatMap { $0.section >= 0 && $0.row >= 0 ? $0 : nil }
@@ -15,7 +15,11 @@ extension BatchUpdate {
         stages.reversed().reduce(path) { path, stage in path.flatMap { stage.preceding($0) } }
     }
 
-    /// Follows a displayed section: nil if it goes, also if one with its id comes again in another place. O(n log n).
+    /// Returns the index that a displayed section has after this update.
+    ///
+    /// - Parameter index: the section's index before the update.
+    /// - Returns: `nil` if the update deletes the section, even if it inserts a section with the same id.
+    /// - Complexity: O(n log n) for n operations.
     public func followingSection(_ index: Int) -> Int? {
         var index: Int? = index
         for stage in stages { index = index.flatMap { stage.following(section: $0) } }

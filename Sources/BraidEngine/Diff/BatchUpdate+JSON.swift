@@ -1,13 +1,13 @@
 // The update as the contract has it, members in its order; lists that are empty are left out.
 extension BatchUpdate {
-    /// `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`.
+    /// The update's wire form: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. Empty lists are left out.
     public var json: JSONText {
         json("stages") { writer in
             for stage in stages { stage.write(to: &writer) }
         }
     }
 
-    /// The same with `operations` in place of `stages`.
+    /// The update's sequential wire form, with `operations` in place of `stages`; see ``sequential()``.
     public var sequentialJSON: JSONText {
         json("operations") { writer in
             for operation in sequential() { operation.write(to: &writer) }

@@ -1,22 +1,36 @@
-/// One step of an update for clients that change their table one thing at a time (RecyclerView, NSTableView, the DOM).
-/// Indexes count in the table as the steps before left it, and the `to` of a move after the moved thing has been taken
-/// out.
+/// One operation of an update for clients that change one thing at a time (RecyclerView, NSTableView, the DOM).
+///
+/// Indexes count in the table as the operations before this one left it. The `to` of a move counts after the row or
+/// section has been taken out.
 public enum TableOperation: Sendable {
+    /// Deletes the section at an index, with its rows.
     case deleteSection(Int)
+    /// Inserts a section, with its rows, before the section at an index.
     case insertSection(at: Int, Section)
+    /// Moves a section, with its rows. `to` counts without the section.
     case moveSection(from: Int, to: Int)
+    /// Replaces a section with new content. Its rows are not matched.
     case reloadSection(at: Int, Section)
+    /// Changes a section's header, footer or `movesTo`, without its rows.
     case updateSection(BatchUpdate.SectionUpdate)
+    /// Deletes the row at an index path.
     case deleteRow(RowPath)
+    /// Inserts a row at an index path.
     case insertRow(at: RowPath, Row)
+    /// Moves a row. `to` counts without the row. The row is set if its content changed without a visual reload.
     case moveRow(from: RowPath, to: RowPath, Row?)
+    /// Replaces the content of a row, with a visual reload of its cell.
     case reloadRow(at: RowPath, Row)
+    /// Replaces the content of a row, without a visual reload of its cell.
     case updateRow(at: RowPath, Row)
 }
 
 extension BatchUpdate {
-    /// The same change as operations one after another, as many as the stages have. Of an update that `applied(to:)` would
-    /// refuse they mean nothing. O(n log n).
+    /// Returns the same change as operations, one after another. Their number is the number of operations in the stages.
+    ///
+    /// The result is meaningless if ``applied(to:)`` would refuse the update.
+    ///
+    /// - Complexity: O(n log n) for n operations.
     public func sequential() -> [TableOperation] {
         stages.flatMap { $0.sequential() }
     }

@@ -1,9 +1,14 @@
 extension Snapshot {
-    /// A snapshot as the wire has it, for `POST /v1/diff`. Strict: what the contract does not have is a fault. Rows come
-    /// out with their members in the contract's order, so that equal rows have equal bytes.
+    /// Decodes a snapshot from its wire form. Unknown members are faults.
     ///
-    /// Throws `badRequest` with every fault found (the first hundred) and its pointer, or `duplicateRowID` if the only
-    /// faults are ids that stand twice in a section.
+    /// The rows' members are put into the order of the wire format, so that equal rows have equal bytes. The members `session`,
+    /// `table` and `epoch` are checked and dropped.
+    ///
+    /// - Parameters:
+    ///   - json: the snapshot's object.
+    ///   - pointer: the pointer to the object in a larger document, for the faults.
+    /// - Throws: ``Refusal`` with the pointers of the first hundred faults. Its code is `duplicateRowID` if all faults are ids
+    ///   that a section contains twice, and `badRequest` otherwise.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let snapshot = reader.snapshot(json, pointer)

@@ -1,13 +1,13 @@
 extension BatchUpdate {
-    /// The update that leads from one snapshot to another: the fewest row operations, in the fewest stages.
+    /// Computes the update from one snapshot to another: the fewest row operations, in the fewest stages.
     ///
-    /// Sections are matched by id, then rows over all surviving sections in one pass: a row that changed section is one
-    /// move. Rows of a section that went go with it, rows of a section that came come with it. Rows that stay side by
-    /// side at a section's start and end are compared and never hashed; chunks that both snapshots share are not even
-    /// looked at.
+    /// Sections are matched by id, then rows across all surviving sections: a row that changed its section is one move. The rows
+    /// of a deleted section are deleted with it, and those of an inserted section are inserted with it. Chunks that both
+    /// snapshots share are not read, and rows that are equal at a section's start and end are not hashed.
     ///
-    /// Throws `duplicateRowID` when rows of one section have the same id (found among rows that are new or changed
-    /// place, and against those), and `badRequest` when sections have. Expected O(rows), O(n log n) for n moved rows.
+    /// - Throws: ``Refusal`` with `duplicateRowID` if a new or moved row has the id of another row of its section, and with
+    ///   `badRequest` if two sections have the same id.
+    /// - Complexity: O(rows) expected, O(n log n) for n moved rows.
     public init(from old: Snapshot, to new: Snapshot) throws(Refusal) {
         self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: nil))
     }

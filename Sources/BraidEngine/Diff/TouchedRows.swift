@@ -1,7 +1,6 @@
-/// Which rows a command touched, told as it happened: each edit's index counts in the section's rows at that moment.
+/// The rows that a command touched, noted in order. Each note's index counts in the section's stored rows at that moment.
 ///
-/// Edits are noted without a look at the table, and worked out only when asked for. What is noted here makes a diff
-/// cheap; it is never trusted so far that an update could be wrong.
+/// Notes make a diff cheap, but a missing or wrong note cannot make its update wrong.
 public struct TouchedRows: Sendable {
     private enum Notes: Sendable {
         case edits([Edit])
@@ -17,26 +16,28 @@ public struct TouchedRows: Sendable {
 
     private var notes: [SectionID: Notes] = [:]
 
+    /// Creates an empty list of notes.
     public init() {}
 
+    /// Whether nothing was noted.
     public var isEmpty: Bool { notes.isEmpty }
 
-    /// A row was inserted, and stands at `index` now.
+    /// Notes that a row was inserted and is now at the index.
     public mutating func insert(in section: SectionID, at index: Int) { note(.insert, section, index) }
 
-    /// The row that stood at `index` was removed.
+    /// Notes that the row at the index was removed.
     public mutating func remove(in section: SectionID, at index: Int) { note(.remove, section, index) }
 
-    /// Another row, or the same row changed, was put in the place of the one at `index`.
+    /// Notes that the row at the index was changed or replaced.
     public mutating func replace(in section: SectionID, at index: Int) { note(.replace, section, index) }
 
-    /// Any of the section's rows may have changed.
+    /// Notes that any of the section's rows may have changed.
     public mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
     /// Many rows came, went or changed at once.
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
 
-    /// What happened afterwards.
+    /// Appends notes of what happened after the notes of this list.
     public mutating func append(_ later: TouchedRows) {
         if notes.isEmpty { return notes = later.notes }
         for (section, notes) in later.notes { append(notes, section) }
@@ -73,15 +74,19 @@ public struct TouchedRows: Sendable {
     /// To fold more edits takes longer than to look at all rows of most sections.
     private static var most: Int { 1 << 18 }
 
-    /// What became of one section's rows.
+    /// The notes about one section's rows.
     public enum Rows: Sendable {
+        /// No row of the section was touched.
         case untouched
+        /// The listed rows were touched, no others.
         case edits(Edits)
-        /// Unknown: any of them may have changed.
+        /// Any of the section's rows may have changed.
         case whole
     }
 
-    /// O(k log k) for k edits.
+    /// Returns the notes about one section's rows, folded into one step.
+    ///
+    /// - Complexity: O(k log k) for k notes.
     public func rows(in section: SectionID) -> Rows {
         switch notes[section] {
         case nil: return .untouched
@@ -101,13 +106,13 @@ public struct TouchedRows: Sendable {
         }
     }
 
-    /// A section's edits, folded into one step from the rows before all of them to the rows after. All ascending.
+    /// A section's notes, folded into one step from the rows before all of them to the rows after. All indexes ascend.
     public struct Edits: Sendable {
-        /// In the rows before.
+        /// The indexes of removed rows, before the step.
         public private(set) var removed: [Int] = []
-        /// In the rows after.
+        /// The indexes of inserted rows, after the step.
         public private(set) var inserted: [Int] = []
-        /// In the rows after: rows that are in both, with something else in their place.
+        /// The indexes of rows that stayed with other content, after the step.
         public private(set) var replaced: [Int] = []
         /// Runs that nothing touched; the last one has no end.
         private(set) var untouched: [(old: Int, new: Int, count: Int)] = []
@@ -153,10 +158,12 @@ public struct TouchedRows: Sendable {
 }
 
 extension BatchUpdate {
-    /// As `init(from:to:)`, with less to look at: rows that `touched` does not name are matched where they stand.
+    /// Computes the same update as ``init(from:to:)``, with notes of the touched rows to make it cheaper.
     ///
-    /// The update is the same. O(k log k + k log rows) for k touched rows, and O(sections). A row that changed without being named is found all the same, as
-    /// what the snapshots do not share is compared, and where ids differ the section is diffed in full: a note that is missing costs time. Ids must be unique within their sections.
+    /// A changed row without a note is found, too: parts that the snapshots do not share are compared, and where ids differ the
+    /// section is diffed in full. A missing note only costs time. Ids must be unique within their sections.
+    ///
+    /// - Complexity: O(sections), and O(k log k + k log rows) for k touched rows.
     public init(from old: Snapshot, to new: Snapshot, touched: TouchedRows) throws(Refusal) {
         try self.init(from: old, to: new, touched: touched, staying: { _ in nil })
     }

@@ -1,38 +1,51 @@
-/// What a command led to.
+/// The result of a command: the new table, what a store has to write, and what clients receive.
 public struct Outcome: Sendable {
+    /// What a command did.
     public enum Kind: Sendable, Equatable {
+        /// The command made a new revision.
         case applied
-        /// Nothing to do; no new revision.
+        /// The command had nothing to change. There is no new revision.
         case unchanged
-        /// One of the lenient cases of the contract; no new revision.
+        /// The command was one that the contract ignores instead of refusing. There is no new revision. The reason is a sentence.
         case ignored(reason: String)
     }
 
+    /// What the command did.
     public var kind: Kind
+    /// The stored table after the command.
     public var table: TableModel
-    /// What clients see: the snapshot of `table`, unless something is unpublished.
+    /// The snapshot that clients see after the command. It shows ``table``, unless a change is unpublished.
     public var snapshot: Snapshot
-    /// What is stored and not shown; nil: all is published.
+    /// The stored change that clients do not see yet. `nil` if everything is published.
     public var unpublished: Unpublished?
-    /// What the store has to write.
+    /// What a store has to write.
     public var change: TableChange
-    /// What leads a store back to the table before the command.
+    /// What a store has to write to return to the table before the command.
     public var undo: TableChange
+    /// The update from the snapshot before the command to ``snapshot``. It has no stages if nothing displayed changed.
     public var update: BatchUpdate
-    /// The command's taps and cell events, in order.
+    /// The taps and cell events that the command contained, in order.
     public var rowEvents: [RowEvent] = []
-    /// What the data source's delegate is told; nil: nothing.
+    /// The notification for the data source's delegate. `nil` if it receives none.
     public var notification: DataSourceNotification?
 
+    /// Whether ``kind`` is `ignored`.
     public var isIgnored: Bool { if case .ignored = kind { true } else { false } }
 }
 
 extension Binder {
-    /// Carries a command out: policy, handlers, invariants; then the snapshot and the update that follow. Everything
-    /// is a value: when this throws, nothing has changed.
+    /// Executes a command: checks the policy, runs the handlers, checks the invariants, and computes the new snapshot and update.
     ///
-    /// `shown` must be the snapshot of `table`, or, while something is unpublished, what clients see. Cost: of what the
-    /// command touches, and of the number of sections; of what it publishes, if that was kept back.
+    /// All arguments are values, so a command that throws changes nothing.
+    ///
+    /// - Parameters:
+    ///   - command: the command. Its index paths count in `shown`.
+    ///   - table: the stored table before the command.
+    ///   - shown: the snapshot that clients see: the one of `table`, or the published one while a change is unpublished.
+    ///   - unpublished: the stored change that clients do not see yet, if any.
+    ///   - now: the time in RFC 3339, which templates and handlers read.
+    /// - Throws: ``Refusal`` with the reason why the command is not allowed.
+    /// - Complexity: O(sections), and what the touched rows cost. A command that publishes also pays for the unpublished change.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
@@ -120,7 +133,9 @@ extension Refusal {
         }
     }
 
-    /// The same refusal, its faults inside a larger document.
+    /// Returns the same refusal with its faults' pointers placed inside a larger document.
+    ///
+    /// - Parameter place: the pointer from the larger document's root to the part that was refused.
     public func placed(at place: JSONPointer) -> Refusal {
         var refusal = self
         refusal.faults = faults.map { fault in

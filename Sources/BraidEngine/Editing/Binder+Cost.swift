@@ -1,9 +1,12 @@
 extension Binder {
-    /// An estimate of what a command costs, in rows that the engine renders and compares: about two microseconds each.
+    /// Returns the estimated cost of a command, in rows that the engine renders and compares, at about two microseconds each.
     ///
-    /// It knows neither what handlers do nor how dear a template is. O(models in the command).
+    /// The estimate ignores what handlers do and how expensive a template is.
     ///
-    /// - Parameter rowCount: the number of rows of the table.
+    /// - Parameters:
+    ///   - command: the command.
+    ///   - rowCount: the number of rows of the table.
+    /// - Complexity: O(models in the command).
     public func estimatedCost(of command: Command, rowCount: Int) -> Int {
         switch command {
         case .delete, .insert, .move, .tap, .event:

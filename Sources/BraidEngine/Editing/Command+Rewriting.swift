@@ -1,6 +1,9 @@
 extension Command {
-    /// The command's JSON form, `original`, with this command's references in the place of its own: for a command whose
-    /// references were brought up to date, so that the journal has what was done.
+    /// Returns a JSON form of this command, in which its own references replace those of the original.
+    ///
+    /// The journal stores the result for a command that was rebased, so that the journal contains what was executed.
+    ///
+    /// - Parameter original: the JSON form of the command before its references were rebased.
     public func rewriting(_ original: JSONText) -> JSONText {
         switch self {
         case .delete(let row): original.replacing(["edits", "delete"], by: row.json)

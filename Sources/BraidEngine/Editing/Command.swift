@@ -1,55 +1,69 @@
-/// A section as a client names it.
+/// A section as a client names it: by its id, or by its index among the displayed sections.
 public enum SectionReference: Sendable, Equatable {
+    /// The section with this id. It must be displayed.
     case id(SectionID)
-    /// Among the displayed sections.
+    /// The section at this index among the displayed sections, from 0.
     case displayed(Int)
 }
 
-/// A displayed row as a client names it.
+/// A displayed row as a client names it: by its place or by its id.
 public enum RowReference: Sendable, Equatable {
+    /// The row at an index among the section's displayed rows, from 0.
     case at(SectionReference, row: Int)
-    /// An id that several sections hold needs the section.
+    /// The row with an id. The section is required if several displayed sections contain the id.
     case id(RowID, in: SectionReference?)
 }
 
-/// What can be asked of a session. Each is done wholly or not at all, and each that changes something is a revision.
+/// A command for a session. A command is executed as a whole or refused, and one that changes something makes a revision.
 public indirect enum Command: Sendable {
+    /// Deletes a row. The section's editing policy must allow it.
     case delete(RowReference)
-    /// A new model at a displayed row's place; its model may come from the binding's template.
+    /// Inserts a new row before the named one. `nil` as the model: the binding's `insert.template` makes it.
+    ///
+    /// The reference may name the section's row count, to append, if the policy allows inserts for every row.
     case insert(RowReference, model: JSONText?)
-    /// `row` counts after the moved row has been taken out (UITableView's rule).
+    /// Moves a row. The target index counts after the row has been taken out, which is UITableView's rule.
     case move(RowReference, to: SectionReference, row: Int)
+    /// Replaces the models of sections. Other sections keep theirs. Dynamic sections that are not named become empty, unless
+    /// `partial` is true.
     case setModels([(section: SectionID, models: [JSONText])], partial: Bool)
+    /// Sets the headers of sections: a title, a view or JSON `null` for none.
     case setHeaders([(section: SectionID, title: JSONText)])
+    /// Sets the footers of sections: a title, a view or JSON `null` for none.
     case setFooters([(section: SectionID, title: JSONText)])
+    /// Displays exactly these sections, in this order.
     case setDisplayedSections([SectionID])
-    /// RFC 7396.
+    /// Merges a patch into the session's state (RFC 7396).
     case patchState(JSONText)
+    /// Taps a row. Its `onTapped` handlers run.
     case tap(RowReference)
-    /// A custom cell event: its name and its parameters.
+    /// Sends a custom cell event of a row, with its name and parameters. Its handlers run, and controllers receive it.
     case event(RowReference, name: String, parameters: JSONText)
-    /// Rows that a client has on its screen.
+    /// Reports rows that a client has on its screen, for the `onPrefetch` handlers.
     case displayedRows([RowReference])
-    /// A call to the data source. Without `notify` the change is stored, and not shown before a later command is.
+    /// Calls the data source. Without `notify` the change is stored, but clients see it only after a later command publishes it.
     case dataSource(DataSourceCommand, notify: Bool)
-    /// Back to the table that the session was opened with.
+    /// Returns to the table that the session was opened with.
     case reset(to: TableModel)
-    /// One after the other, as one revision with one update.
+    /// Executes commands in order, as one revision with one update. A transaction must not contain a transaction.
     case transaction([Command])
 }
 
 // The JSON forms: one member, named as the resource that takes the command, with that resource's body:
 // `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`. In transactions and in the journal.
 extension Command {
-    /// The command that a resource's body asks for. Throws `badRequest` with the pointer of what is wrong.
+    /// Creates the command that the body of an HTTP resource asks for.
     ///
-    /// `resource` is the last segment of the path: `edits`, `moves`, `models`, `headers`, `footers`,
-    /// `displayed-sections`, `state`, `taps`, `events`, `displayed-rows`, `data-source`, `transactions`.
+    /// - Parameters:
+    ///   - resource: the last segment of the resource's path, one of ``resources``.
+    ///   - body: the request's body.
+    ///   - partial: for `models`, whether sections that the body does not name keep their models.
+    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(resource: String, body: JSONText, partial: Bool = false) throws(Refusal) {
         try self.init(resource: resource, body: body, partial: partial, at: .root)
     }
 
-    /// Names of the resources that take commands.
+    /// The names of the resources that accept commands.
     public static let resources = ["edits", "moves", "models", "headers", "footers", "displayed-sections", "state", "taps", "events", "displayed-rows", "data-source", "transactions"]
 
     private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {
@@ -127,7 +141,15 @@ extension Command {
         return commands
     }
 
-    /// A command in its JSON form. The bodies of edits and moves say what they are, and may stand without their name.
+    /// Creates a command from its JSON form, as in transactions and in the journal.
+    ///
+    /// The form is an object with one member: a resource's name, with the body of that resource. `models` may be accompanied by
+    /// `partial`. The bodies of `edits` and `moves` may be given without the name.
+    ///
+    /// - Parameters:
+    ///   - json: the command's object.
+    ///   - pointer: the pointer to the object in a larger document, for the faults.
+    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         guard let members = json.members() else { throw Refusal.bad(pointer, "a command must be an object") }
         let names = members.map(\.name)

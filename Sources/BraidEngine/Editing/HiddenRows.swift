@@ -44,8 +44,11 @@ struct HiddenRows: Sendable {
 }
 
 extension BatchUpdate {
-    /// The rows and sections that this update hides, so that they are recognized when they are displayed again; `nil` for none.
-    /// `before` is the snapshot that the update is applied to. O(operations, and rows of deleted and reloaded sections).
+    /// Returns the rows and sections that this update hides, so that ``RowHistory`` recognizes them when they are displayed again.
+    ///
+    /// - Parameter before: the snapshot that the update is applied to.
+    /// - Returns: a JSON object for the journal. `nil` if the update hides nothing.
+    /// - Complexity: O(operations, and rows of deleted and reloaded sections).
     public func hidden(in before: Snapshot) -> JSONText? {
         var sections: [Int] = []
         var rows: [(at: RowPath, id: RowID?)] = []

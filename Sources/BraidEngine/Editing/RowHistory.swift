@@ -1,10 +1,9 @@
-/// The displayed table between an earlier revision and now: finds the rows that a client means who has not yet seen what came
-/// after that revision.
+/// The updates from an earlier revision to now. It rebases commands of clients that have seen only the earlier revision.
 ///
-/// Index paths are followed through the updates, one after the other: through deletes, inserts, moves, and sections that are
-/// inserted, deleted and moved. The journal keeps the ids of rows that an update hides, so that a row is found again when it is
-/// displayed again: in its own section, or wherever its id is displayed again if only one row can be meant.
-/// A row without an id is followed while it stays displayed with the same model.
+/// An index path is followed through the updates one after the other: through deletes, inserts, moves, and sections that are
+/// inserted, deleted and moved. The journal keeps the ids of rows that an update hides. If such a row is displayed
+/// again, it is found in its own section, or in another one if only one row can be meant. A row without an id is followed
+/// while it stays displayed with the same model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
@@ -20,8 +19,14 @@ public struct RowHistory: Sendable {
     /// The number of rows that each of these sections displayed.
     private let countsThen: [Int]
 
-    /// The updates since the earlier revision in order, each with the rows that it hid (`BatchUpdate.hidden(in:)`), and the
-    /// snapshot that the last one led to. O(operations), and O(sections) for each update that changes their list.
+    /// Creates a history from the journal.
+    ///
+    /// - Parameters:
+    ///   - updates: the updates since the earlier revision in order, each with the rows that it hid
+    ///     (``BatchUpdate/hidden(in:)``).
+    ///   - now: the snapshot that the last update led to.
+    /// - Throws: ``Refusal`` if an update cannot be decoded.
+    /// - Complexity: O(operations), and O(sections) for each update that changes the list of sections.
     public init(_ updates: [(update: JSONText, hidden: JSONText?)], now: Snapshot) throws(Refusal) {
         for (update, hidden) in updates {
             steps.append(Step(update: try BatchUpdate(json: update), hidden: hidden.map { HiddenRows($0) } ?? HiddenRows()))
@@ -40,10 +45,12 @@ public struct RowHistory: Sendable {
         countsThen = counts
     }
 
-    /// The command with its references to rows and sections as they are now. `at` is the place of the row that it is about.
+    /// Rebases a command: returns it with references to rows and sections as they are displayed now.
     ///
-    /// Throws `rowNotFound` for a place that was out of bounds then, and `rowGone` for a row, a section or the place of a move
-    /// that cannot be found any more.
+    /// - Parameter command: a command whose index paths count at the earlier revision.
+    /// - Returns: the rebased command, and the index path of its row now.
+    /// - Throws: ``Refusal`` with `rowNotFound` if the earlier table had no such row or place. With `rowGone` if the row, the
+    ///   section or the target of a move cannot be found any more. With `ambiguousRow` if several sections had the id.
     public func present(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
         case .delete(let row):

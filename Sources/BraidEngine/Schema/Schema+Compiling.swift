@@ -1,6 +1,9 @@
 extension Schema {
-    /// The compiled schema, or every fault of a document that is none (section 2), each where it stands: a schema's
-    /// own faults first, then those of its subschemas in the order of the document. O(size of the document).
+    /// Compiles a schema document.
+    ///
+    /// - Returns: the schema, or `nil` and all faults of the document (RFC 8927, section 2). A schema's own faults precede those
+    ///   of its subschemas, which are in the order of the document.
+    /// - Complexity: O(size of the document).
     public static func compile(_ json: JSONValue) -> (schema: Schema?, faults: [Fault]) {
         var compiler = SchemaCompiler(json)
         compiler.run()

@@ -1,9 +1,12 @@
 extension Schema {
-    /// Where the value departs from the schema, in the terms of section 3.3; empty when it is accepted.
+    /// Returns where a value does not match the schema, in the terms of RFC 8927, section 3.3. Empty if the value matches.
     ///
-    /// In the order of the value, a missing member before what is inside; no more than `limit`.
-    /// O(size of the value + required members of the objects in it). Allocates when objects and arrays nest, and for
-    /// mismatches.
+    /// The mismatches are in the order of the value, a missing member before the members of the same object.
+    ///
+    /// - Parameters:
+    ///   - value: the value.
+    ///   - limit: the largest number of mismatches to return.
+    /// - Complexity: O(size of the value + required members of its objects).
     public func mismatches(of value: JSONValue, limit: Int = 32) -> [Mismatch] {
         var validation = SchemaValidation(nodes: nodes, limit: limit)
         validation.run(value)

@@ -1,36 +1,38 @@
-/// A JSON Type Definition (RFC 8927), checked and compiled once; says where a value departs from it.
+/// A JSON Type Definition (RFC 8927), checked and compiled once. It finds where a value does not match.
 ///
-/// The whole of the RFC, and where it leaves a choice:
+/// The whole of the RFC is supported. Where the RFC leaves a choice:
 /// - Integers are exact: `10.0` and `1e1` are whole, `10.00000000000000000001` is not (section 3.3.3).
-/// - A `:60` second is a timestamp's only where a leap second can be (see `Timestamp`).
-/// - Definitions that only refer to each other in a circle make a correct schema (section 2.2.2), but say nothing. Such a
-///   schema accepts no value, but null where it is nullable, and the mismatch says why (section 5 asks to detect this).
+/// - A timestamp's second may be `:60` only where a leap second can occur.
+/// - Definitions that only refer to each other in a circle are a correct schema (section 2.2.2). The schema accepts no value,
+///   except `null` if it is nullable, and the mismatch says why (section 5 asks implementations to detect this).
 public struct Schema: Sendable {
     /// The root is the first; a schema's children lie beside each other.
     let nodes: [SchemaNode]
 
-    /// Why a document is no correct schema (section 2), and where.
+    /// One reason why a document is not a correct schema (RFC 8927, section 2).
     public struct Fault: Sendable, Equatable {
-        /// Inside the schema document.
+        /// The pointer to the faulty value in the schema document.
         public var pointer: JSONPointer
-        /// What stands there, and what would be right.
+        /// For a developer: what the document contains there, and what would be correct.
         public var message: String
 
+        /// Creates a fault.
         public init(pointer: JSONPointer, message: String) {
             self.pointer = pointer
             self.message = message
         }
     }
 
-    /// One error indicator (section 3.2), with a sentence for people.
+    /// One error indicator of RFC 8927, section 3.2, with a sentence for people.
     public struct Mismatch: Sendable, Equatable {
-        /// The part of the value that was rejected.
+        /// The pointer to the part of the value that was rejected.
         public var instancePath: JSONPointer
-        /// The part of the schema that rejected it.
+        /// The pointer to the part of the schema that rejected it.
         public var schemaPath: JSONPointer
-        /// What stands there, and what would be right.
+        /// For a developer: what the value contains there, and what would be correct.
         public var detail: String
 
+        /// Creates a mismatch.
         public init(instancePath: JSONPointer, schemaPath: JSONPointer, detail: String) {
             self.instancePath = instancePath
             self.schemaPath = schemaPath

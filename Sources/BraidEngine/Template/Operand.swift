@@ -75,7 +75,9 @@ enum Operand: Sendable {
 }
 
 extension JSONValue {
-    /// False for `null`, `false`, `0`, `""`, `[]` and `{}` (json-e.js.org/operators.html, "Truthiness").
+    /// Whether JSON-e counts the value as true. `null`, `false`, `0`, `""`, `[]` and `{}` are false.
+    ///
+    /// Source: json-e.js.org/operators.html, "Truthiness".
     public var isTruthy: Bool {
         switch self {
         case .null: false

@@ -1,35 +1,37 @@
-/// A JSON-e template (json-e.js.org), checked and compiled when it is made; rendering parses nothing.
+/// A JSON-e template (json-e.js.org), checked and compiled when it is created. Rendering parses nothing.
 ///
-/// The language is JSON-e's as its reference implementation (the one in Python) has it, but for this:
-/// - Every expression is parsed when the template is made, also in branches that are never rendered. Names of properties
-///   must match in full (the reference lets `thenX` pass as `then`), and `a[1 2]` is no index.
-/// - Data is not code: `$find` hands out the element as it is; the reference renders it once more.
-/// - Numbers compare and sort with numbers by value, whole or not; booleans are not numbers (`true == 1` is false).
-/// - Functions are no values: they can be called, tested for truth, compared and given to `typeof`.
-/// - `$match` leaves out absent values. `join` writes scalars as `str` does and takes no arrays or objects;
-///   `min` and `max` take a single number.
-/// - Whole numbers beyond 64 bits become doubles once they are computed with; what is not finite is an error.
+/// The language is that of JSON-e's reference implementation in Python, except for this:
+/// - Every expression is parsed when the template is created, also in branches that are never rendered. Names of properties
+///   must match in full (the reference accepts `thenX` as `then`), and `a[1 2]` is not an index.
+/// - Data is not code: `$find` returns the element as it is. The reference renders it once more.
+/// - Numbers compare and sort with numbers by value, whole or not. Booleans are not numbers (`true == 1` is false).
+/// - Functions are not values: they can be called, tested for truth, compared and given to `typeof`.
+/// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects.
+///   `min` and `max` accept a single number.
+/// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error.
 ///   A number that is only passed on keeps its digits, also in `$json`; as a text it has the shortest ones.
-/// - `lowercase` knows no final sigma.
-/// - There is no clock: without a reference, `$fromNow` goes by the context's `now`, which may have no fraction.
+/// - `lowercase` does not know the final sigma.
+/// - There is no clock: without a reference, `$fromNow` uses the context's `now`, which may have no fraction.
 public struct Template: Sendable {
     private let node: TemplateNode
 
-    /// Context names that rendering may read: no fewer, perhaps more. Built-ins are not among them.
+    /// The context names that rendering may read, without the built-ins. It can contain names that are never read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
     /// Where it stands in the table description, for what is said of its failures.
     var place: JSONPointer?
 
-    /// Throws what can be found without a context: syntax errors, unknown operators, undefined properties; the error
-    /// points into the value.
+    /// Checks and compiles a template.
+    ///
+    /// - Throws: ``TemplateError`` for every fault that shows without a context: syntax errors, unknown operators, undefined
+    ///   properties. Its pointer leads into the value.
     public init(_ value: JSONValue) throws(TemplateError) {
         node = try TemplateCompiler.compile(value)
         names = node.names
     }
 
-    /// What the template renders to when it reads and computes nothing, else nil. A literal; its escapes are resolved.
+    /// The rendered value, if the template reads and computes nothing. `nil` otherwise.
     public var constant: JSONValue? { node.literal }
 
     /// The kind of what the template renders to, where that can be seen: of templates only operators, such as `$eval`, may
@@ -39,7 +41,13 @@ public struct Template: Sendable {
     /// Whether what the template renders to may be of one of these kinds.
     func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
 
-    /// Nil stands for an absent value: `{"$if": "false", "then": 1}`.
+    /// Renders the template.
+    ///
+    /// - Parameters:
+    ///   - context: the names that the template may read.
+    ///   - budget: the budget, which is reduced by the cost of this rendering.
+    /// - Returns: the value. `nil` if it is absent, as for `{"$if": "false", "then": 1}`.
+    /// - Throws: ``TemplateError`` if an expression fails or the budget is exhausted.
     public func render(
         _ context: TemplateContext, budget: inout TemplateBudget
     ) throws(TemplateError) -> JSONValue? {
@@ -52,17 +60,20 @@ public struct Template: Sendable {
     }
 }
 
-/// A JSON-e expression by itself, as the values of `$eval` and `$if` are (json-e.js.org/expressions.html).
+/// A JSON-e expression on its own, as in the values of `$eval` and `$if` (json-e.js.org/expressions.html).
 public struct Expression: Sendable {
     private let node: ExpressionNode
 
-    /// Context names that evaluation may read: no fewer, perhaps more. Built-ins are not among them.
+    /// The context names that evaluation may read, without the built-ins. It can contain names that are never read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
     /// Where it stands in the table description, for what is said of its failures.
     var place: JSONPointer?
 
+    /// Parses an expression.
+    ///
+    /// - Throws: ``TemplateError`` of the kind `syntax`.
     public init(_ source: String) throws(TemplateError) {
         node = try ExpressionParser.parse(source)
         var names = NamesRead()
@@ -70,6 +81,12 @@ public struct Expression: Sendable {
         self.names = names
     }
 
+    /// Evaluates the expression.
+    ///
+    /// - Parameters:
+    ///   - context: the names that the expression may read.
+    ///   - budget: the budget, which is reduced by the cost of this evaluation.
+    /// - Throws: ``TemplateError`` if the evaluation fails, the result is a function, or the budget is exhausted.
     public func evaluate(
         _ context: TemplateContext, budget: inout TemplateBudget
     ) throws(TemplateError) -> JSONValue {

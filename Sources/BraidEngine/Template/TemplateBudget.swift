@@ -1,10 +1,15 @@
-/// What rendering may cost: with it, no template can hang or exhaust the server, whatever it says.
+/// The limit of what rendering may cost. It ensures that no template can block or exhaust the server.
 ///
-/// Steps pay for time: one for each node of a template or expression that is evaluated, one for each 16 values or
-/// 256 bytes that a node has to walk over, and one for each 8 digits of a long number that it uses. Output pays for memory: the bytes of every text and 16 for every value that
-/// is built, and the whole of the result once more. A budget may be shared by several renderings, one after another.
+/// - Steps bound the time: one for each node that is evaluated, one for each 16 values or 256 bytes that a node walks
+///   over, and one for each 8 digits of a long number that it uses.
+/// - Output bounds the memory, in bytes: the bytes of every text, 16 for every value that is built, and the whole result
+///   once more.
+///
+/// Several renderings can share one budget, one after another.
 public struct TemplateBudget: Sendable {
+    /// The number of steps that are left.
     public private(set) var remainingSteps: Int
+    /// The number of bytes of output that are left.
     public private(set) var remainingOutput: Int
 
     /// Values deeper than this are not built: it is the limit of depth for JSON that comes in.
@@ -12,7 +17,11 @@ public struct TemplateBudget: Sendable {
     /// What one value counts for in the output, beside the bytes of its text.
     static let bytesPerValue = 16
 
-    /// `steps` lasts for about 10 ms; `output` is in bytes.
+    /// Creates a budget.
+    ///
+    /// - Parameters:
+    ///   - steps: the number of steps. The default lasts for about 10 ms.
+    ///   - output: the number of bytes of output.
     public init(steps: Int = 100_000, output: Int = 8_000_000) {
         remainingSteps = steps
         remainingOutput = output

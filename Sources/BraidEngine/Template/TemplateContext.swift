@@ -2,8 +2,8 @@ import Synchronization
 
 /// The names that a template may read, with their values: JSON-e's context.
 ///
-/// A value type: extending a copy leaves the original alone and copies no value. Names must be identifiers
-/// (`[a-zA-Z_][a-zA-Z0-9_]*`): others can be set, but no expression can spell them.
+/// Extending a copy copies no value and does not change the original. Names must be identifiers
+/// (`[a-zA-Z_][a-zA-Z0-9_]*`): no expression can contain others.
 public struct TemplateContext: Sendable {
     private enum Slot: Sendable {
         case value(JSONValue)
@@ -15,17 +15,24 @@ public struct TemplateContext: Sendable {
     /// Places by name, kept only once a linear search would be slow.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
-    /// RFC 3339; what `now`, `$fromNow` and `fromNow()` go by, unless the context names another `now`.
+    /// The time in RFC 3339. `now`, `$fromNow` and `fromNow()` use it, unless the context has its own name `now`.
     public let now: String
     /// What renderings with this context are charged to, beside their own budgets.
     var meter: CommandMeter?
 
+    /// Creates a context.
+    ///
+    /// - Parameters:
+    ///   - now: the time in RFC 3339.
+    ///   - names: the names and their values. A later value of the same name replaces an earlier one.
     public init(now: String, _ names: [(String, JSONValue)] = []) {
         self.now = now
         for (name, value) in names { self[name] = value }
     }
 
-    /// Reading a lazy name makes its value. Setting nil takes the name away.
+    /// The value of a name. `nil` if the context does not have it.
+    ///
+    /// Reading a lazy name makes its value. Setting `nil` removes the name.
     public subscript(name: String) -> JSONValue? {
         get {
             guard let position = position(of: name) else { return name == "now" ? .string(now) : nil }
@@ -46,12 +53,12 @@ public struct TemplateContext: Sendable {
         }
     }
 
-    /// Gives a name a value that is made when it is first read, at most once for this context and all its copies.
+    /// Sets a name to a value that is made when it is first read, at most once for this context and all its copies.
     public mutating func lazy(_ name: String, _ make: @escaping @Sendable () -> JSONValue) {
         set(name, .lazy(LazyValue(make)))
     }
 
-    /// Does not make a lazy value.
+    /// Returns whether the context has a name, without making a lazy value.
     public func contains(_ name: String) -> Bool { name == "now" || position(of: name) != nil }
 
     private mutating func set(_ name: String, _ slot: Slot) {

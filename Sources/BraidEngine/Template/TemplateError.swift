@@ -1,21 +1,25 @@
-/// Why a template could not be made or rendered, and where in the template.
+/// The reason why a template could not be compiled or rendered, with the place in the template.
 public struct TemplateError: Error, Sendable, Equatable {
+    /// The kind of a template's fault.
     public enum Kind: String, Sendable {
         /// The template can never be rendered: a malformed expression, an unknown operator, an undefined property.
         case syntax
         /// An expression met a value that it cannot work with: "unknown context value x", "division by zero".
         case interpreter
-        /// An operator met such a value: "$map value must evaluate to an array or object".
+        /// An operator met a value that it cannot work with: "$map value must evaluate to an array or object".
         case template
-        /// The rendering took more steps, or built more, than its `TemplateBudget` allows.
+        /// The rendering took more steps, or built more bytes, than its ``TemplateBudget`` allows.
         case budget
     }
 
+    /// The kind of the fault.
     public var kind: Kind
+    /// A clause for a developer: what is wrong.
     public var message: String
-    /// Tokens of a JSON Pointer inside the template, to the member or element that is wrong.
+    /// The tokens of a JSON Pointer from the template's root to the faulty member or element.
     public var pointer: [String]
 
+    /// Creates an error.
     public init(_ kind: Kind, _ message: String, pointer: [String] = []) {
         self.kind = kind
         self.message = message
