@@ -1,6 +1,8 @@
 extension Binder {
-    /// Binds sessions that were opened without a table: sections come as they are given, each row's cell is that of its
-    /// model's type (the type's name itself, where none is registered), and rows have ids where models have `/id`.
+    /// The binder of sessions that are opened without a table description.
+    ///
+    /// Sections are dynamic. A row's cell is the one registered for its model's type, or the type's name. A row's id is its
+    /// model's `/id`, if the model has one.
     public static let dataSource: Binder = {
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
@@ -16,7 +18,12 @@ extension Binder {
         return bindings.binder(display: SectionDisplay(), cells: CellDeclarations(others: CellDeclaration()))
     }
 
-    /// The table of a session that is opened with these sections: DataSourceController's initializers.
+    /// Returns the stored table of a session that is opened with sections, as DataSourceController's initializers are.
+    ///
+    /// - Parameters:
+    ///   - sections: the sections with their rows, in order.
+    ///   - cells: the cells that are registered for model types.
+    /// - Throws: ``Refusal`` if a model or an id is invalid.
     public func openingTable(_ sections: [SectionContent], cells: RegisteredCells = RegisteredCells()) throws(Refusal) -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(cells: cells), shown: Snapshot(), now: "")
         _ = try work.updateAllSections(sections)
@@ -25,8 +32,10 @@ extension Binder {
 }
 
 extension Snapshot {
-    /// DataSourceController's `modelObject(at:)`: the model of a row, or what its cell is given where there is no model.
-    /// Throws `rowNotFound`.
+    /// Returns the model of a row, or its view model if it has no model. DataSourceController's `modelObject(at:)`.
+    ///
+    /// - Parameter path: the row's index path in this snapshot.
+    /// - Throws: ``Refusal`` with `rowNotFound`.
     public func modelObject(at path: RowPath) throws(Refusal) -> JSONText {
         let section = try section(.displayed(path.section))
         guard section.rows.indices.contains(path.row) else { throw .noRow(path.row, in: section.id, of: section.rows.count) }
@@ -34,8 +43,10 @@ extension Snapshot {
         return row.model ?? row.json["viewModel"] ?? .null
     }
 
-    /// DataSourceController's `data(for:)`: a section's header and footer, in the form in which they are set.
-    /// Throws `rowNotFound`.
+    /// Returns a section's header and footer, in the form in which commands set them. DataSourceController's `data(for:)`.
+    ///
+    /// - Parameter index: the section's index in this snapshot.
+    /// - Throws: ``Refusal`` with `rowNotFound`.
     public func sectionData(for index: Int) throws(Refusal) -> (header: JSONText, footer: JSONText) {
         let section = try section(.displayed(index))
         return (Self.title(section.header), Self.title(section.footer))

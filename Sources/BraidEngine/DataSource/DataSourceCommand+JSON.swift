@@ -1,10 +1,13 @@
 // The JSON form: `{"data-source": {call: arguments}}`, in transactions and in the journal. The arguments are the
 // resource's body, with the indices of its path as `at`; every call but `registerCell` takes `notify`.
 extension DataSourceCommand {
-    /// The calls by name.
+    /// The name of a call. The raw value is the name on the wire.
     public enum Call: String, CaseIterable, Sendable {
+        /// A call of the row manager.
         case addRow, updateRow, updateRowsOfSection, updateRows, removeRow
+        /// A call of the section manager.
         case addSection, updateSectionData, updateSection, updateAllSections, removeSection, removeAllSections
+        /// The registration of a cell for a model type.
         case registerCell
 
         fileprivate var members: [String] {
@@ -25,7 +28,14 @@ extension DataSourceCommand {
 }
 
 extension Command {
-    /// A call with its arguments. Throws `badRequest` with the pointer of what is wrong.
+    /// Creates the command of a call from its arguments.
+    ///
+    /// - Parameters:
+    ///   - call: the name of the call.
+    ///   - arguments: an object: the body of the call's HTTP resource, with the indexes of its path as `at`. Every call except
+    ///     `registerCell` accepts `notify`, which is true by default.
+    ///   - pointer: the pointer to the object in a larger document, for the faults.
+    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(
         dataSource call: DataSourceCommand.Call, arguments: JSONText, at pointer: JSONPointer = .root
     ) throws(Refusal) {
@@ -93,7 +103,9 @@ extension DataSourceCommand {
 }
 
 extension SectionContent {
-    /// `{"id"?, "header"?, "footer"?, "rows"}`.
+    /// Decodes a section from its wire form: `{"id"?, "header"?, "footer"?, "rows"}`.
+    ///
+    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         let object = try BodyReader(json, at: pointer, members: ["id", "header", "footer", "rows"])
         id = try object["id"] == nil ? nil : SectionID(object.string("id"))
@@ -102,7 +114,9 @@ extension SectionContent {
         rows = try object.array("rows")
     }
 
-    /// An array of sections.
+    /// Decodes an array of sections.
+    ///
+    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public static func list(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) -> [SectionContent] {
         guard let elements = json.elements() else { throw Refusal.bad(pointer, "must be an array of sections") }
         var sections: [SectionContent] = []

@@ -1,12 +1,15 @@
-/// A section as the data source is given it.
+/// A section as the data source receives it: its id, titles and models.
 public struct SectionContent: Sendable {
-    /// Nil: the section that stands in its place keeps its own, and a new one gets `s1`, `s2`, …
+    /// The section's id. `nil` means that a replaced section keeps its id, and a new one gets `s1`, `s2`, …
     public var id: SectionID?
-    /// A title as `Command.setHeaders` takes it; nil: none of its own (the table's description may bind one).
+    /// The header, as ``Command/setHeaders(_:)`` accepts it. `nil` means none of its own: the table's description may bind one.
     public var header: JSONText?
+    /// The footer, of the same form as ``header``.
     public var footer: JSONText?
+    /// The models, in order.
     public var rows: [JSONText]
 
+    /// Creates a section.
     public init(id: SectionID? = nil, header: JSONText? = nil, footer: JSONText? = nil, rows: [JSONText] = []) {
         self.id = id
         self.header = header
@@ -17,53 +20,57 @@ public struct SectionContent: Sendable {
 
 /// A call to DataSourceController's RowManager or SectionManager.
 ///
-/// Index paths count in the *stored* table, as `modelObject(at:)` reads it: sections among those that are displayed,
-/// rows among those that are shown. What is out of bounds is handled as DataSourceController does, and never refused.
-/// The calls are the controller's own: the table's `editing` policies do not bind them, and no handlers run.
+/// Index paths count in the *stored* table, as ``Snapshot/modelObject(at:)`` reads it: sections among those that are
+/// displayed, rows among those that are shown. An index out of bounds is never refused; each case says what it does. The
+/// table's `editing` policies do not apply, and no handlers run.
 ///
-/// Refused: models that are not what the table describes (`modelInvalid`, `duplicateRowID`), rows that are derived
-/// (`editingNotAllowed`), and sections that would come or go where they are declared (`sectionsAreDeclared`).
+/// These calls are refused: a model that does not match the table's description (`modelInvalid`, `duplicateRowID`), a change of
+/// derived rows (`editingNotAllowed`), and an added or removed section if the table declares its sections
+/// (`sectionsAreDeclared`).
+///
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
-    /// No such section: a new one with this row at the end. No such row: at the section's end.
+    /// Inserts a row before the row at an index path. If the section does not exist, a new section at the end gets the row. If
+    /// the row does not exist, the new row is appended to the section.
     case addRow(JSONText, at: RowPath)
-    /// No such row: ignored.
+    /// Replaces the model of a row. Ignored if the row does not exist.
     case updateRow(JSONText, at: RowPath)
-    /// All rows of a section. No such section: ignored.
+    /// Replaces all rows of a section. Ignored if the section does not exist.
     case updateRowsOfSection([JSONText], at: Int)
-    /// A section too high: all are ignored. A row out of bounds, or a negative index: that one is skipped.
+    /// Replaces the models of rows. If one section's index is too high, the whole call is ignored. A row that does not
+    /// exist, or a negative index, is skipped.
     case updateRows([(at: RowPath, model: JSONText)])
-    /// No such row: ignored. A section that is left empty is removed, unless it is declared.
+    /// Removes a row. Ignored if the row does not exist. If the section is empty then, it is removed, unless it is declared.
     case removeRow(at: RowPath)
-    /// Nil, or no such section: at the end.
+    /// Inserts a section before the one at an index. At the end if the index is `nil` or does not exist.
     case addSection(SectionContent, at: Int?)
-    /// Header and footer. No such section: ignored.
+    /// Sets a section's header and footer. Ignored if the section does not exist.
     case updateSectionData(header: JSONText?, footer: JSONText?, at: Int)
-    /// Header, footer and rows. No such section: ignored. The section keeps its id.
+    /// Replaces a section's header, footer and rows. Its id stays. Ignored if the section does not exist.
     case updateSection(SectionContent, at: Int)
-    /// Every section, displayed or not. One without an id is the one that is displayed in its place, if no other claims
-    /// that one by id, and else a new one.
+    /// Replaces all sections, displayed or not. A section without an id replaces the displayed section with its index, unless
+    /// another section of the call has that section's id. Then it is new.
     case updateAllSections([SectionContent])
-    /// No such section: ignored.
+    /// Removes a section. Ignored if the section does not exist.
     case removeSection(at: Int)
-    /// Every section, displayed or not.
+    /// Removes all sections, displayed or not.
     case removeAllSections
-    /// The cell of a model type; rows of that type are made anew. Tells nobody, and is always published.
+    /// Registers a cell for a model type, and makes the rows of that type again. It is always published, and nobody is notified.
     case registerCell(String, modelType: String)
 }
 
-/// What DataSourceController's delegate is told about a change. Index paths count in the table after it.
+/// The notification that DataSourceController's delegate receives. Its index paths count in the table after the change.
 public enum DataSourceNotification: Sendable, Equatable {
     /// Anything may have changed.
     case dataSource
-    /// This displayed section has changed.
+    /// The displayed section at this index changed.
     case section(Int)
-    /// These displayed rows have changed, in the order in which they were given.
+    /// The displayed rows at these index paths changed, in the order of the call.
     case rows([RowPath])
 }
 
 extension DataSourceNotification {
-    /// `{"dataSource": true}`, `{"section": s}` or `{"rows": [[s,r],…]}`.
+    /// The notification's wire form: `{"dataSource": true}`, `{"section": s}` or `{"rows": [[s,r],…]}`.
     public var json: JSONText {
         var writer = JSONWriter()
         writer.beginObject()

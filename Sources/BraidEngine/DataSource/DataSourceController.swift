@@ -1,4 +1,4 @@
-/// Sections of rows of any type, changed by index path: the library of the same name, on the engine of the server.
+/// Sections of rows of any type, changed by index path: the library of the same name, on the server's engine.
 ///
 /// ```swift
 /// let source = DataSourceController(rows: ["tea", "coffee"], delegate: self)
@@ -7,27 +7,33 @@
 /// source.remove(rowAt: RowPath(section: 0, row: 0), notify: false)
 /// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "")
 /// ```
-/// Counts, `modelObject(at:)` and `data(for:)` read what is stored, notified of or not; `snapshot` and `lastUpdate` have
-/// what notifying calls have shown. Not `Sendable`: it belongs to whoever made it.
+/// Counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows, whether or not a call has notified. ``snapshot``
+/// and ``lastUpdate`` show what notifying calls have published. The class is not `Sendable`: use it on the actor or in the
+/// task that created it.
 ///
-/// Its models stand in the engine's table as numbers (see `Values`), and every call is a `DataSourceCommand`: bounds,
-/// notifications and updates are those of the HTTP API.
+/// Every call is a ``DataSourceCommand``: bounds, notifications and updates are those of the HTTP API.
 /// Source: DataSourceController, https://github.com/peredaniel/DataSourceController
 public final class DataSourceController {
+    /// A section's data and its rows.
     public struct Section {
+        /// The header and footer. `nil` for none.
         public var sectionData: (any SectionDataModelType)?
+        /// The models, in order.
         public var rows: [Any]
 
+        /// Creates a section.
         public init(sectionData: (any SectionDataModelType)? = nil, rows: [Any]) {
             self.sectionData = sectionData
             self.rows = rows
         }
     }
 
+    /// The delegate, which receives the notifications. The controller does not retain it.
     public weak var delegate: (any DataSourceControllerDelegate)?
-    /// The table as it was notified of last.
+    /// The table after the last notifying call.
     public private(set) var snapshot: Snapshot
-    /// What the last notifying call has changed since the one before it, for a view's batch updates.
+    /// The update to ``snapshot`` from the snapshot of the notifying call before, for a view's batch updates. `nil` before the
+    /// first call.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values
@@ -37,6 +43,7 @@ public final class DataSourceController {
     private var sectionData: [SectionID: any SectionDataModelType] = [:]
     private var dataControllers: [ObjectIdentifier: any CellDataController.Type] = [:]
 
+    /// Creates a controller with sections. The delegate is not notified of them.
     public init(sections: [Section] = [], delegate: (any DataSourceControllerDelegate)? = nil) {
         snapshot = Snapshot()
         update(allSections: sections)
@@ -44,14 +51,17 @@ public final class DataSourceController {
         self.delegate = delegate
     }
 
+    /// Creates a controller with one section. The delegate is not notified of it.
     public convenience init(section: Section, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [section], delegate: delegate)
     }
 
+    /// Creates a controller with one section of rows. The delegate is not notified of them.
     public convenience init(rows: [Any], delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [Section(rows: rows)], delegate: delegate)
     }
 
+    /// Creates a controller with one row. The delegate is not notified of it.
     public convenience init(row: Any, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(rows: [row], delegate: delegate)
     }
@@ -61,23 +71,25 @@ public final class DataSourceController {
 extension DataSourceController {
     private var stored: Snapshot { unpublished?.snapshot ?? snapshot }
 
+    /// The number of stored rows in all sections.
     public var totalRowCount: Int { stored.totalRowCount }
+    /// The number of stored sections.
     public var sectionCount: Int { stored.sections.count }
 
-    /// 0 for a section that is not there.
+    /// Returns the number of a section's stored rows. 0 if the section does not exist.
     public func rowCount(for section: Int) -> Int {
         stored.sections.indices.contains(section) ? stored.sections[section].rows.count : 0
     }
 
-    /// Nil for a row that is not there.
+    /// Returns the stored model at an index path. `nil` if the row does not exist.
     public func modelObject(at indexPath: RowPath) -> Any? { number(at: indexPath).flatMap { values[$0] } }
 
-    /// Nil for a section that is not there, or has none.
+    /// Returns a section's data. `nil` if the section does not exist or has none.
     public func data(for section: Int) -> (any SectionDataModelType)? {
         stored.sections.indices.contains(section) ? sectionData[stored.sections[section].id] : nil
     }
 
-    /// The delegate's empty state, while there are no rows.
+    /// The delegate's empty state, while there are no stored rows. `nil` otherwise.
     public var emptyState: Any? { totalRowCount == 0 ? delegate?.emptyState(for: self) : nil }
 
     /// The number that stands for the row's model in the engine's table.
@@ -92,13 +104,15 @@ extension DataSourceController {
 
 // Cells.
 extension DataSourceController {
-    /// Which data controller stands for the models of a type; the last registration of a type wins.
+    /// Registers a type of data controllers for a model type. A later registration replaces an earlier one.
     public func register(dataController: any CellDataController.Type, for modelType: Any.Type) {
         dataControllers[ObjectIdentifier(modelType)] = dataController
     }
 
-    /// The model itself if it is a data controller, else one of the type that is registered for its type, populated
-    /// with it. Nil: none is registered.
+    /// Returns the data controller for a model.
+    ///
+    /// - Returns: the model itself if it is a data controller. Otherwise a data controller of the type registered for the
+    ///   model's type, populated with the model. `nil` if none is registered.
     public func dataController(for model: Any) -> (any CellDataController)? {
         if let controller = model as? any CellDataController { return controller }
         return dataControllers[ObjectIdentifier(type(of: model))]?.populate(with: model)

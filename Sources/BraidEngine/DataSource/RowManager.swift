@@ -1,53 +1,72 @@
-/// Changes rows. A call that is out of bounds does what DataSourceController does, and never fails.
+/// An object that changes rows by index path. An index out of bounds never fails; each method says what it does then.
 ///
-/// With `notify` false the change is stored, and neither told to the delegate nor part of an update before a later call
-/// notifies. Index paths count in the stored rows.
+/// With `notify` false, the change is stored. The delegate is not notified, and no update contains the change until a later
+/// call notifies. Index paths count in the stored rows.
 public protocol RowManager: AnyObject {
-    /// No such section: a new one with this row at the end. No such row: at the section's end.
-    /// Tells `dataSourceWasMutated(_:section:)`, or, of a new section, `dataSourceWasMutated(_:)`.
+    /// Inserts a row before the row at an index path. If the section does not exist, a new section at the end gets the row. If
+    /// the row does not exist, the new row is appended to the section.
+    ///
+    /// Notifies `dataSourceWasMutated(_:section:)`, or `dataSourceWasMutated(_:)` if it adds a section.
     func add(row: Any, at indexPath: RowPath, notify: Bool)
-    /// No such row: ignored. Tells `dataSourceWasMutated(_:rows:)`.
+    /// Replaces the row at an index path. Ignored if the row does not exist. Notifies `dataSourceWasMutated(_:rows:)`.
     func update(row: Any, at indexPath: RowPath, notify: Bool)
-    /// No such section: ignored. Tells `dataSourceWasMutated(_:rows:)` of all its rows.
+    /// Replaces all rows of a section. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:rows:)` with all
+    /// its rows.
     func update(rows: [Any], atSection section: Int, notify: Bool)
-    /// Updates rows in ascending order. A section too high: all are ignored. A row out of bounds, or a negative index:
-    /// that one is skipped. Calls `dataSourceWasMutated(_:rows:)` with the rows that were updated, even if there are none.
+    /// Replaces rows, in ascending order. If one section's index is too high, the whole call is ignored. A row that does
+    /// not exist, or a negative index, is skipped. Notifies `dataSourceWasMutated(_:rows:)` with the replaced rows, even if
+    /// there are none.
     func update(rows: [RowPath: Any], notify: Bool)
-    /// No such row: ignored. A section that is left empty is removed. Tells `dataSourceWasMutated(_:)`.
+    /// Removes a row. Ignored if the row does not exist. An empty section is removed with it. Notifies
+    /// `dataSourceWasMutated(_:)`.
     func remove(rowAt indexPath: RowPath, notify: Bool)
 }
 
 extension RowManager {
+    /// Inserts a row and notifies; see ``RowManager/add(row:at:notify:)``.
     public func add(row: Any, at indexPath: RowPath) { add(row: row, at: indexPath, notify: true) }
+    /// Replaces a row and notifies; see ``RowManager/update(row:at:notify:)``.
     public func update(row: Any, at indexPath: RowPath) { update(row: row, at: indexPath, notify: true) }
+    /// Replaces all rows of a section and notifies; see ``RowManager/update(rows:atSection:notify:)``.
     public func update(rows: [Any], atSection section: Int) { update(rows: rows, atSection: section, notify: true) }
+    /// Replaces rows and notifies; see ``RowManager/update(rows:notify:)``.
     public func update(rows: [RowPath: Any]) { update(rows: rows, notify: true) }
+    /// Removes a row and notifies; see ``RowManager/remove(rowAt:notify:)``.
     public func remove(rowAt indexPath: RowPath) { remove(rowAt: indexPath, notify: true) }
 }
 
-/// Changes sections, as `RowManager` changes rows.
+/// An object that changes sections by index, as ``RowManager`` changes rows. Indexes count in the stored sections.
 public protocol SectionManager: AnyObject {
-    /// Nil, or no such section: at the end. Tells `dataSourceWasMutated(_:)`.
+    /// Inserts a section before the one at an index. At the end if the index is `nil` or does not exist. Notifies
+    /// `dataSourceWasMutated(_:)`.
     func add(section: DataSourceController.Section, at index: Int?, notify: Bool)
-    /// No such section: ignored. Tells `dataSourceWasMutated(_:section:)`.
+    /// Replaces a section's data. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:section:)`.
     func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool)
-    /// No such section: ignored. Tells `dataSourceWasMutated(_:section:)`.
+    /// Replaces a section's data and rows. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:section:)`.
     func update(section: DataSourceController.Section, at index: Int, notify: Bool)
-    /// Tells `dataSourceWasMutated(_:)`.
+    /// Replaces all sections. Notifies `dataSourceWasMutated(_:)`.
     func update(allSections sections: [DataSourceController.Section], notify: Bool)
-    /// No such section: ignored. Tells `dataSourceWasMutated(_:)`.
+    /// Removes a section. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:)`.
     func remove(sectionAt index: Int, notify: Bool)
-    /// Tells `dataSourceWasMutated(_:)`.
+    /// Removes all sections. Notifies `dataSourceWasMutated(_:)`.
     func removeAllSections(notify: Bool)
 }
 
 extension SectionManager {
+    /// Appends a section and notifies; see ``SectionManager/add(section:at:notify:)``.
     public func add(section: DataSourceController.Section) { add(section: section, at: nil, notify: true) }
+    /// Inserts a section and notifies; see ``SectionManager/add(section:at:notify:)``.
     public func add(section: DataSourceController.Section, at index: Int?) { add(section: section, at: index, notify: true) }
+    /// Appends a section; see ``SectionManager/add(section:at:notify:)``.
     public func add(section: DataSourceController.Section, notify: Bool) { add(section: section, at: nil, notify: notify) }
+    /// Replaces a section's data and notifies; see ``SectionManager/update(sectionData:at:notify:)``.
     public func update(sectionData: any SectionDataModelType, at index: Int) { update(sectionData: sectionData, at: index, notify: true) }
+    /// Replaces a section and notifies; see ``SectionManager/update(section:at:notify:)``.
     public func update(section: DataSourceController.Section, at index: Int) { update(section: section, at: index, notify: true) }
+    /// Replaces all sections and notifies; see ``SectionManager/update(allSections:notify:)``.
     public func update(allSections sections: [DataSourceController.Section]) { update(allSections: sections, notify: true) }
+    /// Removes a section and notifies; see ``SectionManager/remove(sectionAt:notify:)``.
     public func remove(sectionAt index: Int) { remove(sectionAt: index, notify: true) }
+    /// Removes all sections and notifies; see ``SectionManager/removeAllSections(notify:)``.
     public func removeAllSections() { removeAllSections(notify: true) }
 }

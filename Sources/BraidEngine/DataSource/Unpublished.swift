@@ -1,9 +1,10 @@
-/// What was stored with `notify: false` and has not been shown to anyone. Until a later command publishes it, clients
-/// go on seeing the table as it was published last.
+/// The changes that were stored with `notify: false` and that clients do not see yet.
+///
+/// Clients see the last published table until a later command publishes the changes.
 public struct Unpublished: Sendable {
     /// The table that clients see.
     public let published: TableModel
-    /// The snapshot of the stored table, which will be shown.
+    /// The snapshot of the stored table, which a later command publishes.
     public internal(set) var snapshot: Snapshot
     /// The rows that differ between the two.
     var touched: TouchedRows
@@ -14,7 +15,16 @@ public struct Unpublished: Sendable {
         self.touched = touched
     }
 
-    /// Made anew from the two tables, as after a restart: any row may differ. O(rows).
+    /// Restores unpublished changes from the two tables, as after a restart. Any row may differ.
+    ///
+    /// - Parameters:
+    ///   - published: the table that clients see.
+    ///   - stored: the stored table.
+    ///   - binder: the binder of both tables.
+    ///   - revision: the revision of the stored table.
+    ///   - now: the time in RFC 3339, which templates read.
+    /// - Throws: ``Refusal`` if the stored table cannot be rendered.
+    /// - Complexity: O(rows).
     public init(published: TableModel, stored: TableModel, binder: Binder, revision: Int, now: String) throws {
         self.published = published
         snapshot = try binder.snapshot(of: stored, revision: revision, now: now)

@@ -17,10 +17,13 @@ public struct JSONWriter: Sendable {
     public var text: JSONText { JSONText(valid: bytes) }
 
     /// Writes `{`. The next call is `name(_:)` or ``endObject()``.
-    /// Writes `}`.
+    /// Writes `{`. The next call is `name(_:)` or ``endObject()``.
     @inline(__always) public mutating func beginObject() { begin(.openBrace) }
+    /// Writes `}`.
     @inline(__always) public mutating func endObject() { end(.closeBrace) }
+    /// Writes `[`. Every value up to ``endArray()`` is an element.
     @inline(__always) public mutating func beginArray() { begin(.openBracket) }
+    /// Writes `]`.
     @inline(__always) public mutating func endArray() { end(.closeBracket) }
 
     /// Writes the name of a member, for a name that is a literal in the source.

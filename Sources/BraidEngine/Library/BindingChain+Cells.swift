@@ -2,7 +2,11 @@
 // Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
-    /// One cell of this type for each model; `onDequeue` fills it. Models by section; a section left out has none.
+    /// Binds one cell of a type to each model. `onDequeue` handlers fill the cell.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type. Its reuse identifier is the `cell` of the rows.
+    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no rows.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]]
@@ -10,7 +14,11 @@ extension BindingChain where Model == Never {
         provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, _ in NewCell() }
     }
 
-    /// One cell of this type for each view model, and given it.
+    /// Binds one cell of a type to each view model. The cell is created with the view model.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - viewModels: returns the view models by section, and is called at every refresh. A section that is left out has no rows.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
@@ -18,7 +26,12 @@ extension BindingChain where Model == Never {
         provide(NewCell.self, viewModels, name: .string(NewCell.reuseIdentifier), showsModel: false) { _, _, viewModel in NewCell(viewModel: viewModel) }
     }
 
-    /// One cell of this type for each model, given the view model that is made of it.
+    /// Binds one cell of a type to each model. The cell is created with the view model made from the model.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no rows.
+    ///   - mapToViewModels: makes a cell's view model from a model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]],
@@ -27,8 +40,12 @@ extension BindingChain where Model == Never {
         provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, model in NewCell(viewModel: try mapToViewModels(model)) }
     }
 
-    /// For each model the cell that the provider makes: its type may differ from row to row. The provider is called once
-    /// when a row comes, changes or has another place, and when a view asks for the row's cell after a later command.
+    /// Binds to each model the cell that a closure makes, whose type may differ from row to row.
+    ///
+    /// - Parameters:
+    ///   - cellProvider: makes the cell from the section, the row's index in it and the model. It is called when a row is
+    ///     inserted, changes or gets another index, and when a view asks for the row's cell after a later command.
+    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no rows.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: @escaping () throws -> [Section: [NewModel]]
@@ -36,8 +53,12 @@ extension BindingChain where Model == Never {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
 
-    /// So many cells, without models, as the provider makes them. The provider is called for each row whenever the binder
-    /// refreshes, as no model says whether the row has changed.
+    /// Binds a number of cells without models, which a closure makes.
+    ///
+    /// - Parameters:
+    ///   - cellProvider: makes the cell from the section and the row's index in it. It is called for each row at every refresh,
+    ///     because no model says whether the row has changed.
+    ///   - numberOfCells: returns the number of rows by section, and is called at every refresh.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: @escaping () throws -> [Section: Int]
@@ -54,26 +75,55 @@ extension BindingChain where Model == Never {
 
     // For chains of one section, the same with its models alone.
 
+    /// Binds one cell of a type to each model of the chain's only section.
+    ///
+    /// `finish()` throws `descriptionInvalid` if the chain is not about exactly one section. This applies to every form of `bind`
+    /// whose models are an array.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type. Its reuse identifier is the `cell` of the rows.
+    ///   - models: returns the section's models in order, and is called at every refresh.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel]
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: alone(models)) }
 
+    /// Binds one cell of a type to each view model of the chain's only section.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - viewModels: returns the section's view models in order, and is called at every refresh.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [NewCell.ViewModel]
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: alone(viewModels)) }
 
+    /// Binds one cell of a type to each model of the chain's only section, with the view model made from the model.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - models: returns the section's models in order, and is called at every refresh.
+    ///   - mapToViewModels: makes a cell's view model from a model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: alone(models), mapToViewModels: mapToViewModels) }
 
+    /// Binds the cell that a closure makes to each model of the chain's only section.
+    ///
+    /// - Parameters:
+    ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
+    ///   - models: returns the section's models in order, and is called at every refresh.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: @escaping () throws -> [NewModel]
     ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> { bind(cellProvider: cellProvider, models: alone(models)) }
 
+    /// Binds a number of cells without models to the chain's only section.
+    ///
+    /// - Parameters:
+    ///   - cellProvider: makes the cell from the section and the row's index in it. It is called at every refresh.
+    ///   - numberOfCells: returns the section's number of rows, and is called at every refresh.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: @escaping () throws -> Int
@@ -120,18 +170,26 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// For sections whose cells and models another chain binds: handlers get the models as this type.
+    /// Declares the model type of sections whose cells and models another chain binds. Handlers get the models as this type.
+    ///
+    /// `finish()` throws `descriptionInvalid` if the other chain binds models of another type.
     public func assuming<NewModel>(modelType: NewModel.Type) -> BindingChain<Section, Cell, NewModel> {
         assuming(modelTypeNamed: String(reflecting: NewModel.self)).carrying(Cell.self, NewModel.self)
     }
 
-    /// Fills a cell when it is about to be shown. Of any section: called in addition.
+    /// Fills a cell with its row's model when a view asks for the cell.
+    ///
+    /// The closure gets the section, the row's index in it, the cell and the model. A chain that begins with `onAnySection()`
+    /// fills the cell in addition to the section's own chain.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell, Model) throws -> Void) -> Self {
         let values = bindings.values
         return filling { section, input, cell in try fill(section, input.row, &cell, values.model(input.model)) }
     }
 
+    /// Fills a cell when a view asks for it, without the model.
+    ///
+    /// The closure gets the section, the row's index in it and the cell.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell) throws -> Void) -> Self {
         filling { section, input, cell in try fill(section, input.row, &cell) }

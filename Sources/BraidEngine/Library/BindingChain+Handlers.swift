@@ -8,18 +8,26 @@ extension BindingChain {
         return Handler(takesModel: takesModel) { call, _, _ in try program.value.run(program.value.sections.section(call.section), call) }
     }
 
-    /// Runs when a row is tapped. Of any section: called in addition.
+    /// Runs when a row is tapped, with the section and the row's index in it.
+    ///
+    /// A chain that begins with `onAnySection()` runs its handler in addition to the section's own chain.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self { onTapped(handler { try run($0, $1.row) }) }
 
-    /// Runs when a row is tapped, with its model. Of any section: called in addition.
+    /// Runs when a row is tapped, with the section, the row's index in it and its model.
+    ///
+    /// A chain that begins with `onAnySection()` runs its handler in addition to the section's own chain.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
         return onTapped(handler { try run($0, $1.row, values.model($1.model)) })
     }
 
-    /// Something that a cell of this type has to say.
+    /// Runs when a cell of a type emits an event: see ``SectionedTableBinder/emit(_:at:)``.
+    ///
+    /// - Parameters:
+    ///   - cellType: the type of cells whose events are handled.
+    ///   - run: gets the section, the row's index in it and the event.
     @discardableResult
     public func onEvent<Emitter: ViewEventEmitting>(
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent) throws -> Void
@@ -28,7 +36,11 @@ extension BindingChain {
         return onEvent(Emitter.eventName, from: Emitter.reuseIdentifier, handler { try run($0, $1.row, values.model($1.event ?? .null)) })
     }
 
-    /// Something that a cell of this type has to say, with its row's model.
+    /// Runs when a cell of a type emits an event, with the row's model: see ``SectionedTableBinder/emit(_:at:)``.
+    ///
+    /// - Parameters:
+    ///   - cellType: the type of cells whose events are handled.
+    ///   - run: gets the section, the row's index in it, the event and the model.
     @discardableResult
     public func onEvent<Emitter: ViewEventEmitting>(
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent, Model) throws -> Void
@@ -39,38 +51,51 @@ extension BindingChain {
         })
     }
 
-    /// Takes the row's model out of the program's data.
+    /// Removes a row's model from the program's data. The command fails unless exactly one model has gone.
+    ///
+    /// The closure gets the section, the row's index in it, the reason and the model.
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>, Model) throws -> Void) -> Self {
         let bindings = bindings
         return onDelete(handler { try run($0, $1.row, bindings.deletionReason($1), bindings.values.model($1.model)) })
     }
 
-    /// Takes the row's model out of the program's data, without a look at the model.
+    /// Removes a row's model from the program's data, without the model. The command fails unless exactly one model has gone.
+    ///
+    /// The closure gets the section, the row's index in it and the reason.
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
         return onDelete(handler(takesModel: false) { try run($0, $1.row, bindings.deletionReason($1)) })
     }
 
-    /// Puts a model into the program's data, at the row: the one that was moved; nil for an insert by editing, whose
-    /// model the program makes.
+    /// Inserts a model into the program's data at a row. The command fails unless exactly one model has come.
+    ///
+    /// The closure gets the section, the new row's index in it, the reason and the moved model. The model is `nil` for an
+    /// insert by editing, for which the program makes the model.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>, Model?) throws -> Void) -> Self {
         let bindings = bindings
         return onInsert(handler { try run($0, $1.row, bindings.insertionReason($1), $1.model.isNull ? nil : bindings.values.model($1.model)) })
     }
 
-    /// Puts a model that the program makes into its data, at the row. Rows whose models are of another type can be moved
-    /// to the sections of the chain, too.
+    /// Inserts a model that the program makes into its data at a row. The command fails unless exactly one model has come.
+    ///
+    /// Rows of another model type can be moved to the chain's sections, too. The closure gets the section, the new row's index
+    /// in it and the reason.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
         return onInsert(handler(takesModel: false) { try run($0, $1.row, bindings.insertionReason($1)) })
     }
 
-    /// The handler runs when a row is displayed that is at most so many rows from its section's end: once for each
-    /// growth of the section; one that is filled anew with fewer rows may grow again.
+    /// Runs when a row near its section's end is displayed: once for each growth of the section.
+    ///
+    /// If the section is filled again with fewer rows, the handler can run again.
+    ///
+    /// - Parameters:
+    ///   - cellsFromEnd: the largest distance from the section's last row, at least 0. 0 means the last row.
+    ///   - run: gets the section and the displayed row's index in it.
     @discardableResult
     public func prefetch(cellsFromEnd: Int, _ run: @escaping (Section, Int) throws -> Void) -> Self {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }

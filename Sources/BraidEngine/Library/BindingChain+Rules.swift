@@ -23,13 +23,15 @@ extension BindingChain {
 
 // Titles and views.
 extension BindingChain {
-    /// Titles by section, read at every refresh. A section that is left out has the title that was bound before; nil: it has
-    /// no header.
+    /// Binds header titles by section. The closure is called at every refresh.
+    ///
+    /// A section that is left out keeps the title that was bound before. `nil` means no header.
     @discardableResult
     public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self { bind(header: titles(headerTitles, else: binding.header)) }
 
-    /// Titles by section, read at every refresh. A section that is left out has the title that was bound before; nil: it has
-    /// no footer.
+    /// Binds footer titles by section. The closure is called at every refresh.
+    ///
+    /// A section that is left out keeps the title that was bound before. `nil` means no footer.
     @discardableResult
     public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self { bind(footer: titles(footerTitles, else: binding.footer)) }
 
@@ -43,23 +45,33 @@ extension BindingChain {
         }
     }
 
-    /// Nil: the section has no header.
+    /// Binds the header titles of the chain's sections. The closure gets the section; `nil` means no header.
     @discardableResult
     public func bind(headerTitle: @escaping (Section) throws -> String?) -> Self {
         bind(header: rule { try headerTitle($0).map { .string($0) } })
     }
 
+    /// Binds the footer titles of the chain's sections. The closure gets the section; `nil` means no footer.
     @discardableResult
     public func bind(footerTitle: @escaping (Section) throws -> String?) -> Self {
         bind(footer: rule { try footerTitle($0).map { .string($0) } })
     }
 
-    /// A view in the place of a title, also of one that is bound after it; nil: the section has no header.
+    /// Binds a view as header. It wins over every header title of equal rank, also over one that is bound later.
+    ///
+    /// - Parameters:
+    ///   - headerType: the view's type. Its reuse identifier is the header's `view`.
+    ///   - viewModel: returns the view model of a section, or `nil` for no header.
     @discardableResult
     public func bind<View: ViewModelBindable>(headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?) -> Self {
         bind(headerView: view(View.self, viewModel))
     }
 
+    /// Binds a view as footer. It wins over every footer title of equal rank, also over one that is bound later.
+    ///
+    /// - Parameters:
+    ///   - footerType: the view's type. Its reuse identifier is the footer's `view`.
+    ///   - viewModel: returns the view model of a section, or `nil` for no footer.
     @discardableResult
     public func bind<View: ViewModelBindable>(footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?) -> Self {
         bind(footerView: view(View.self, viewModel))
@@ -103,55 +115,68 @@ private final class ViewMemory {
 
 // Dimensions.
 extension BindingChain {
+    /// Binds the heights of cells, in points. The closure gets the section and the row's index in it.
     @discardableResult
     public func cellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self { cellHeight(rule { try height($0, $1).json }) }
 
+    /// Binds the heights of cells, in points. The closure gets the section, the row's index in it and the model.
     @discardableResult
     public func cellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self { cellHeight(rule { try height($0, $1, $2).json }) }
 
+    /// Binds the estimated heights of cells, in points. The closure gets the section and the row's index in it.
     @discardableResult
     public func estimatedCellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self { estimatedCellHeight(rule { try height($0, $1).json }) }
 
+    /// Binds the estimated heights of cells, in points. The closure gets the section, the row's index in it and the model.
     @discardableResult
     public func estimatedCellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self { estimatedCellHeight(rule { try height($0, $1, $2).json }) }
 
+    /// Binds the heights of headers, in points. They appear only in sections that have a header.
     @discardableResult
     public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { headerHeight(rule { try height($0).json }) }
 
+    /// Binds the estimated heights of headers, in points. They appear only in sections that have a header.
     @discardableResult
     public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { estimatedHeaderHeight(rule { try height($0).json }) }
 
+    /// Binds the heights of footers, in points. They appear only in sections that have a footer.
     @discardableResult
     public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { footerHeight(rule { try height($0).json }) }
 
+    /// Binds the estimated heights of footers, in points. They appear only in sections that have a footer.
     @discardableResult
     public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { estimatedFooterHeight(rule { try height($0).json }) }
 }
 
 // Editing and moving.
 extension BindingChain {
-    /// Every row can be edited in this way.
+    /// Allows one editing style for every row of the chain's sections.
     @discardableResult
     public func allowEditing(style: EditingStyle = .delete) -> Self { allowEditing(Computed(constant: .string(style.rawValue))) }
 
+    /// Allows editing by row. The closure gets the section and the row's index in it.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int) throws -> EditingStyle) -> Self {
         allowEditing(rule { .string(try styleForRow($0, $1).rawValue) })
     }
 
+    /// Allows editing by row. The closure gets the section, the row's index in it and the model.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int, Model) throws -> EditingStyle) -> Self {
         allowEditing(rule { .string(try styleForRow($0, $1, $2).rawValue) })
     }
 
+    /// Allows every row of the chain's sections to move to the sections of a policy.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>) -> Self { allowMoving(movePolicy(policy), rowIsMovable: nil as Computed<RowInput>?) }
 
+    /// Allows some rows to move to the sections of a policy. The closure gets the section and the row's index in it.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int) throws -> Bool) -> Self {
         allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1)) })
     }
 
+    /// Allows some rows to move to the sections of a policy. The closure gets the section, the row's index in it and the model.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool) -> Self {
         allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1, $2)) })
@@ -168,7 +193,7 @@ extension BindingChain {
     }
 }
 
-/// Which sections rows may be moved to (Braid's `allowMoving`).
+/// The sections that rows may move to (Braid's `allowMoving`).
 public struct MovementPolicy<Section: TableSection> {
     enum Targets {
         case anySection
@@ -178,10 +203,10 @@ public struct MovementPolicy<Section: TableSection> {
 
     let targets: Targets
 
-    /// Any section whose models are of the same type.
+    /// Every section whose models are of the same type.
     public static var toAnySection: Self { Self(targets: .anySection) }
-    /// These sections; the row's own must be among them if rows may move inside it.
+    /// Returns the policy that allows the listed sections. To move rows within their own section, list it, too.
     public static func toSectionsIn(_ sections: [Section]) -> Self { Self(targets: .sections(sections)) }
-    /// The displayed sections for which the closure holds.
+    /// Returns the policy that allows the displayed sections for which the closure returns true.
     public static func toSectionsPassing(_ passes: @escaping (Section) throws -> Bool) -> Self { Self(targets: .passing(passes)) }
 }

@@ -1,8 +1,8 @@
 // Models, numbers and titles as plain values. A value stays as it is, unless the program asks for a closure that replaces it.
 
-/// Is called with a closure that replaces a bound value, and refreshes the table.
+/// A closure that receives the update closure of a bound value. The update closure replaces the value and refreshes the table.
 ///
-/// The program keeps that closure, and calls it whenever there is another value:
+/// The program keeps the update closure, and calls it with each new value:
 ///
 /// ```swift
 /// binder.onSection(.first)
@@ -10,7 +10,7 @@
 /// …
 /// updateSongs(newSongs)
 /// ```
-/// A refresh that throws leaves the table as it was, and the value stays replaced: the next command throws the same.
+/// If the refresh throws, the table does not change, but the value stays replaced: the next command throws the same error.
 public typealias UpdateHandler<Value> = (_ update: @escaping (Value) -> Void) -> Void
 
 extension BindingChain {
@@ -34,16 +34,35 @@ private final class Replaceable<Value> {
 extension BindingChain where Model == Never {
     // By section.
 
+    /// Binds one cell of a type to each model, for models that are a value.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - models: the models by section. A section that is left out has no rows.
+    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]], updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
+    /// Binds one cell of a type to each view model, for view models that are a value.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - viewModels: the view models by section. A section that is left out has no rows.
+    ///   - updatedWith: receives the closure that replaces the view models. `nil` if they never change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]], updatedWith: UpdateHandler<[Section: [NewCell.ViewModel]]>? = nil
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith)) }
 
+    /// Binds one cell of a type to each model, with the view model made from the model, for models that are a value.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - models: the models by section. A section that is left out has no rows.
+    ///   - mapToViewModels: makes a cell's view model from a model.
+    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
@@ -52,12 +71,24 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
+    /// Binds the cell that a closure makes to each model, for models that are a value.
+    ///
+    /// - Parameters:
+    ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
+    ///   - models: the models by section. A section that is left out has no rows.
+    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [Section: [NewModel]],
         updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
     ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> { bind(cellProvider: cellProvider, models: replaceable(models, updatedWith)) }
 
+    /// Binds a number of cells without models, for a number that is a value.
+    ///
+    /// - Parameters:
+    ///   - cellProvider: makes the cell from the section and the row's index in it.
+    ///   - numberOfCells: the number of rows by section.
+    ///   - updatedWith: receives the closure that replaces the numbers. `nil` if they never change.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: [Section: Int],
@@ -68,16 +99,35 @@ extension BindingChain where Model == Never {
 
     // For chains of one section.
 
+    /// Binds one cell of a type to each model of the chain's only section, for models that are a value.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - models: the section's models, in order.
+    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], updatedWith: UpdateHandler<[NewModel]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
+    /// Binds one cell of a type to each view model of the chain's only section, for view models that are a value.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - viewModels: the section's view models, in order.
+    ///   - updatedWith: receives the closure that replaces the view models. `nil` if they never change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [NewCell.ViewModel], updatedWith: UpdateHandler<[NewCell.ViewModel]>? = nil
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith)) }
 
+    /// Binds one cell of a type to each model of the chain's only section, with the view model made from the model.
+    ///
+    /// - Parameters:
+    ///   - cellType: the cells' type.
+    ///   - models: the section's models, in order.
+    ///   - mapToViewModels: makes a cell's view model from a model.
+    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
@@ -86,12 +136,24 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
+    /// Binds the cell that a closure makes to each model of the chain's only section, for models that are a value.
+    ///
+    /// - Parameters:
+    ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
+    ///   - models: the section's models, in order.
+    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [NewModel],
         updatedWith: UpdateHandler<[NewModel]>? = nil
     ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> { bind(cellProvider: cellProvider, models: replaceable(models, updatedWith)) }
 
+    /// Binds a number of cells without models to the chain's only section, for a number that is a value.
+    ///
+    /// - Parameters:
+    ///   - cellProvider: makes the cell from the section and the row's index in it.
+    ///   - numberOfCells: the section's number of rows.
+    ///   - updatedWith: receives the closure that replaces the number. `nil` if it never changes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: Int, updatedWith: UpdateHandler<Int>? = nil
@@ -102,7 +164,11 @@ extension BindingChain where Model == Never {
 
 // Titles. Nil: the section has none.
 extension BindingChain {
-    /// The same title for every section of the chain.
+    /// Binds one header title for every section of the chain. `nil` means no header.
+    ///
+    /// - Parameters:
+    ///   - headerTitle: the title.
+    ///   - updatedWith: receives the closure that replaces the title. `nil` if it never changes.
     @discardableResult
     public func bind(headerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return bind(header: Computed(title: headerTitle)) }
@@ -110,7 +176,11 @@ extension BindingChain {
         return bind(headerTitle: { _ in title() })
     }
 
-    /// The same title for every section of the chain.
+    /// Binds one footer title for every section of the chain. `nil` means no footer.
+    ///
+    /// - Parameters:
+    ///   - footerTitle: the title.
+    ///   - updatedWith: receives the closure that replaces the title. `nil` if it never changes.
     @discardableResult
     public func bind(footerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return bind(footer: Computed(title: footerTitle)) }
@@ -118,7 +188,11 @@ extension BindingChain {
         return bind(footerTitle: { _ in title() })
     }
 
-    /// Titles by section. A section that is left out has the title that the chain binds besides.
+    /// Binds header titles by section. A section that is left out keeps the title that the chain binds otherwise.
+    ///
+    /// - Parameters:
+    ///   - headerTitles: the titles; `nil` means no header.
+    ///   - updatedWith: receives the closure that replaces the titles. `nil` if they never change.
     @discardableResult
     public func bind(headerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(headerTitles: replaceable(headerTitles, updatedWith)) }
@@ -126,7 +200,11 @@ extension BindingChain {
         return self
     }
 
-    /// Titles by section. A section that is left out has the title that the chain binds besides.
+    /// Binds footer titles by section. A section that is left out keeps the title that the chain binds otherwise.
+    ///
+    /// - Parameters:
+    ///   - footerTitles: the titles; `nil` means no footer.
+    ///   - updatedWith: receives the closure that replaces the titles. `nil` if they never change.
     @discardableResult
     public func bind(footerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(footerTitles: replaceable(footerTitles, updatedWith)) }

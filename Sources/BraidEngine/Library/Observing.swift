@@ -54,7 +54,10 @@ extension TableBindings {
 
 // Sequences in the place of closures. What is not here takes the closure of `latest(of:initially:)`.
 extension BindingChain where Model == Never {
-    /// The models of the chain's only section, as the sequence gives them; none until it has given some.
+    /// Binds one cell of a type to each model of the chain's only section. The models are the sequence's latest element.
+    ///
+    /// The section has no rows until the sequence produces its first element. ``SectionedTableBinder/observe(isolation:)`` reads
+    /// the sequence.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -62,7 +65,10 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: bindings.latest(of: models, initially: []))
     }
 
-    /// The models by section, as the sequence gives them.
+    /// Binds one cell of a type to each model. The models by section are the sequence's latest element.
+    ///
+    /// The sections have no rows until the sequence produces its first element. ``SectionedTableBinder/observe(isolation:)`` reads
+    /// the sequence.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -72,13 +78,14 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// The title of the chain's sections, as the sequence gives it; none until it has given one.
+    /// Binds the header title of the chain's sections to the sequence's latest element. There is no header before the first one.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(headerTitle titles: Titles) -> Self where Titles.Element == String? {
         let title = bindings.latest(of: titles, initially: nil)
         return bind(headerTitle: { _ in title() })
     }
 
+    /// Binds the footer title of the chain's sections to the sequence's latest element. There is no footer before the first one.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(footerTitle titles: Titles) -> Self where Titles.Element == String? {
         let title = bindings.latest(of: titles, initially: nil)

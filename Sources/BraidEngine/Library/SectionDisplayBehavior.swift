@@ -1,4 +1,4 @@
-/// Which sections a program's table displays, and in which order.
+/// The rule that decides which sections a program's table displays, and in which order.
 ///
 /// Source: Braid, "Hiding, showing, and ordering sections automatically".
 public struct SectionDisplayBehavior<Section: TableSection> {
@@ -6,20 +6,25 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     /// Nil: in ascending order for `Comparable` sections, else as they are declared, or first appeared.
     private let ordering: (([Section]) throws -> [Section])?
 
-    /// Those of `displayedSections`, in that order; all of them at first.
+    /// The sections of `displayedSections`, in that order. All sections until `displayedSections` is set.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
-    /// Those with at least one row. A `Comparable` section type orders them; else they stand as they are declared.
+    /// The sections with at least one row, in the order of a `Comparable` section type, or else as declared.
     public static var hidesSectionsWithNoCellData: Self { Self(behavior: .hidesSectionsWithNoCellData, ordering: nil) }
 
-    /// Those with at least one row, as the closure orders them: it gives back the sections that it is given.
+    /// Returns the rule that displays the sections with at least one row, ordered by a closure.
+    ///
+    /// - Parameter ordering: returns the sections that it receives, each once, in order.
     public static func hidesSectionsWithNoCellData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
         Self(behavior: .hidesSectionsWithNoCellData, ordering: ordering)
     }
 
-    /// Those with a row, a header or a footer.
+    /// The sections with a row, a header or a footer, in the order of a `Comparable` section type, or else as declared.
     public static var hidesSectionsWithNoData: Self { Self(behavior: .hidesSectionsWithNoData, ordering: nil) }
 
+    /// Returns the rule that displays the sections with a row, a header or a footer, ordered by a closure.
+    ///
+    /// - Parameter ordering: returns the sections that it receives, each once, in order.
     public static func hidesSectionsWithNoData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
         Self(behavior: .hidesSectionsWithNoData, ordering: ordering)
     }

@@ -1,4 +1,4 @@
-/// A table bound by a program: its chains say what is shown and what may be done, its closures keep the models.
+/// A table that a program binds: its chains define what is shown and allowed, and its closures keep the models.
 ///
 /// ```swift
 /// enum Section: String, TableSection, CaseIterable { case attending, invited }
@@ -13,11 +13,11 @@
 /// let update = try binder.refresh()
 /// ```
 ///
-/// It is not `Sendable`, and calls its closures where it is called itself: on one actor, or in one task. A command that
-/// throws leaves the table as it was. What a program itself changed before its handler failed is its own to undo; the
-/// next `refresh()` shows it as it then is.
+/// The binder is not `Sendable`. It calls its closures where it is called itself: on one actor, or in one task. A command that
+/// throws does not change the table. If a handler changes the program's data before it fails, the program must undo that;
+/// the next `refresh()` shows the data as they are then. No command can be called from a handler.
 ///
-/// Source: Braid's `SectionedTableViewBinder`; the table view's place is taken by `snapshot` and the updates.
+/// Source: Braid's `SectionedTableViewBinder`. ``snapshot`` and the updates replace its table view.
 public final class SectionedTableBinder<Section: TableSection> {
     let bindings: TableBindings<Section>
     private let rule = DisplayRule<Section>()
@@ -26,10 +26,10 @@ public final class SectionedTableBinder<Section: TableSection> {
     private var isUnderWay = false
     private let subscribers = Subscribers()
 
-    /// Sections are declared, in the order of the enum's cases.
+    /// Creates a binder with declared sections, in the order of the enum's cases.
     public convenience init(sectionedBy: Section.Type) where Section: CaseIterable { self.init(Array(Section.allCases)) }
 
-    /// Sections are dynamic: they come with the models.
+    /// Creates a binder with dynamic sections, which come with the models.
     public convenience init(sectionedBy: Section.Type) { self.init(nil) }
 
     init(_ sections: [Section]?) {
@@ -43,23 +43,27 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Binding
 
+    /// A chain before its cells are bound.
     public typealias Chain = BindingChain<Section, any ReuseIdentifiable, Never>
 
-    /// Begins a chain about one section; its models can be given as an array.
+    /// Begins a chain about one section. Its models can be given as an array.
     public func onSection(_ section: Section) -> Chain { bindings.onSection(section) }
     /// Begins a chain about several sections.
     public func onSections(_ sections: Section...) -> Chain { bindings.onSections(sections) }
+    /// Begins a chain about several sections.
     public func onSections(_ sections: [Section]) -> Chain { bindings.onSections(sections) }
-    /// For every section whose cells are not bound by name.
+    /// Begins a chain about every section whose cells are not bound by name.
     public func onAllOtherSections() -> Chain { bindings.onAllOtherSections() }
-    /// The same, for tables that bind no section by name.
+    /// Begins a chain about every section whose cells are not bound by name. For tables that bind no section by name.
     public func onAllSections() -> Chain { bindings.onAllSections() }
-    /// A fallback for dimensions, and handlers called in addition, for any section.
+    /// Begins a chain about any section. Its dimensions are a fallback, and its taps are handled in addition.
     public func onAnySection() -> Chain { bindings.onAnySection() }
 
-    /// Ends the binding and reads the models for the first time. Throws `descriptionInvalid` with what was bound wrongly:
-    /// cells bound twice or not at all, a model type that is not the one assumed. What is bound after it is refused by
-    /// every command.
+    /// Ends the binding and reads the models for the first time. Call this once, before any command.
+    ///
+    /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes: cells that are bound twice or not at all, or a
+    ///   model type that is not the assumed one. With `badRequest` at the second call. Also what the program's closures throw.
+    ///   Everything that is bound afterwards makes every command throw.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -87,9 +91,9 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: What is displayed
 
-    /// Which sections are displayed, and in which order.
+    /// The rule that decides which sections are displayed, and in which order.
     ///
-    /// An assignment after `finish()` is `setSectionDisplayBehavior(_:)`. If that throws, the assignment changes nothing.
+    /// An assignment after ``finish()`` calls ``setSectionDisplayBehavior(_:)`` and ignores its error.
     public var sectionDisplayBehavior: SectionDisplayBehavior<Section> {
         get { rule.behavior }
         set { _ = try? setSectionDisplayBehavior(newValue) }
@@ -97,41 +101,51 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Sets which sections are displayed, and in which order, and refreshes the table by the new rule.
     ///
-    /// Before `finish()` nothing is refreshed. In a handler, the rule takes effect with the command that runs the handler.
-    /// A table that becomes manually managed keeps the sections that it displays, until `displayedSections` is set.
+    /// Before ``finish()`` nothing is refreshed. In a handler, the rule takes effect with the command that runs the handler.
+    /// A table that becomes manually managed keeps the sections that it displays, until ``displayedSections`` is set.
     ///
-    /// - Throws: What the refresh throws, such as `templateFailed` for an order that loses sections. The rule and the
-    ///   table stay as they were.
+    /// - Returns: the update, from the snapshot before the refresh.
+    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. The rule and the
+    ///   table do not change then.
     @discardableResult
     public func setSectionDisplayBehavior(_ behavior: SectionDisplayBehavior<Section>) throws -> BatchUpdate {
         rule.set(behavior, displayed: bound?.snapshot.sections.map(\.id))
         return bound == nil ? BatchUpdate(from: 0, to: 0, totalRowCount: 0) : try refresh()
     }
 
-    /// The displayed table. A row's `model` is a number that stands for the program's model, and so is a `viewModel`:
-    /// another number means a changed model. Empty before `finish()`.
+    /// The displayed table. Empty before ``finish()``.
+    ///
+    /// A row's `model` is a number that stands for the program's model, and so is a `viewModel`. Another number means a changed
+    /// model. ``model(at:as:)`` returns the model itself.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
     /// The displayed sections, in order.
     ///
-    /// Under `manuallyManaged` they can be set. What is set takes effect with `finish()`, or with the next `refresh()` that
-    /// is not called in a handler. If that refresh throws, the displayed sections are again those that the table shows.
+    /// Under `manuallyManaged` they can be set. The new value takes effect with ``finish()``, or with the next ``refresh()``
+    /// outside a handler. If that refresh throws, the displayed sections are again those that the table shows.
     /// Under the other behaviours setting them does nothing.
     public var displayedSections: [Section] {
         get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
     }
 
-    /// The model of a displayed row. Throws `rowNotFound`, and `modelTypeMismatch` for a model of another type.
+    /// Returns the model of a displayed row.
+    ///
+    /// - Parameters:
+    ///   - path: the row's index path in ``snapshot``.
+    ///   - as: the model's type.
+    /// - Throws: ``Refusal`` with `rowNotFound`, or with `modelTypeMismatch` for a model of another type.
     public func model<Model>(at path: RowPath, as: Model.Type = Model.self) throws -> Model {
         try bindings.values.model(place(at: path, in: nil).input.model)
     }
 
-    /// The cell of a displayed row, made and filled.
+    /// Returns the cell of a displayed row, made and filled.
     ///
-    /// - Parameter sections: The sections in which `path` counts, if they are not those of `snapshot`: for a view that is
-    ///   between two steps of the last update, the sections before or after a step (`BatchUpdate.Step`).
-    /// - Throws: `rowNotFound`, and what the program's closures throw.
+    /// - Parameters:
+    ///   - path: the row's index path.
+    ///   - sections: the sections in which `path` counts, if they are not those of ``snapshot``. A view that is between two
+    ///     steps of the last update passes the sections before or after a step (``BatchUpdate/Step``).
+    /// - Throws: ``Refusal`` with `rowNotFound`, and what the program's closures throw.
     public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {
         let (input, binding) = try place(at: path, in: sections)
         guard var cell = try binding.cells.instance?(input) else { throw Refusal(.sectionNotFound, "Nothing makes the cells of the section \"\(input.section)\".") }
@@ -139,12 +153,22 @@ public final class SectionedTableBinder<Section: TableSection> {
         return cell
     }
 
-    /// The header view of a displayed section, made and filled; nil for none, and for titles. `sections` as in `cell(at:in:)`.
+    /// Returns the header view of a displayed section, made and filled. `nil` for a title or no header.
+    ///
+    /// - Parameters:
+    ///   - index: the section's index among the displayed sections.
+    ///   - sections: the sections in which `index` counts, as in ``cell(at:in:)``.
+    /// - Throws: ``Refusal`` with `rowNotFound`.
     public func headerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (any ReuseIdentifiable)? {
         view(try section(index, in: sections).header)
     }
 
-    /// The footer view of a displayed section, made and filled; nil for none, and for titles. `sections` as in `cell(at:in:)`.
+    /// Returns the footer view of a displayed section, made and filled. `nil` for a title or no footer.
+    ///
+    /// - Parameters:
+    ///   - index: the section's index among the displayed sections.
+    ///   - sections: the sections in which `index` counts, as in ``cell(at:in:)``.
+    /// - Throws: ``Refusal`` with `rowNotFound`.
     public func footerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (any ReuseIdentifiable)? {
         view(try section(index, in: sections).footer)
     }
@@ -170,8 +194,12 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Commands. Index paths are over displayed sections; each returns the update to what is displayed then.
 
-    /// Reads the models anew, and everything that closures say. Within a handler it does nothing: models are read anew
-    /// after every handler.
+    /// Calls the program's closures again, for models, titles and rules, and updates the table.
+    ///
+    /// In a handler this does nothing: the models are read again after every handler.
+    ///
+    /// - Returns: the update, from the snapshot before the refresh.
+    /// - Throws: ``Refusal``, and what the program's closures throw.
     @discardableResult
     public func refresh() throws -> BatchUpdate {
         if isUnderWay { return BatchUpdate(from: snapshot.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount) }
@@ -183,8 +211,13 @@ public final class SectionedTableBinder<Section: TableSection> {
         return try perform { binder, table, shown in try binder.refreshing(table, shown: shown, displayed: wanted?.map(\.sectionID)) }
     }
 
-    /// The person at the table has deleted the row, or asked for a new one there: runs `onDelete` or `onInsert`, and
-    /// checks that exactly one model went, or came.
+    /// Commits an edit of a row, as `tableView(_:commit:forRowAt:)` does: runs `onDelete` or `onInsert`.
+    ///
+    /// - Parameters:
+    ///   - style: the edit. The section's editing rule must allow it for this row.
+    ///   - path: the row's index path in ``snapshot``. An insert puts the new row at this place.
+    /// - Returns: the update.
+    /// - Throws: ``Refusal`` with `editingNotAllowed`, or with `handlerContract` if not exactly one model has gone or come.
     @discardableResult
     public func commit(_ style: EditingStyle, at path: RowPath) throws -> BatchUpdate {
         switch style {
@@ -194,17 +227,32 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// The row was dragged. `target.row` counts after the row has been taken out (UITableView's rule).
+    /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of its section and `onInsert` of the target's.
+    ///
+    /// - Parameters:
+    ///   - path: the row's index path in ``snapshot``.
+    ///   - target: the target's index path. Its row counts after the row has been taken out.
+    /// - Returns: the update.
+    /// - Throws: ``Refusal`` with `moveNotAllowed`, or with `handlerContract` if the models did not change as the move requires.
     @discardableResult
     public func move(from path: RowPath, to target: RowPath) throws -> BatchUpdate {
         try apply(.move(RowReference(path), to: .displayed(target.section), row: target.row))
     }
 
-    /// The row was tapped: runs its section's `onTapped`, then that of any section.
+    /// Taps a row: runs `onTapped` of its section, then that of any section.
+    ///
+    /// - Parameter path: the row's index path in ``snapshot``.
+    /// - Returns: the update to what the handlers changed.
     @discardableResult
     public func tap(at path: RowPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 
-    /// The row's cell has something to say. Throws `eventUndeclared` for an event that is not its type's.
+    /// Emits an event of a row's cell: runs the handlers of `onEvent(from:)`.
+    ///
+    /// - Parameters:
+    ///   - event: the event.
+    ///   - path: the row's index path in ``snapshot``.
+    /// - Returns: the update to what the handlers changed.
+    /// - Throws: ``Refusal`` with `eventUndeclared` if the row's cell does not emit events of this type.
     @discardableResult
     public func emit<Event: Sendable>(_ event: Event, at path: RowPath) throws -> BatchUpdate {
         func isEvent<Emitter: ViewEventEmitting>(of _: Emitter.Type) -> Bool { Emitter.ViewEvent.self == Event.self }
@@ -218,24 +266,35 @@ public final class SectionedTableBinder<Section: TableSection> {
         return try apply(.event(RowReference(path), name: emitter.eventName, parameters: number))
     }
 
-    /// These rows are on the screen: near a section's end they make `prefetch` run.
+    /// Reports rows on the screen. Rows near a section's end make `prefetch` handlers run.
+    ///
+    /// - Parameter paths: the rows' index paths in ``snapshot``.
+    /// - Returns: the update to what the handlers changed.
     @discardableResult
     public func willDisplay(_ paths: [RowPath]) throws -> BatchUpdate { try apply(.displayedRows(paths.map { RowReference($0) })) }
 
     // MARK: Observing
 
-    /// Every update from now on, in order. Each call makes a stream of its own.
+    /// Every update from now on, in order. Each call makes a new stream.
     public var updates: AsyncStream<BatchUpdate> { subscribers.stream() }
 
-    /// A closure that gives what the sequence gave last, to be bound wherever a closure can be. `observe()` reads the
-    /// sequence.
+    /// Returns a closure that returns a sequence's latest element. Bind it wherever a closure can be bound.
+    ///
+    /// ``observe(isolation:)`` reads the sequence.
+    ///
+    /// - Parameters:
+    ///   - elements: the sequence.
+    ///   - first: the value until the sequence has produced an element.
     public func latest<Elements: AsyncSequence & Sendable>(
         of elements: Elements, initially first: Elements.Element
     ) -> () -> Elements.Element where Elements.Element: Sendable { bindings.latest(of: elements, initially: first) }
 
-    /// Reads the sequences that were bound, and refreshes whenever one of them has given something. Returns once all
-    /// have ended; throws what one of them, or a refresh, throws. Of several elements that arrive while the binder
-    /// is busy the last one counts. Once it has thrown, the other sequences are cancelled: an `AsyncStream` has ended then.
+    /// Reads the bound sequences, and refreshes the table whenever one of them produces an element.
+    ///
+    /// The method returns once all sequences have ended. If several elements arrive while the binder is busy, the last one counts.
+    /// When the method throws, the other sequences are cancelled, which ends an `AsyncStream`.
+    ///
+    /// - Throws: what a sequence or a refresh throws.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
         let sources = bindings.sources
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -1,40 +1,58 @@
-/// The only section of a table without sections.
+/// The only section of a table without sections. Its id is `table`.
 public enum OnlySection: String, TableSection, CaseIterable { case table }
 
-/// A table without sections, bound by a program: a `SectionedTableBinder` with one section, which is always displayed.
+/// A table without sections that a program binds: a ``SectionedTableBinder`` with one section, which is always displayed.
+///
+/// Rows are named by their index in the section, from 0. Errors are those of ``SectionedTableBinder``.
 ///
 /// Source: Braid's `TableViewBinder`.
 public final class TableBinder {
     private let binder = SectionedTableBinder(sectionedBy: OnlySection.self)
 
+    /// Creates a binder without any bindings.
     public init() {}
 
+    /// Begins a chain about the table.
     public func onTable() -> BindingChain<OnlySection, any ReuseIdentifiable, Never> { binder.bindings.onTable() }
 
+    /// Ends the binding and reads the models for the first time; see ``SectionedTableBinder/finish()``.
     public func finish() throws { try binder.finish() }
 
+    /// The displayed table, with one section. Empty before ``finish()``.
     public var snapshot: Snapshot { binder.snapshot }
+    /// Returns the model of the row at an index; see ``SectionedTableBinder/model(at:as:)``.
     public func model<Model>(at row: Int, as: Model.Type = Model.self) throws -> Model { try binder.model(at: Self.path(row)) }
-    /// `sections` as in `SectionedTableBinder.cell(at:in:)`.
+    /// Returns the cell of the row at an index, made and filled; see ``SectionedTableBinder/cell(at:in:)``.
     public func cell(at row: Int, in sections: [Section]? = nil) throws -> any ReuseIdentifiable { try binder.cell(at: Self.path(row), in: sections) }
 
+    /// Returns the header view, made and filled. `nil` for a title or no header.
     public func headerView() throws -> (any ReuseIdentifiable)? { try binder.headerView(ofSection: 0) }
+    /// Returns the footer view, made and filled. `nil` for a title or no footer.
     public func footerView() throws -> (any ReuseIdentifiable)? { try binder.footerView(ofSection: 0) }
 
+    /// Calls the program's closures again and updates the table; see ``SectionedTableBinder/refresh()``.
     @discardableResult public func refresh() throws -> BatchUpdate { try binder.refresh() }
+    /// Commits an edit of the row at an index; see ``SectionedTableBinder/commit(_:at:)``.
     @discardableResult public func commit(_ style: EditingStyle, at row: Int) throws -> BatchUpdate { try binder.commit(style, at: Self.path(row)) }
-    /// `target` counts after the row has been taken out.
+    /// Moves a row. `target` counts after the row has been taken out; see ``SectionedTableBinder/move(from:to:)``.
     @discardableResult public func move(from row: Int, to target: Int) throws -> BatchUpdate { try binder.move(from: Self.path(row), to: Self.path(target)) }
+    /// Taps the row at an index; see ``SectionedTableBinder/tap(at:)``.
     @discardableResult public func tap(at row: Int) throws -> BatchUpdate { try binder.tap(at: Self.path(row)) }
+    /// Emits an event of the row's cell; see ``SectionedTableBinder/emit(_:at:)``.
     @discardableResult public func emit(_ event: some Sendable, at row: Int) throws -> BatchUpdate { try binder.emit(event, at: Self.path(row)) }
+    /// Reports the indexes of rows on the screen; see ``SectionedTableBinder/willDisplay(_:)``.
     @discardableResult public func willDisplay(_ rows: [Int]) throws -> BatchUpdate { try binder.willDisplay(rows.map(Self.path)) }
 
+    /// Every update from now on, in order. Each call makes a new stream.
     public var updates: AsyncStream<BatchUpdate> { binder.updates }
 
+    /// Returns a closure that returns a sequence's latest element; see ``SectionedTableBinder/latest(of:initially:)``.
     public func latest<Elements: AsyncSequence & Sendable>(
         of elements: Elements, initially first: Elements.Element
     ) -> () -> Elements.Element where Elements.Element: Sendable { binder.latest(of: elements, initially: first) }
 
+    /// Reads the bound sequences, and refreshes the table whenever one of them produces an element; see
+    /// ``SectionedTableBinder/observe(isolation:)``.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws { try await binder.observe(isolation: isolation) }
 
     private static func path(_ row: Int) -> RowPath { RowPath(section: 0, row: row) }
