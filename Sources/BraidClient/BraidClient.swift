@@ -4,26 +4,34 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A Braid server, seen from an app. docs/clients.md says how to use it, docs/http-api.md what the server does.
+/// A client of a Braid server. docs/clients.md says how to use it, docs/http-api.md what the server does.
 ///
-/// Requests are sent again when the connection failed or the server had no time. Commands carry a key, so that none is done
-/// twice. Refusals throw `Problem`, and changed nothing.
+/// The client sends a request again if the connection failed or the server was overloaded. Commands carry an idempotency key,
+/// so the server never applies one twice. A refused request throws a ``Problem`` and changed nothing.
 public struct BraidClient: Sendable {
+    /// The server's base URL, with or without a path.
     public let url: URL
-    /// Of silence, after which a connection is given up. Longer than the 15 seconds between two signs of life of a stream.
+    /// The time without a byte after which the client gives a connection up. It must be longer than 15 seconds, the interval of
+    /// a stream's keep-alive.
     public let timeout: Duration
+    /// How often, and after which delays, the client sends a request again.
     public let retrying: Retrying
     private let tokens: TokenSource
     private let transport = Transport()
     let commands = CommandQueue()
 
-    /// How often, and how long after a failure, a request is sent again: anywhere between at once and twice as long as the time
-    /// before (full jitter).
+    /// The rule for sending a request again: exponential backoff with full jitter.
+    ///
+    /// Each delay is random, between 0 and a bound that doubles with each attempt. A `Retry-After` of the server is added.
     public struct Retrying: Sendable, Hashable {
+        /// The number of times that a request is sent again.
         public var count: Int
+        /// The bound of the first delay.
         public var first: Duration
+        /// The largest bound of a delay. If the server asks for a pause longer than this and longer than 30 seconds, the request fails at once.
         public var longest: Duration
 
+        /// Creates a rule.
         public init(count: Int = 6, first: Duration = .milliseconds(500), longest: Duration = .seconds(30)) {
             self.count = count
             self.first = first
@@ -37,12 +45,12 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// A client with a fixed token: the controller's, or one for a session.
+    /// Creates a client with a fixed token: the controller's, or one for a session. `nil` for a server without tokens.
     public init(url: URL, token: String? = nil, timeout: Duration = .seconds(40), retrying: Retrying = Retrying()) {
         self.init(url: url, timeout: timeout, retrying: retrying) { _ in token }
     }
 
-    /// A client that asks `tokenProvider` for its token, and for another one when the server refuses that.
+    /// Creates a client that gets its token from a provider, and another one when the server refuses the first.
     public init(url: URL, timeout: Duration = .seconds(40), retrying: Retrying = Retrying(), tokenProvider: @escaping TokenProvider) {
         self.url = url
         self.timeout = timeout
@@ -52,28 +60,47 @@ public struct BraidClient: Sendable {
 
     // MARK: Tables
 
+    /// What the server says of a registered table description.
     public struct TableFacts: Decodable, Sendable, Hashable {
+        /// The table's name.
         public var table: String
+        /// The number of the description's version. It grows with each change.
         public var version: Int
+        /// The time of the last change, in RFC 3339.
         public var updated: String?
     }
 
+    /// Returns the registered table descriptions.
     public func tables() async throws -> [TableFacts] {
         struct List: Decodable { var tables: [TableFacts] }
         return try await value(of: Request("GET", ["v1", "tables"]), as: List.self).tables
     }
 
+    /// Returns a table description, as it was registered.
+    ///
+    /// - Throws: ``Problem`` 404 if there is no such table.
     public func table(_ name: String) async throws -> JSON { try await value(of: Request("GET", ["v1", "tables", name])) }
 
-    /// Registers a description, or replaces it: sessions that are open keep theirs.
+    /// Registers a table description, or replaces it. Open sessions keep the description that they were opened with.
+    ///
+    /// - Parameters:
+    ///   - name: the table's name, which must be the description's `name`.
+    ///   - description: the document. docs/table-description.md says what it contains.
+    /// - Throws: ``Problem`` 422 whose `errors` name every fault.
     @discardableResult
     public func putTable(_ name: String, _ description: JSON) async throws -> TableFacts {
         try await value(of: Request("PUT", ["v1", "tables", name], body: description))
     }
 
+    /// Deletes a table description.
+    ///
+    /// - Throws: ``Problem`` 409 `table-in-use` if sessions use it.
     public func deleteTable(_ name: String) async throws { _ = try await data(of: Request("DELETE", ["v1", "tables", name], isDeletion: true)) }
 
-    /// Throws a `Problem` whose `errors` name every fault. What is left is allowed, but surely not meant.
+    /// Checks a table description without storing it.
+    ///
+    /// - Returns: warnings: what is allowed but probably a mistake.
+    /// - Throws: ``Problem`` 422 whose `errors` name every fault.
     @discardableResult
     public func validate(_ description: JSON) async throws -> [Problem.Fault] {
         struct Answer: Decodable { var warnings: [Problem.Fault]? }
@@ -82,29 +109,51 @@ public struct BraidClient: Sendable {
 
     // MARK: Sessions
 
+    /// What the server says of a session.
     public struct SessionFacts: Decodable, Sendable, Hashable {
+        /// The session's id.
         public var id: String
+        /// The table description's name. `nil` if the session was opened without one.
         public var table: String?
+        /// The session's epoch: an opaque word that changes when the server may have lost revisions.
         public var epoch: String
+        /// The revision: 0 at creation, one more for each committed command.
         public var revision: Int
+        /// The time of creation, in RFC 3339.
         public var created: String
+        /// The time of the last commit, in RFC 3339.
         public var updated: String
+        /// The number of displayed rows.
         public var totalRowCount: Int
     }
 
+    /// One page of a list of sessions.
     public struct SessionPage: Decodable, Sendable, Hashable {
+        /// The sessions of this page.
         public var sessions: [SessionFacts]
-        /// The `after` of the next page.
+        /// The `after` of the next page. `nil` on the last one.
         public var next: String?
     }
 
+    /// Returns one page of the server's sessions.
+    ///
+    /// - Parameters:
+    ///   - limit: the largest number of sessions on the page. `nil` for the server's default.
+    ///   - after: the `next` of the page before.
     public func sessions(limit: Int? = nil, after: String? = nil) async throws -> SessionPage {
         try await value(of: Request("GET", ["v1", "sessions"], query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
+    /// Returns the session with an id. Sends nothing: the session may not exist.
     public func session(_ id: String) -> BraidSession { BraidSession(client: self, id: id) }
 
-    /// `opening`: `["table": "attendees", "models": …]`, or one of the data source's forms. docs/http-api.md, "Opening a session".
+    /// Opens a session.
+    ///
+    /// - Parameters:
+    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. docs/http-api.md, "Opening a session".
+    ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
+    /// - Returns: the session, and its first snapshot.
+    /// - Throws: ``Problem`` 422 if a model is invalid, and 409 `session-exists` if the chosen id is taken.
     public func openSession(_ opening: JSON, key: String = UUID().uuidString) async throws -> (session: BraidSession, snapshot: Snapshot) {
         let snapshot: Snapshot = try await value(of: Request("POST", ["v1", "sessions"], headers: ["Idempotency-Key": key], body: opening))
         return (session(snapshot.session ?? ""), snapshot)
@@ -112,16 +161,23 @@ public struct BraidClient: Sendable {
 
     // MARK: Without a session
 
+    /// Renders a JSON-e template on the server, to try it.
+    ///
+    /// - Returns: the result. `nil` if the template renders to nothing.
+    /// - Throws: ``Problem`` 422 `template-failed` for a faulty template.
     public func render(_ template: JSON, context: JSON = [:]) async throws -> JSON? {
         struct Rendered: Decodable { var result: JSON? }
         return try await value(of: Request("POST", ["v1", "render"], body: ["template": template, "context": context]), as: Rendered.self).result
     }
 
+    /// Returns the minimal update from one snapshot to another, computed by the server.
     public func diff(from: Snapshot, to: Snapshot) async throws -> Update {
         try await value(of: Request("POST", ["v1", "diff"], body: ["from": JSON(encoding: from), "to": JSON(encoding: to)]))
     }
 
-    /// Throws at once where the server cannot serve.
+    /// Checks that the server can serve, without retrying.
+    ///
+    /// - Throws: ``Problem`` if it cannot, and ``ConnectionFailure`` if there is no answer.
     public func checkHealth() async throws {
         _ = try await body(of: exchange(urlRequest(Request("GET", ["readyz"]))))
     }

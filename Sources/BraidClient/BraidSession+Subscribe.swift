@@ -4,46 +4,58 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// What who follows a session is told.
+/// An event that a subscriber of a session receives.
 public enum SessionEvent: Sendable {
-    /// The first, and each in place of what was missed because history did not reach back: to be shown without animation.
+    /// A snapshot that replaces what the subscriber shows, without animation. It is the first event, unless the subscriber gave
+    /// a snapshot itself, and it comes when the server's history does not reach back.
     case snapshot(Snapshot)
-    /// `after` is `before` with the update applied.
+    /// An update. `after` is `before` with the update applied.
     case update(Update, before: Snapshot, after: Snapshot)
-    /// For controllers. Before the update that it led to; told again if the connection was lost between the two.
+    /// A cell event, for controllers, before the update that it led to. It is repeated if the connection was lost in between.
     case cellEvent(CellEvent)
-    /// For controllers, like a cell event.
+    /// A tap, for controllers, before the update that it led to. Like a cell event, it can be repeated.
     case tap(Tap)
-    /// All that came before was told: what follows happens now.
+    /// The subscriber has everything that happened before. The next events happen now.
     case live
-    /// The connection was lost, and is made anew.
+    /// The connection was lost. The client reconnects.
     case interrupted(any Error)
 }
 
-/// A tap on a row, as the row was before its handler ran.
+/// A tap on a row.
 public struct Tap: Decodable, Sendable, Hashable {
+    /// The row's index path in the displayed table, before the tap was handled.
     public var at: RowPath
+    /// The row's id. `nil` if the section's rows have no ids.
     public var id: String?
+    /// The name of the row's cell.
     public var cell: String
+    /// The row's model before the tap was handled. `nil` if the row has none.
     public var model: JSON?
 }
 
+/// A cell event that a command contained.
 public struct CellEvent: Decodable, Sendable, Hashable {
+    /// The row's index path in the displayed table, before the event was handled.
     public var at: RowPath
+    /// The row's id. `nil` if the section's rows have no ids.
     public var id: String?
+    /// The name of the row's cell.
     public var cell: String
-    /// Its name, with its parameters.
+    /// An object from the event's name to its parameters.
     public var event: JSON
-    /// The row's, before the event was handled.
+    /// The row's model before the event was handled. `nil` if the row has none.
     public var model: JSON?
 }
 
 extension BraidSession {
-    /// Follows the session: from a snapshot that is there already, or with a new one first. Connects again when the connection is
-    /// lost, and goes on where it was: nothing is missed or told twice.
+    /// Follows the session, from a snapshot or from a new one. Nothing is missed or received twice, across lost connections.
     ///
-    /// Ends when the session is ended. Throws a `Problem` when nothing more is to be had: the session is gone, or the server refuses
-    /// the token and the client's token provider has no other. What is not taken yet waits in memory. Break off, or cancel the task, to stop.
+    /// The stream ends when the session is ended. Events that are not read yet wait in memory. To stop, leave the loop or cancel
+    /// the task.
+    ///
+    /// - Parameter snapshot: the snapshot that the program shows. `nil`: the first event is a new one.
+    /// - Throws: ``Problem``, through the stream, if the session is gone, or if the server refuses the token and the token
+    ///   provider has no other.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task {

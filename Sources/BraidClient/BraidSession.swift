@@ -1,8 +1,10 @@
 import Foundation
 
-/// A session: a table at work.
+/// A session: a table at work. Its methods read it, change it and follow it.
 public struct BraidSession: Sendable {
+    /// The client that sends the session's requests.
     public let client: BraidClient
+    /// The session's id.
     public let id: String
 
     private func request(_ method: String, _ path: String..., query: [String: String?] = [:], wait: Duration = .zero) -> Request {
@@ -11,22 +13,37 @@ public struct BraidSession: Sendable {
 
     // MARK: Reading
 
+    /// Returns what the server says of the session.
+    ///
+    /// - Throws: ``Problem`` 404 if there is no such session. So do the other methods.
     public func facts() async throws -> BraidClient.SessionFacts { try await client.value(of: request("GET")) }
+    /// Returns the current snapshot.
     public func snapshot() async throws -> Snapshot { try await client.value(of: request("GET", "snapshot")) }
 
-    /// Every section's facts, and of one section the rows from an offset.
+    /// Returns the current snapshot with every section's facts, but only some rows of one section.
+    ///
+    /// - Parameters:
+    ///   - section: the section's id.
+    ///   - offset: the index of the first row, among the section's displayed rows.
+    ///   - limit: the largest number of rows.
     public func snapshot(ofSection section: String, offset: Int = 0, limit: Int) async throws -> Snapshot {
         try await client.value(of: request("GET", "snapshot", query: ["section": section, "offset": String(offset), "limit": String(limit)]))
     }
 
+    /// What happened in a session since a position.
     public enum News: Sendable, Hashable {
-        /// One for each revision, without a gap.
+        /// The updates, one for each revision, without a gap.
         case updates([Update])
-        /// History does not reach back.
+        /// The current snapshot, if the server's history does not reach back to the position.
         case snapshot(Snapshot)
     }
 
-    /// What happened after a position. `wait`: how long to wait for something, a minute at most. `coalesced`: one update for all.
+    /// Returns what happened after a position.
+    ///
+    /// - Parameters:
+    ///   - position: where the caller is.
+    ///   - wait: how long the server waits for something to happen, at most a minute. Rounded down to seconds.
+    ///   - coalesced: whether the updates are folded into a single one.
     public func updates(since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false) async throws -> News {
         struct List: Decodable {
             var updates: [Update]?
@@ -37,55 +54,77 @@ public struct BraidSession: Sendable {
         return list.snapshot.map { .snapshot($0) } ?? .updates(list.updates ?? [])
     }
 
+    /// One record of a session's journal: a command and the update that it led to.
     public struct JournalRecord: Decodable, Sendable, Hashable {
+        /// The revision after the command.
         public var revision: Int
+        /// The time of the commit, in RFC 3339.
         public var at: String
+        /// The command in its JSON form.
         public var command: JSON
+        /// The update that the command led to.
         public var update: Update
     }
 
+    /// One page of a session's journal.
     public struct JournalPage: Decodable, Sendable, Hashable {
+        /// The records of this page, in order.
         public var records: [JournalRecord]
-        /// The `after` of the next page.
+        /// The `after` of the next page. `nil` on the last one.
         public var next: Int?
     }
 
+    /// Returns one page of the session's journal.
+    ///
+    /// - Parameters:
+    ///   - revision: the revision before the first record.
+    ///   - limit: the largest number of records. `nil` for the server's default.
     public func journal(after revision: Int = 0, limit: Int? = nil) async throws -> JournalPage {
         try await client.value(of: request("GET", "journal", query: ["after": String(revision), "limit": limit.map { String($0) }]))
     }
 
-    /// The whole journal as lines of JSON, for `braid-server replay`.
+    /// Returns the whole journal as lines of JSON, for `braid-server replay`.
     public func journalFile() async throws -> Data {
         var request = request("GET", "journal")
         request.headers["Accept"] = "application/x-ndjson"
         return try await client.data(of: request)
     }
 
-    /// The stored model of a data source's row.
+    /// Returns the stored model of a data source's row.
+    ///
+    /// - Parameter path: the index path in the stored table: among its displayed sections and rows.
+    /// - Throws: ``Problem`` 404 `row-not-found`.
     public func model(at path: RowPath) async throws -> JSON {
         struct Stored: Decodable { var model: JSON }
         return try await client.value(of: request("GET", "rows", "\(path.section)", "\(path.row)"), as: Stored.self).model
     }
 
-    /// The stored header and footer of a data source's section.
+    /// Returns the stored header and footer of a data source's section.
+    ///
+    /// - Parameter section: the index among the stored table's displayed sections.
+    /// - Throws: ``Problem`` 404 `row-not-found`.
     public func sectionData(at section: Int) async throws -> JSON {
         try await client.value(of: request("GET", "sections", "\(section)", "data"))
     }
 
     // MARK: Commanding
 
-    /// Performs a command: once, however often its request has to be sent.
+    /// Performs a command, exactly once however often its request is sent.
     ///
-    /// Commands of one session are sent in the order in which they were called, each after those before it are answered or have
-    /// failed. Calls on one actor have an order; calls from tasks that run at the same time have none. A cancelled command that
-    /// still waits is never sent.
+    /// Commands of a session are sent in the order of the calls, each after those before it are answered or have failed. Calls on
+    /// one actor have an order; calls from tasks that run at the same time have none. A command that is cancelled while it
+    /// waits is never sent.
     ///
     /// - Parameters:
-    ///   - base: as of which revision index paths are meant: the server follows the rows to where they are now.
-    ///   - ifMatch: only if the session is still there; else 412.
-    ///   - dryRun: checks and computes everything, and changes nothing.
-    ///   - key: the Idempotency-Key. With a key of its own a program can send a command again that threw a `ConnectionFailure`.
-    ///   - isolation: the caller's actor. The command takes its place in the order there, before anything else can run.
+    ///   - command: the command.
+    ///   - base: the revision at which the command's index paths count. The server rebases them. `nil`: they count now.
+    ///   - ifMatch: a position that the session must have. Otherwise the server answers 412.
+    ///   - dryRun: whether the server checks and computes everything, but changes nothing.
+    ///   - key: the idempotency key. A program that keeps the key can repeat a command that threw ``ConnectionFailure``.
+    ///   - isolation: the caller's actor. The command gets its place in the order there, before anything else can run.
+    /// - Returns: the server's answer.
+    /// - Throws: ``Problem`` if the server refuses the command, which changed nothing. ``ConnectionFailure`` if no whole answer
+    ///   arrived: the command may have been applied.
     @discardableResult
     public func perform(
         _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false, key: String = UUID().uuidString,
@@ -102,7 +141,7 @@ public struct BraidSession: Sendable {
         return try await client.value(of: Request(command.method, ["v1", "sessions", id] + command.path, query: query, headers: headers, body: command.body))
     }
 
-    /// Ends the session, after the commands that were called before.
+    /// Ends the session and deletes its data, after the commands that were called before.
     public func end(isolation: isolated (any Actor)? = #isolation) async throws {
         let place = client.commands.enter(id)
         defer { client.commands.leave(place) }
@@ -112,33 +151,54 @@ public struct BraidSession: Sendable {
 
     // MARK: Tokens
 
+    /// The role of a token: `participant` may act as the person at the table, `viewer` may only look.
     public enum Role: String, Codable, Sendable { case participant, viewer }
 
+    /// A token for one session.
     public struct Token: Decodable, Sendable, Hashable {
-        /// Told once, when it is made.
+        /// The secret. Only the answer to ``BraidSession/makeToken(_:expiringIn:)`` contains it; the server does not store it.
         public var token: String?
+        /// The token's id, which is not secret.
         public var tokenId: String
+        /// What the token allows.
         public var role: Role
+        /// The time of creation, in RFC 3339.
         public var created: String
+        /// The time of expiry, in RFC 3339.
         public var expires: String
     }
 
-    /// Makes a token for this session alone.
+    /// Creates a token for this session alone. The request is not repeated if the answer is lost.
+    ///
+    /// - Parameters:
+    ///   - role: what the token allows.
+    ///   - seconds: the token's life, at most ten years.
     public func makeToken(_ role: Role, expiringIn seconds: Int) async throws -> Token {
         let body: JSON = ["role": .string(role.rawValue), "expiresIn": .integer(seconds)]
         // Sent twice, it would be two.
         return try await client.value(of: Request("POST", ["v1", "sessions", id, "tokens"], body: body, isRepeatable: false))
     }
 
+    /// One page of a session's tokens.
     public struct TokenPage: Decodable, Sendable, Hashable {
+        /// The tokens that have not expired, without their secrets.
         public var tokens: [Token]
+        /// The `after` of the next page. `nil` on the last one.
         public var next: String?
     }
 
+    /// Returns one page of the session's tokens.
+    ///
+    /// - Parameters:
+    ///   - limit: the largest number of tokens. `nil` for the server's default.
+    ///   - after: the `next` of the page before.
     public func tokens(limit: Int? = nil, after: String? = nil) async throws -> TokenPage {
         try await client.value(of: request("GET", "tokens", query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
+    /// Revokes a token. Streams and long polls that were opened with it end.
+    ///
+    /// - Parameter tokenID: the token's id.
     public func revokeToken(_ tokenID: String) async throws {
         _ = try await client.data(of: Request("DELETE", ["v1", "sessions", id, "tokens", tokenID], isDeletion: true))
     }

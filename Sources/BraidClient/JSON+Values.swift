@@ -1,13 +1,15 @@
 import Foundation
 
 extension JSON {
-    /// A value of the program's own, as JSON: `JSON(encoding: person)`.
+    /// Encodes a value of the program as JSON: `JSON(encoding: person)`.
     public init(encoding value: some Encodable) throws {
         // A fragment is no JSON text to some versions of Foundation: in an array everything is.
         self = try JSONDecoder().decode([JSON].self, from: JSONEncoder().encode([value])).first ?? .null
     }
 
-    /// A value of the program's own: `row.model?.decoded(as: Person.self)`.
+    /// Decodes the value as a type of the program: `row.model?.decoded(as: Person.self)`.
+    ///
+    /// - Throws: `DecodingError` if the value does not match the type.
     public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         let values = try JSONDecoder().decode([Value].self, from: JSONEncoder().encode([self]))
         guard let value = values.first else {

@@ -1,44 +1,54 @@
-/// A JSON value: what models, view models and states are made of.
+/// A JSON value, as in models, view models and states.
 ///
-/// Numbers are `Int` where they fit, else `Double`: digits that neither holds are rounded, and what is beyond both is infinite
-/// (and cannot be sent). An object's members have no order.
+/// A number is an `Int` if it fits, or else a `Double`. Digits that a `Double` cannot represent are rounded. A number that is
+/// too large is infinite and cannot be sent. An object's members have no order.
 public enum JSON: Sendable, Hashable {
+    /// The literal `null`.
     case null
+    /// The literal `true` or `false`.
     case bool(Bool)
+    /// A whole number that fits into `Int`.
     case integer(Int)
+    /// Any other number.
     case number(Double)
+    /// A string.
     case string(String)
+    /// An array's elements, in order.
     case array([JSON])
+    /// An object's members by name.
     case object([String: JSON])
 
-    /// An object's member; nil where there is none.
+    /// The value of an object's member. `nil` if the member is missing or the value is not an object.
     public subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
-    /// An array's element; nil where there is none.
+    /// An array's element, from 0. `nil` if the index is out of bounds or the value is not an array.
     public subscript(index: Int) -> JSON? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
     }
 
+    /// The string. `nil` if the value is not a string.
     public var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
+    /// The Boolean. `nil` if the value is not `true` or `false`.
     public var bool: Bool? {
         guard case .bool(let bool) = self else { return nil }
         return bool
     }
 
+    /// The integer. `nil` if the value is not a whole number that fits.
     public var integer: Int? {
         guard case .integer(let integer) = self else { return nil }
         return integer
     }
 
-    /// A number of either kind.
+    /// The number, whole or not. `nil` if the value is not a number.
     public var number: Double? {
         switch self {
         case .integer(let integer): Double(integer)
@@ -47,6 +57,7 @@ public enum JSON: Sendable, Hashable {
         }
     }
 
+    /// Whether the value is `null`.
     public var isNull: Bool { self == .null }
 }
 

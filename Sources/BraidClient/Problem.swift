@@ -1,25 +1,33 @@
 import Foundation
 
-/// The server refused: a problem document (RFC 9457), or what a proxy on the way said in its place.
+/// A refused request: a problem document (RFC 9457), or what a proxy answered in its place.
+///
+/// docs/http-api.md, "Errors", lists the kinds.
 public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// HTTP's.
+    /// The HTTP status.
     public var status: Int
-    /// `/problems/row-gone`; `about:blank` where a proxy answered.
+    /// The problem's URI: `/problems/row-gone`. `about:blank` if a proxy answered.
     public var type = "about:blank"
+    /// A short text for people, the same for every problem of the kind.
     public var title: String?
+    /// A sentence for a developer: what was refused in this request.
     public var detail: String?
+    /// The path of the request.
     public var instance: String?
+    /// The server's id for the request, which its log contains.
     public var requestID: String?
-    /// Of a body that is taken line by line, the one at fault; from 1.
+    /// The faulty line of a body that is read line by line, from 1.
     public var line: Int?
-    /// What is wrong where in the request's body.
+    /// The faults of the request's body, with their pointers.
     public var errors: [Fault] = []
-    /// After how long to try again, if the server said so.
+    /// The time after which the server asks to try again. `nil` if it did not say.
     public var retryAfter: Duration?
 
+    /// One fault of a request's body.
     public struct Fault: Codable, Sendable, Hashable {
-        /// A JSON Pointer (RFC 6901).
+        /// The JSON Pointer (RFC 6901) to the faulty value.
         public var pointer: String
+        /// What is wrong there.
         public var detail: String
     }
 
@@ -28,9 +36,11 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(status) \(kind): \(detail ?? title ?? "no more was said")" }
 }
 
-/// No whole answer came. A command that failed so may have been carried out: sent again with the same key, it is not done twice.
+/// The failure of a request that got no whole answer. A command may have been applied: send it again with the same key.
 public struct ConnectionFailure: Error, CustomStringConvertible {
+    /// The error of the connection, if there is one.
     public var underlying: (any Error)?
+    /// A sentence for a developer: what failed.
     public var detail: String
 
     public var description: String { underlying.map { "\(detail): \($0)" } ?? detail }

@@ -1,13 +1,17 @@
 import Foundation
 
-/// A row, by what it is referred to. docs/http-api.md, "Resources".
+/// A displayed row as a command names it. docs/http-api.md, "Resources".
 public enum RowReference: Sendable, Hashable {
+    /// The row with an id. Only one displayed section may contain the id.
     case id(String)
+    /// The row with an id in one section.
     case idInSection(String, section: String)
-    /// A row of the section with this id.
+    /// The row at an index of the section with this id.
     case row(Int, in: String)
+    /// The row at an index path among the displayed sections.
     case path(RowPath)
 
+    /// Returns a reference to the row at an index path: section first, both from 0.
     public static func path(_ section: Int, _ row: Int) -> RowReference { .path(RowPath(section: section, row: row)) }
 
     var json: JSON {
@@ -20,12 +24,15 @@ public enum RowReference: Sendable, Hashable {
     }
 }
 
-/// What changes a session: a resource below the session, and what it is sent. A value: it may be kept, and performed later.
+/// A command for a session: a request to one of the session's resources. It can be kept, and performed later.
 public struct SessionCommand: Sendable, Hashable {
+    /// The HTTP method.
     public let method: String
-    /// Its segments, below the session.
+    /// The segments of the resource's path, below the session.
     public let path: [String]
+    /// The query's parameters.
     public var query: [String: String]
+    /// The request's body. `nil` for none.
     public let body: JSON?
 
     init(_ method: String, _ path: String..., query: [String: String] = [:], body: JSON? = nil) {
@@ -41,56 +48,69 @@ public struct SessionCommand: Sendable, Hashable {
 }
 
 extension SessionCommand {
+    /// Deletes a row.
     public static func delete(_ row: RowReference) -> SessionCommand { SessionCommand("POST", "edits", body: ["delete": row.json]) }
 
-    /// `model`: nil where the table's description has a template for it.
+    /// Inserts a row before the referred one.
+    ///
+    /// - Parameters:
+    ///   - model: the new row's model. `nil` if the table's description has a template for it.
+    ///   - row: the place. An index may be the section's row count, to append.
     public static func insert(_ model: JSON?, at row: RowReference) -> SessionCommand {
         var body: [String: JSON] = ["insert": row.json]
         body["model"] = model
         return SessionCommand("POST", "edits", body: .object(body))
     }
 
-    /// `row`: after the moved one was taken out, as UITableView counts.
+    /// Moves a row. The target row counts after the row has been taken out, as in UITableView.
     public static func move(_ row: RowReference, toRow target: Int, inSection section: String) -> SessionCommand {
         SessionCommand("POST", "moves", body: ["from": row.json, "to": ["section": .string(section), "row": .integer(target)]])
     }
 
-    /// The target as index path: `tableView(_:moveRowAt:to:)`.
+    /// Moves a row to an index path, with the arguments of `tableView(_:moveRowAt:to:)`.
     public static func move(_ from: RowPath, to: RowPath) -> SessionCommand {
         SessionCommand("POST", "moves", body: ["from": RowReference.path(from).json, "to": RowReference.path(to).json])
     }
 
-    /// `.event(named: "textEntered", ["text": "x"], at: …)`
+    /// Sends a custom cell event of a row: `.event(named: "textEntered", ["text": "x"], at: …)`.
     public static func event(named name: String, _ parameters: JSON = [:], at row: RowReference) -> SessionCommand {
         SessionCommand("POST", "events", body: ["at": row.json, "event": .object([name: parameters])])
     }
 
+    /// Taps a row.
     public static func tap(_ row: RowReference) -> SessionCommand { SessionCommand("POST", "taps", body: ["at": row.json]) }
 
+    /// Reports the rows on the screen, for prefetching.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
 
-    /// `partial`: dynamic sections that are not named keep their models.
+    /// Replaces the models of sections, by section id. Other sections keep theirs, except dynamic ones, which become empty.
+    ///
+    /// - Parameter partial: whether dynamic sections that are not named keep their models, too.
     public static func setModels(_ models: [String: [JSON]], partial: Bool = false) -> SessionCommand {
         SessionCommand("PUT", "models", query: partial ? ["partial": "true"] : [:], body: .object(models.mapValues { .array($0) }))
     }
 
-    /// Titles are strings, views objects, and null is none.
+    /// Sets headers by section id. A title is a string, a view is an object, and `null` is none.
     public static func setHeaders(_ headers: [String: JSON]) -> SessionCommand { SessionCommand("PUT", "headers", body: .object(headers)) }
+    /// Sets footers by section id, in the form of headers.
     public static func setFooters(_ footers: [String: JSON]) -> SessionCommand { SessionCommand("PUT", "footers", body: .object(footers)) }
 
+    /// Displays exactly these sections, in this order.
     public static func setDisplayedSections(_ ids: [String]) -> SessionCommand {
         SessionCommand("PUT", "displayed-sections", body: .array(ids.map { .string($0) }))
     }
 
-    /// A merge patch (RFC 7396).
+    /// Merges a patch into the session's state (RFC 7396).
     public static func patchState(_ patch: JSON) -> SessionCommand { SessionCommand("PATCH", "state", body: patch) }
 
-    /// All or nothing: commands as docs/http-api.md writes them.
+    /// Performs several commands, as one revision. If one is refused, nothing changes.
+    ///
+    /// - Parameter commands: the commands' JSON forms: docs/http-api.md, "Resources".
     public static func transaction(_ commands: [JSON]) -> SessionCommand { SessionCommand("POST", "transactions", body: ["commands": .array(commands)]) }
 
-    /// Back to the state in which the session was opened.
+    /// Resets the session to the state in which it was opened.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 }
 
@@ -100,66 +120,83 @@ extension SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
+    /// Inserts a row; appends it if the row does not exist. If the section does not exist, a new section at the end gets the row.
     public static func addRow(_ model: JSON, at path: RowPath, notify: Bool = true) -> SessionCommand {
         dataSource("POST", "rows", notify: notify, body: ["at": [.integer(path.section), .integer(path.row)], "model": model])
     }
 
+    /// Replaces the model of a row. Ignored if the row does not exist.
     public static func updateRow(_ model: JSON, at path: RowPath, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "rows", "\(path.section)", "\(path.row)", notify: notify, body: ["model": model])
     }
 
+    /// Replaces models by index path. If one section's index is too high, the whole call is ignored.
     public static func updateRows(_ models: [RowPath: JSON], notify: Bool = true) -> SessionCommand {
         let rows = models.sorted { ($0.key.section, $0.key.row) < ($1.key.section, $1.key.row) }
         return dataSource("PUT", "rows", notify: notify, body: ["rows": .array(rows.map { ["at": [.integer($0.section), .integer($0.row)], "model": $1] })])
     }
 
+    /// Replaces all rows of a section. Ignored if the section does not exist.
     public static func updateRows(_ models: [JSON], ofSection section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "sections", "\(section)", "rows", notify: notify, body: ["rows": .array(models)])
     }
 
+    /// Removes a row. Ignored if the row does not exist.
     public static func removeRow(at path: RowPath, notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "rows", "\(path.section)", "\(path.row)", notify: notify)
     }
 
-    /// `index`: nil, at the end.
+    /// Inserts a section before the one at an index. `nil` appends it.
+    ///
+    /// - Parameter section: `{"id"?, "header"?, "footer"?, "rows"}`.
     public static func addSection(_ section: JSON, at index: Int? = nil, notify: Bool = true) -> SessionCommand {
         dataSource("POST", "sections", notify: notify, body: ["section": section, "at": index.map { .integer($0) } ?? .null])
     }
 
+    /// Sets a section's header and footer. Ignored if the section does not exist.
     public static func updateSectionData(_ data: JSON, at section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "sections", "\(section)", "data", notify: notify, body: data)
     }
 
+    /// Replaces a section's header, footer and rows. Ignored if the section does not exist.
     public static func updateSection(_ content: JSON, at section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "sections", "\(section)", notify: notify, body: content)
     }
 
+    /// Replaces all sections.
     public static func updateAllSections(_ sections: [JSON], notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "sections", notify: notify, body: ["sections": .array(sections)])
     }
 
+    /// Removes a section. Ignored if the section does not exist.
     public static func removeSection(at section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", "\(section)", notify: notify)
     }
 
+    /// Removes all sections.
     public static func removeAllSections(notify: Bool = true) -> SessionCommand { dataSource("DELETE", "sections", notify: notify) }
 
+    /// Registers the cell that shows models of a type.
     public static func registerCell(_ cell: String, forModelType modelType: String) -> SessionCommand {
         SessionCommand("PUT", "cells-for-model-types", modelType, body: ["cell": .string(cell)])
     }
 }
 
-/// What a command answers.
+/// The server's answer to a command.
 public struct Answer: Decodable, Sendable, Hashable {
+    /// The session's revision after the command.
     public var revision: Int
+    /// What the command did.
     public var outcome: Outcome
-    /// Why it was ignored.
+    /// Why the command was ignored. `nil` otherwise.
     public var reason: String?
-    /// Where the row was by then, if there was a base.
+    /// The row's index path when the command was applied. `nil` without a base.
     public var at: RowPath?
-    /// Of the data source: what its delegate would have been told.
+    /// The notification of the data source's delegate: docs/http-api.md, "The data source". `nil` for other commands.
     public var notification: JSON?
+    /// The update that the command led to. It has no stages if nothing displayed changed.
     public var update: Update
 
+    /// What a command did: `applied` made a revision, `unchanged` had nothing to change, `ignored` did nothing for a reason.
     public enum Outcome: String, Codable, Sendable { case applied, unchanged, ignored }
 }

@@ -1,20 +1,25 @@
 import Foundation
 
-/// A table as it is displayed at one revision. docs/http-api.md, "Snapshot".
+/// The displayed table at one revision. docs/http-api.md, "Snapshot".
 public struct Snapshot: Codable, Sendable, Hashable {
-    /// The session's id; nil for a snapshot that is none of a session's.
+    /// The session's id. `nil` for a snapshot without a session.
     public var session: String?
-    /// The table description's name; nil for a session that was opened without one.
+    /// The table description's name. `nil` for a session that was opened without one.
     public var table: String?
+    /// The session's epoch. `nil` for a snapshot without a session.
     public var epoch: String?
+    /// The session's revision that the snapshot shows.
     public var revision: Int
+    /// The number of displayed rows in all sections.
     public var totalRowCount: Int
+    /// The displayed sections, in order.
     public var sections: [Section]
-    /// An object.
+    /// The session's state, an object.
     public var state: JSON
-    /// What to show in place of the table, where it has no rows and its description says so.
+    /// What to show in place of the rows while the table has none. `nil` if it has rows, or declares nothing.
     public var empty: JSON?
 
+    /// Creates a snapshot. ``totalRowCount`` is counted from the sections.
     public init(
         session: String? = nil, table: String? = nil, epoch: String? = nil, revision: Int = 0, sections: [Section] = [], state: JSON = [:], empty: JSON? = nil
     ) {
@@ -28,23 +33,29 @@ public struct Snapshot: Codable, Sendable, Hashable {
         totalRowCount = sections.reduce(0) { $0 + $1.rows.count }
     }
 
-    /// Its place in the session's history.
+    /// The snapshot's place in the session's history.
     public var position: Position { Position(epoch: epoch, revision: revision) }
 }
 
 extension Snapshot {
+    /// One displayed section.
     public struct Section: Codable, Sendable, Hashable {
+        /// The section's id, unique in the table.
         public var id: String
+        /// The header. `nil` for none.
         public var header: SectionTitle?
+        /// The footer. `nil` for none.
         public var footer: SectionTitle?
-        /// Of the section; a window of a snapshot has fewer `rows`.
+        /// The number of the section's displayed rows. A window of a snapshot contains fewer ``rows``.
         public var rowCount: Int
-        /// Where its rows may be moved to; nil: they may not.
+        /// The sections that rows may move to. `nil` if rows may not move.
         public var movesTo: MovesTo?
-        /// False where its rows have no ids.
+        /// Whether the section's rows have ids.
         public var isDiffable: Bool
+        /// The section's displayed rows, in order.
         public var rows: [Row]
 
+        /// Creates a section. ``rowCount`` is the number of rows.
         public init(id: String, header: SectionTitle? = nil, footer: SectionTitle? = nil, movesTo: MovesTo? = nil, isDiffable: Bool = true, rows: [Row] = []) {
             self.id = id
             self.header = header
@@ -82,20 +93,29 @@ extension Snapshot {
         }
     }
 
+    /// One displayed row.
     public struct Row: Codable, Sendable, Hashable {
-        /// Unique within its section; nil where rows have none.
+        /// The row's id, unique within its section. `nil` if the section's rows have no ids.
         public var id: String?
-        /// The name of the cell that shows it.
+        /// The name of the cell that shows the row.
         public var cell: String
+        /// The row's model. `nil` if the row has none; `JSON.null` if the model is `null`.
         public var model: JSON?
+        /// What the cell receives. `nil` if it receives the model.
         public var viewModel: JSON?
+        /// What a person may do to the row by editing. `nil` for nothing.
         public var editing: Editing?
+        /// Whether the row may be moved.
         public var isMovable: Bool
+        /// The row's height. `nil` if none is declared.
         public var height: Height?
+        /// The row's estimated height. `nil` if none is declared.
         public var estimatedHeight: Height?
 
+        /// What a person may do to a row: delete it, or insert one before it.
         public enum Editing: String, Codable, Sendable { case delete, insert }
 
+        /// Creates a row.
         public init(
             id: String? = nil, cell: String, model: JSON? = nil, viewModel: JSON? = nil, editing: Editing? = nil, isMovable: Bool = false,
             height: Height? = nil, estimatedHeight: Height? = nil

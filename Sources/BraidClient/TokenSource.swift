@@ -1,4 +1,4 @@
-/// Returns the token to send requests with, or `nil` for none.
+/// A closure that returns the token to send requests with, or `nil` for none.
 ///
 /// A client calls its provider before the first request, and again when the server refuses a token (401). `refused` is that
 /// token, or `nil` the first time. A provider that throws counts as a failed connection: the request is tried again later.

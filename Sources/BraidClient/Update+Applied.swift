@@ -1,25 +1,29 @@
-/// Why an update cannot be applied: a table view would crash here, or the contract's rules are broken.
+/// The reason why an update cannot be applied: a table view would crash here, or the update breaks a rule of the wire format.
 public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// From 0; nil when the fault is none of a stage's.
+    /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?
+    /// A clause for a developer: what is wrong.
     public var detail: String
 
     public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
 }
 
 extension Update {
-    /// One stage of an update, for a view to animate.
+    /// One stage of an update, with the sections before and after it, for a view to animate.
     public struct Step: Sendable {
+        /// The stage's operations.
         public var stage: Stage
         /// The sections before the stage.
         public var before: [Snapshot.Section]
-        /// The sections after it.
+        /// The sections after the stage. A table view's data source shows these inside the batch.
         public var after: [Snapshot.Section]
     }
 
-    /// The snapshot after this update. O(rows of changed sections): what did not change is shared.
+    /// Returns the snapshot after this update.
     ///
-    /// Throws where a table view would crash and where a rule is broken, as the engine does: docs/http-api.md, "Update".
+    /// - Parameter snapshot: the snapshot at the revision ``from``.
+    /// - Throws: ``UpdateFault`` where a table view would crash and where a rule is broken: docs/http-api.md, "Update".
+    /// - Complexity: O(sections, and rows of the changed ones).
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {
             throw UpdateFault(detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
@@ -36,7 +40,10 @@ extension Update {
         return result
     }
 
-    /// The update's stages, each with the sections before and after it.
+    /// Returns the update's stages, each with the sections before and after it.
+    ///
+    /// - Parameter snapshot: the snapshot at the revision ``from``.
+    /// - Throws: ``UpdateFault`` as ``applied(to:)`` does, except for wrong revisions and counts.
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         var steps: [Step] = []
         var sections = snapshot.sections

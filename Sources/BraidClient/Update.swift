@@ -2,16 +2,20 @@ import Foundation
 
 /// The change between two revisions, as stages of table view operations. docs/http-api.md, "Update".
 public struct Update: Codable, Sendable, Hashable {
+    /// The revision that the update starts from.
     public var from: Int
+    /// The revision that the update leads to.
     public var to: Int
+    /// The stages, applied one after the other. Empty if no row or section changed.
     public var stages: [Stage]
-    /// After the update.
+    /// The number of displayed rows after the update.
     public var totalRowCount: Int
-    /// The state, when it changed.
+    /// The state after the update. `nil` if it did not change.
     public var state: JSON?
-    /// The empty state, when it changed; `.null`: it went away.
+    /// The empty state after the update, `JSON.null` if none is shown any more. `nil` if it did not change.
     public var empty: JSON?
 
+    /// Creates an update.
     public init(from: Int, to: Int, stages: [Stage] = [], totalRowCount: Int, state: JSON? = nil, empty: JSON? = nil) {
         self.from = from
         self.to = to
@@ -33,57 +37,89 @@ public struct Update: Codable, Sendable, Hashable {
 }
 
 extension Update {
-    /// Operations for one `performBatchUpdates`. Deletes, reloads, updates and the `from` of moves count in the table before
-    /// the stage; inserts and the `to` of moves after it.
+    /// The operations of one `performBatchUpdates`. Indexes count from 0 among the displayed sections and rows.
+    ///
+    /// Deletes, reloads, updates and the `from` of moves count in the table before the stage; inserts and the `to` of moves
+    /// count after it.
     public struct Stage: Codable, Sendable, Hashable {
+        /// The indexes of deleted sections, before the stage. Their rows are deleted with them.
         public var deleteSections: [Int] = []
+        /// The inserted sections with their rows, and their indexes after the stage.
         public var insertSections: [PlacedSection] = []
+        /// The moved sections, with their rows.
         public var moveSections: [SectionMove] = []
+        /// The sections whose whole content is replaced, with their indexes before the stage.
         public var reloadSections: [PlacedSection] = []
+        /// The sections whose header, footer or `movesTo` changed.
         public var updateSections: [SectionUpdate] = []
+        /// The index paths of deleted rows, before the stage.
         public var deleteRows: [RowPath] = []
+        /// The inserted rows and their index paths after the stage.
         public var insertRows: [PlacedRow] = []
+        /// The moved rows, within their section or to another one.
         public var moveRows: [RowMove] = []
+        /// The rows whose content changed, with a visual reload. Their index paths count before the stage.
         public var reloadRows: [PlacedRow] = []
+        /// The rows whose content changed, without a visual reload. Their index paths count before the stage.
         public var updateRows: [PlacedRow] = []
 
+        /// Creates a stage without operations.
         public init() {}
 
+        /// A section with its index.
         public struct PlacedSection: Codable, Sendable, Hashable {
+            /// The section's index.
             public var at: Int
+            /// The section's content after the stage.
             public var section: Snapshot.Section
         }
 
+        /// The move of a section.
         public struct SectionMove: Codable, Sendable, Hashable {
+            /// The section's index before the stage.
             public var from: Int
+            /// The section's index after the stage.
             public var to: Int
         }
 
+        /// A row with its index path.
         public struct PlacedRow: Codable, Sendable, Hashable {
+            /// The row's index path.
             public var at: RowPath
+            /// The row's content after the stage.
             public var row: Snapshot.Row
         }
 
+        /// The move of a row.
         public struct RowMove: Codable, Sendable, Hashable {
+            /// The row's index path before the stage.
             public var from: RowPath
+            /// The row's index path after the stage.
             public var to: RowPath
-            /// When its content changed too, and needs no visual reload.
+            /// The row's new content, if it changed and the change needs no visual reload. `nil` otherwise.
             public var row: Snapshot.Row?
         }
 
-        /// What of a section's own changed.
+        /// The changed facts of a section whose rows stay. `nil` means unchanged.
         public struct SectionUpdate: Codable, Sendable, Hashable {
+            /// The section's index before the stage.
             public var at: Int
+            /// The change of the header.
             public var header: Change<Snapshot.SectionTitle>?
+            /// The change of the footer.
             public var footer: Change<Snapshot.SectionTitle>?
+            /// The change of the sections that rows may move to.
             public var movesTo: Change<Snapshot.MovesTo>?
         }
 
-        /// A new value, or that it went away.
+        /// A changed fact: a new value, or none any more.
         public enum Change<Value: Codable & Sendable & Hashable>: Sendable, Hashable {
+            /// The fact has this value now.
             case set(Value)
+            /// The fact was removed.
             case removed
 
+            /// The new value. `nil` if the fact was removed.
             public var value: Value? {
                 switch self {
                 case .set(let value): value
@@ -92,6 +128,7 @@ extension Update {
             }
         }
 
+        /// Whether the stage has no operations.
         public var isEmpty: Bool { self == Stage() }
     }
 }
@@ -109,7 +146,9 @@ extension Update.Stage {
         init?(intValue: Int) { return nil }
     }
 
-    /// Throws for an operation that it does not know: to leave it out would be to show another table.
+    /// Decodes a stage.
+    ///
+    /// - Throws: `DecodingError` for an unknown operation, because without it the table would differ from the server's.
     public init(from decoder: any Decoder) throws {
         for key in try decoder.container(keyedBy: AnyKey.self).allKeys where CodingKeys(rawValue: key.stringValue) == nil {
             throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath + [key], debugDescription: "There is no operation \(key.stringValue)."))

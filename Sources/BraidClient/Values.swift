@@ -1,10 +1,14 @@
 import Foundation
 
-/// A row's place: section and row count from 0, among those displayed. On the wire `[section, row]`.
+/// A row's index path: the section's index among the displayed sections and the row's index in it, both from 0. On the wire
+/// it is `[section, row]`.
 public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
+    /// The section's index among the displayed sections, from 0.
     public var section: Int
+    /// The row's index among the section's displayed rows, from 0.
     public var row: Int
 
+    /// Creates an index path.
     public init(section: Int, row: Int) {
         self.section = section
         self.row = row
@@ -22,7 +26,7 @@ public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
         try elements.encode(row)
     }
 
-    /// As table and collection views take it.
+    /// The index path of table and collection views.
     public var indexPath: IndexPath { IndexPath(indexes: [section, row]) }
     public var description: String { "[\(section),\(row)]" }
 }
@@ -30,12 +34,18 @@ public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
 extension Snapshot {
     /// A header or footer: a title, or a view with its view model.
     public struct SectionTitle: Codable, Sendable, Hashable {
+        /// The title's text. `nil` for a view.
         public var title: String?
+        /// The name of the view. `nil` for a title.
         public var view: String?
+        /// What the view receives.
         public var viewModel: JSON?
+        /// The height. `nil` if none is declared.
         public var height: Height?
+        /// The estimated height. `nil` if none is declared.
         public var estimatedHeight: Height?
 
+        /// Creates a header or footer.
         public init(title: String? = nil, view: String? = nil, viewModel: JSON? = nil, height: Height? = nil, estimatedHeight: Height? = nil) {
             self.title = title
             self.view = view
@@ -45,8 +55,11 @@ extension Snapshot {
         }
     }
 
+    /// A height of a cell, header or footer.
     public enum Height: Codable, Sendable, Hashable {
+        /// A height in points.
         case points(Double)
+        /// The client measures the height itself.
         case automatic
 
         public init(from decoder: any Decoder) throws {
@@ -69,11 +82,14 @@ extension Snapshot {
         }
     }
 
-    /// Where a section's rows may be moved to.
+    /// The sections that a section's rows may move to.
     public enum MovesTo: Codable, Sendable, Hashable {
+        /// Every section.
         case anySection
+        /// The sections with these ids.
         case sections([String])
 
+        /// Returns whether rows may move to the section with an id. Ids are compared by their bytes.
         public func allows(_ section: String) -> Bool {
             switch self {
             case .anySection: true
@@ -102,11 +118,14 @@ extension Snapshot {
     }
 }
 
-/// A place in a session's history: `<epoch>.<revision>`, or a revision alone.
+/// A place in a session's history, written `<epoch>.<revision>` or as a revision alone.
 public struct Position: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
+    /// The session's epoch. `nil` if the position is a revision alone.
     public var epoch: String?
+    /// The revision.
     public var revision: Int
 
+    /// Creates a position.
     public init(epoch: String? = nil, revision: Int) {
         self.epoch = epoch
         self.revision = revision

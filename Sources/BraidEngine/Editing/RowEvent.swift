@@ -1,17 +1,21 @@
 /// A tap or a cell event, as the controllers of the session receive it.
 public struct RowEvent: Sendable {
+    /// What happened to the row.
     public enum Kind: Sendable {
+        /// The row was tapped.
         case tap
+        /// Its cell sent an event, with the name that the cell declares and with the event's parameters.
         case cellEvent(name: String, parameters: JSONText)
     }
 
-    /// The row's index path before its handler ran.
+    /// The row's index path in the displayed table before its handler ran.
     public var at: RowPath
     /// The row before its handler ran.
     public var row: Row
+    /// What happened to the row.
     public var kind: Kind
 
-    /// `{"at", "id"?, "cell", "event"?, "model"?}`. A tap has no `event`. As in the snapshot, members that the row does not have are absent.
+    /// The event's wire form: `{"at", "id"?, "cell", "event"?, "model"?}`. A tap has no `event`. As in the snapshot, members that the row does not have are absent.
     public var json: JSONText {
         var writer = JSONWriter(capacity: 64 + row.json.count)
         writer.beginObject()
