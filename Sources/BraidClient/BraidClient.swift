@@ -28,7 +28,9 @@ public struct BraidClient: Sendable {
         public var count: Int
         /// The bound of the first delay.
         public var first: Duration
-        /// The largest bound of a delay. If the server asks for a pause longer than this and longer than 30 seconds, the request fails at once.
+        /// The largest bound of a delay.
+        ///
+        /// If the server asks for a pause longer than this and longer than 30 seconds, the request fails at once.
         public var longest: Duration
 
         /// Creates a rule.

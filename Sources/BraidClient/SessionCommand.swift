@@ -87,7 +87,9 @@ extension SessionCommand {
 
     /// Replaces the models of sections, by section id. Other sections keep theirs, except dynamic ones, which become empty.
     ///
-    /// - Parameter partial: whether dynamic sections that are not named keep their models, too.
+    /// - Parameters:
+    ///   - models: the models by section id.
+    ///   - partial: whether dynamic sections that are not named keep their models, too.
     public static func setModels(_ models: [String: [JSON]], partial: Bool = false) -> SessionCommand {
         SessionCommand("PUT", "models", query: partial ? ["partial": "true"] : [:], body: .object(models.mapValues { .array($0) }))
     }
@@ -148,7 +150,10 @@ extension SessionCommand {
 
     /// Inserts a section before the one at an index. `nil` appends it.
     ///
-    /// - Parameter section: `{"id"?, "header"?, "footer"?, "rows"}`.
+    /// - Parameters:
+    ///   - section: `{"id"?, "header"?, "footer"?, "rows"}`.
+    ///   - index: the section's index, or `nil`.
+    ///   - notify: whether the change is published.
     public static func addSection(_ section: JSON, at index: Int? = nil, notify: Bool = true) -> SessionCommand {
         dataSource("POST", "sections", notify: notify, body: ["section": section, "at": index.map { .integer($0) } ?? .null])
     }

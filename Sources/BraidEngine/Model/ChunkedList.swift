@@ -98,7 +98,9 @@ public struct ChunkedList<Element: Sendable>: Sendable {
 
     /// Inserts an element before the element at an index.
     ///
-    /// - Parameter index: an index in `0...count`, before the insertion.
+    /// - Parameters:
+    ///   - element: the element.
+    ///   - index: an index in `0...count`, before the insertion.
     /// - Complexity: O(log count).
     public mutating func insert(_ element: Element, at index: Int) {
         precondition(index >= 0 && index <= count, "ChunkedList: index out of bounds")

@@ -25,7 +25,8 @@ public struct TableModel: Sendable {
     ///   - state: the session's state, a JSON object.
     ///   - cells: the cells that the session registered.
     ///   - nextKey: the key of the next row; it must be greater than every row's key.
-    ///   - nextSection: the number of the next section. If it is not greater than every section's number, the next greater one is used.
+    ///   - nextSection: the number of the next section. If a section has this number or a greater one, the next free
+    ///     number is used.
     public init(
         sections: [StoredSection] = [], displayedSections: [SectionID]? = nil, state: JSONText = .emptyObject,
         cells: RegisteredCells = RegisteredCells(), nextKey: Int = 1, nextSection: Int = 1
