@@ -116,7 +116,8 @@ extension SessionCommand {
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 }
 
-/// DataSourceController's calls. `notify: false`: stored, and published with the next command.
+/// DataSourceController's calls. With `notify: false` the change is stored, and a later command publishes it. Index paths count in the
+/// stored table.
 extension SessionCommand {
     private static func dataSource(_ method: String, _ path: String..., notify: Bool, body: JSON? = nil) -> SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)

@@ -15,7 +15,7 @@
 ///
 /// The binder is not `Sendable`. It calls its closures where it is called itself: on one actor, or in one task. A command that
 /// throws does not change the table. If a handler changes the program's data before it fails, the program must undo that;
-/// the next `refresh()` shows the data as they are then. No command can be called from a handler.
+/// the next `refresh()` shows the data as they are then. A handler cannot give the binder a command.
 ///
 /// Source: Braid's `SectionedTableViewBinder`. ``snapshot`` and the updates replace its table view.
 public final class SectionedTableBinder<Section: TableSection> {

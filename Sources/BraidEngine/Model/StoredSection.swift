@@ -18,7 +18,7 @@ public struct StoredSection: Sendable {
     ///   - facts: the section's facts.
     ///   - rows: the section's rows, ascending by rank.
     /// - Throws: ``Refusal`` with `duplicateRowID` if two rows have the same id.
-    /// - Complexity: O(rows · log rows).
+    /// - Complexity: O(rows), expected.
     public init(facts: StoredSectionFacts, rows: [StoredRow]) throws(Refusal) {
         self.facts = facts
         self.rows = ChunkedList(rows)
