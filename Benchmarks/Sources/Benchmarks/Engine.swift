@@ -60,6 +60,23 @@ func sectionBenchmark() throws {
             }
             return (ContinuousClock.now - start) / .microseconds(200)
         }
-        print("  \(count) sections: \(format(times.sorted()[2]))")
+        /// The time of one of 100 deletes that follow one another.
+        func deletion(_ reference: (Int) -> RowReference) throws -> Double {
+            try (0..<5).map { _ in
+                var table = table, snapshot = snapshot
+                let edits = 100
+                let start = ContinuousClock.now
+                for number in 0..<edits {
+                    let outcome = try description.binder.applying(.delete(reference(number)), to: table, shown: snapshot, unpublished: nil, now: now)
+                    (table, snapshot) = (outcome.table, outcome.snapshot)
+                }
+                return (ContinuousClock.now - start) / .microseconds(edits)
+            }.sorted()[2]
+        }
+        func place(_ number: Int) -> (section: Int, row: Int) { (number * 7919 % count, number * 7919 / count % each) }
+        func id(_ number: Int) -> RowID { RowID("s\(place(number).section)-\(place(number).row)") }
+        let named = try deletion { .id(id($0), in: .id(SectionID(names[place($0).section]))) }
+        let unnamed = try deletion { .id(id($0), in: nil) }
+        print("  \(count) sections: header or move \(format(times.sorted()[2])), delete by id \(format(unnamed)), with its section \(format(named))")
     }
 }

@@ -19,6 +19,10 @@ public struct Binder: Sendable {
     let reads: Reads
     /// Whether what some section shows can follow from other sections' facts.
     let asksMovePolicy: Bool
+    /// The sections that bindings name and whose rows are derived.
+    let derivedSections: [SectionID]
+    /// Whether the rows of the sections that no binding names are derived.
+    let derivesOtherSections: Bool
     private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]
     /// The binding of all sections that no binding names; nil when it depends on the section.
@@ -51,6 +55,8 @@ public struct Binder: Sendable {
         for (id, bindings) in naming { named[id] = SectionBinding(section: id, named: bindings, unnamed: unnamed) }
         self.named = named
         other = SectionBinding(section: SectionID(""), named: [], unnamed: unnamed)
+        derivedSections = named.values.filter { !$0.cells.source.isStored }.map(\.section)
+        derivesOtherSections = sections == nil && other.map { !$0.cells.source.isStored } ?? false
         let all = [other].compactMap { $0 } + named.values
         reads = all.reduce(into: display().order.reads) { $0.formUnion($1.rowReads.union($1.titleReads).union($1.moveReads)) }
         asksMovePolicy = all.contains(where: \.asksMovePolicy)

@@ -27,12 +27,15 @@ final class CommandMeter: Sendable {
         }
     }
 
-    /// Throws `commandTimeout` once the command has taken too long. To be asked before whatever a request can ask for many
-    /// times over: a transaction's commands, sections that are made anew, handlers.
+    /// Throws `commandTimeout` once the command has taken too long. Every loop calls it whose length a request can choose: over a
+    /// transaction's commands, references, sections, rows, handlers.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(.commandTimeout, "The command took more than the \(limit.components.seconds) seconds that are allowed here. Nothing was changed: send it in smaller parts.")
     }
+
+    /// As `checkTime()`, for a loop over many rows: looks at the clock at every 256th index, as rows can take less time than that.
+    func checkTime(at index: Int) throws(Refusal) { if index & 0xFF == 0 { try checkTime() } }
 
     /// One rendering's budget: no more than what is left.
     var budget: TemplateBudget {

@@ -29,9 +29,13 @@ struct RowMaker {
         switch binding.cells.source {
         case .stored:
             rows.reserveCapacity(stored.rows.count)
-            for (index, row) in stored.rows.enumerated() { rows.append(try self.row(for: row, at: index)) }
+            for (index, row) in stored.rows.enumerated() {
+                try evaluation.meter.checkTime(at: index)
+                rows.append(try self.row(for: row, at: index))
+            }
         case .shown(let shown):
             for (index, row) in stored.rows.enumerated() {
+                try evaluation.meter.checkTime(at: index)
                 let input = RowInput(section: section, row: index, count: count, model: row.model)
                 if try shown.value(for: input, evaluation)?.boolValue ?? false {
                     rows.append(try self.row(for: row, at: index))
@@ -43,6 +47,7 @@ struct RowMaker {
             guard models.count <= room else { throw Refusal.tooManyRows(limits) }
             var seen: Set<RowID> = []
             for (index, model) in models.enumerated() {
+                try evaluation.meter.checkTime(at: index)
                 let id: RowID?
                 do throws(Refusal) {
                     id = try binding.modelType.identify(model)
@@ -60,7 +65,10 @@ struct RowMaker {
                 throw Refusal(.templateFailed, "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows).")
             }
             guard count <= room else { throw Refusal.tooManyRows(limits) }
-            for index in 0..<count { rows.append(try row(id: nil, model: .null, at: index, of: count)) }
+            for index in 0..<count {
+                try evaluation.meter.checkTime(at: index)
+                rows.append(try row(id: nil, model: .null, at: index, of: count))
+            }
         }
         return ChunkedList(rows)
     }
@@ -87,6 +95,7 @@ struct RowMaker {
             var made = ContiguousArray<Row>()
             made.reserveCapacity(change.new.count)
             try stored.rows.forEach(in: change.new) { index, row in
+                try evaluation.meter.checkTime(at: made.count)
                 if let place = places[row.key], oldRows[place].model == row.model {
                     made.append(shown[place])
                 } else {

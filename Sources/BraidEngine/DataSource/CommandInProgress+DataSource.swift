@@ -109,15 +109,20 @@ extension CommandInProgress {
         // Where all of them are stored is settled before the first changes: that may hide it, and shift what follows.
         var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
         for (number, (path, model)) in rows.enumerated() {
+            try meter.checkTime(at: number)
             guard let (section, index) = try storedPlace(of: path) else { continue }
             let pointer = JSONPointer.root.appending("rows").appending(number).appending("model")
             places.append((path, section, index, try identified(model, in: section, at: pointer)))
         }
         // Rows may take over each other's ids: all give theirs up before the first takes another.
-        for (_, section, index, row) in places where editor.table[section]?.rows[index].id != row.id {
+        for (number, (_, section, index, row)) in places.enumerated() where editor.table[section]?.rows[index].id != row.id {
+            try meter.checkTime(at: number)
             try editor.replace(at: index, in: section, id: nil, model: row.model)
         }
-        for (_, section, index, row) in places { try editor.replace(at: index, in: section, id: row.id, model: row.model) }
+        for (number, (_, section, index, row)) in places.enumerated() {
+            try meter.checkTime(at: number)
+            try editor.replace(at: index, in: section, id: row.id, model: row.model)
+        }
         return .rows(places.map(\.path))
     }
 

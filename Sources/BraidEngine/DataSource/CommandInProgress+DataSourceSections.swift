@@ -32,6 +32,7 @@ extension CommandInProgress {
         }
         var order: [SectionID] = []
         for (index, content) in sections.enumerated() {
+            try meter.checkTime()
             var id = ids[index]
             if id.map({ editor.table.position(of: $0) == nil }) ?? true { id = try insertSection(id, before: nil, avoiding: claimed) }
             guard let id else { continue }

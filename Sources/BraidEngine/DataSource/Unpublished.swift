@@ -81,9 +81,9 @@ extension CommandInProgress {
 
     /// Whether the commands of clients may name the row: clients see it, or this command has made it. Rows that were stored
     /// before and not published are unknown to them, in a transaction as well.
-    func isKnown(_ id: RowID, in section: Section) -> Bool {
+    func isKnown(_ id: RowID, in section: Section) throws(Refusal) -> Bool {
         guard let seen = seen?.command else { return true }
-        if let place = seen.displayedPlace(of: section.id), !seen.search.places(of: id, in: seen.shown.sections[place], seen).isEmpty { return true }
+        if let place = seen.displayedPlace(of: section.id), try !seen.search.places(of: id, in: seen.shown.sections[place], seen).isEmpty { return true }
         guard let stored = editor.table[section.id], let index = stored.index(of: id) else { return false }
         return stored.rows[index].key >= editor.firstNewKey
     }

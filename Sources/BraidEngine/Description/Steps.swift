@@ -169,7 +169,11 @@ struct StepRunner {
             let value = try value(id, names, "id")
             guard let wanted = RowID(json: JSONText(value)) else { throw fault("`id` must give a string, or an integer") }
             let only = try section.map { try sectionID($0, names) }
-            let found = editor.table.sections.filter { only == nil || $0.id == only }.compactMap { section in section.index(of: wanted).map { (section.id, $0) } }
+            let positions = only.map { only in editor.table.position(of: only).map { [$0] } ?? [] } ?? editor.table.positions(ofSectionsWith: wanted)
+            let found = positions.compactMap { position in
+                let section = editor.table.sections[position]
+                return section.index(of: wanted).map { (section.id, $0) }
+            }
             guard let place = found.first else { throw Refusal(.rowNotFound, "The handler looked for a row with the id \"\(wanted)\"; there is none.") }
             guard found.count == 1 else { throw Refusal(.ambiguousRow, "The handler looked for the row with the id \"\(wanted)\"; several sections have one: its action must name the section.") }
             return place

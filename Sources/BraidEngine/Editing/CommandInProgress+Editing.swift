@@ -36,7 +36,7 @@ extension CommandInProgress {
 
     mutating func move(_ reference: RowReference, _ target: SectionReference, _ targetRow: Int) throws {
         let place = try resolve(reference), source = place.section
-        let destination = try shown.section(target)
+        let destination = try displayed(target)
         let from = try binder.requiredBinding(of: source.id), to = try binder.requiredBinding(of: destination.id)
         let index = try requireMove(from, place, to: destination, bound: to)
         let isWithin = source.id == destination.id

@@ -8,6 +8,7 @@ extension CommandInProgress {
 
     /// The displayed row that is meant. `orEnd`: the place behind a section's last row will do.
     func resolve(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> Place {
+        try meter.checkTime()
         switch reference {
         case .at(let section, let row):
             let section = try displayed(section)
@@ -19,7 +20,7 @@ extension CommandInProgress {
             var found: Place?
             for path in try search.places(of: id, in: section.map { section throws(Refusal) in try displayed(section) }, self) {
                 let section = shown.sections[path.section]
-                guard isKnown(id, in: section) else { continue }
+                guard try isKnown(id, in: section) else { continue }
                 if let found {
                     throw Refusal(.ambiguousRow, "The sections \"\(found.section.id)\" and \"\(section.id)\" both have a row with the id \"\(id)\": name the section as well.")
                 }
@@ -33,10 +34,26 @@ extension CommandInProgress {
         }
     }
 
-    /// Where a section is displayed. O(1) where sections are displayed as they are stored, else O(sections).
+    /// Where a section is displayed. O(1) where sections are displayed as they are stored, O(log sections) where they are in that
+    /// order, else O(sections).
     func displayedPlace(of id: SectionID) -> Int? {
-        if let position = editor.table.position(of: id), position < shown.sections.count, shown.sections[position].id == id { return position }
+        let table = editor.table
+        if let position = table.position(of: id) {
+            if position < shown.sections.count, shown.sections[position].id == id { return position }
+            let place = shown.sections.firstPosition { table.position(of: $0.id) ?? .max >= position }
+            if place < shown.sections.count, shown.sections[place].id == id { return place }
+        }
         return shown.sections.firstIndex { $0.id == id }
+    }
+
+    /// The indexes of the displayed sections that may display a row with the id. Ascending.
+    fileprivate func displayedPlaces(ofSectionsThatMayShow id: RowID) -> [Int] {
+        let all = shown.sections.indices
+        guard all.count > TableModel.fewSections, !binder.derivesOtherSections else { return Array(all) }
+        let sections = editor.table.positions(ofSectionsWith: id).map { editor.table.sections[$0].id } + binder.derivedSections
+        // To find one section among the displayed ones can take as long as to look at a few hundred of them.
+        guard sections.count <= 16 else { return Array(all) }
+        return Set(sections.compactMap { displayedPlace(of: $0) }).sorted()
     }
 
     /// The displayed section. Throws `rowNotFound`.
@@ -91,8 +108,8 @@ extension CommandInProgress {
     }
 }
 
-/// Looks for displayed rows by their ids. A few are looked for section by section; for whoever asks for more, an index of
-/// all displayed rows is made, so that n references to n rows are not n times n looks.
+/// Looks for displayed rows by their ids, in the sections that may show them. Some sections must be searched row by row: after
+/// many such searches an index of all displayed rows is made, so that n references to n rows do not cost n times n looks.
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
@@ -107,7 +124,7 @@ final class RowSearch {
     }
 
     /// In the section, or, where it is nil, in all of them: in order.
-    func places(of id: RowID, in section: Section?, _ command: CommandInProgress) -> [RowPath] {
+    func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }
         // An index takes as long as looking at each row sixteen times.
@@ -117,7 +134,9 @@ final class RowSearch {
                 return command.displayedIndex(of: id, in: section).map { [RowPath(section: sectionPlace, row: $0)] } ?? []
             }
             var places: [RowPath] = []
-            for (place, section) in shown.sections.enumerated() {
+            for place in command.displayedPlaces(ofSectionsThatMayShow: id) {
+                try command.meter.checkTime()
+                let section = shown.sections[place]
                 looks += command.isWhollyShown(section) ? 1 : 1 + section.rows.count
                 if let row = command.displayedIndex(of: id, in: section) { places.append(RowPath(section: place, row: row)) }
             }

@@ -149,6 +149,7 @@ struct CommandInProgress {
 extension CommandInProgress {
     mutating func setModels(_ sections: [(section: SectionID, models: [JSONText])], partial: Bool) throws {
         for (section, models) in sections {
+            try meter.checkTime()
             if binder.declaredSections == nil {
                 _ = try binder.requiredBinding(of: section)
                 editor.ensureSection(section)
@@ -159,7 +160,10 @@ extension CommandInProgress {
         }
         if binder.declaredSections == nil, !partial {
             let named = Set(sections.map(\.section))
-            for section in editor.table.sections where !named.contains(section.id) { try editor.setModels([], in: section.id) }
+            for section in editor.table.sections where !named.contains(section.id) {
+                try meter.checkTime()
+                try editor.setModels([], in: section.id)
+            }
         }
     }
 
@@ -183,6 +187,7 @@ extension CommandInProgress {
         for id in ids { editor.ensureSection(id) }
         editor.arrangeSections(ids)
         for section in opening.sections {
+            try meter.checkTime()
             try editor.setModels(section.rows.map { ($0.id, $0.model) }, in: section.id)
             try editor.setHeader(section.facts.header, of: section.id)
             try editor.setFooter(section.facts.footer, of: section.id)

@@ -14,6 +14,7 @@ public struct RowHistory: Sendable {
 
     private var steps: [Step] = []
     private let now: Snapshot
+    private let meter: CommandMeter
     /// The ids of the sections that were displayed at the earlier revision.
     private let sectionsThen: [SectionID?]
     /// The number of rows that each of these sections displayed.
@@ -21,19 +22,27 @@ public struct RowHistory: Sendable {
 
     /// Creates a history from the journal.
     ///
+    /// This and ``present(_:)`` throw `commandTimeout` once the command has taken longer than `limits` allow, counted from here.
+    ///
     /// - Parameters:
     ///   - updates: the updates since the earlier revision in order, each with the rows that it hid
     ///     (``BatchUpdate/hidden(in:)``).
     ///   - now: the snapshot that the last update led to.
+    ///   - limits: the limits of the command.
     /// - Throws: ``Refusal`` if an update cannot be decoded.
     /// - Complexity: O(operations), and O(sections) for each update that changes the list of sections.
-    public init(_ updates: [(update: JSONText, hidden: JSONText?)], now: Snapshot) throws(Refusal) {
+    public init(
+        _ updates: [(update: JSONText, hidden: JSONText?)], now: Snapshot, limits: TableLimits = TableLimits()
+    ) throws(Refusal) {
+        meter = CommandMeter(rows: 0, limits)
         for (update, hidden) in updates {
+            try meter.checkTime()
             steps.append(Step(update: try BatchUpdate(json: update), hidden: hidden.map { HiddenRows($0) } ?? HiddenRows()))
         }
         self.now = now
         var sections: [SectionID?] = now.sections.map(\.id), counts = now.sections.map(\.rows.count)
         for index in steps.indices.reversed() {
+            try meter.checkTime()
             for stage in steps[index].update.stages.reversed() { stage.undo(in: &sections, counts: &counts) }
             for section in steps[index].hidden.sections where sections.indices.contains(section.index) {
                 sections[section.index] = section.id
@@ -292,7 +301,10 @@ extension RowHistory {
             return (.removeRow(at: at), displayed(at))
         case .updateRows(let rows):
             var present: [(at: RowPath, model: JSONText)] = []
-            for (path, model) in rows { present.append((try self.present(path), model)) }
+            for (path, model) in rows {
+                try meter.checkTime()
+                present.append((try self.present(path), model))
+            }
             return (.updateRows(present), nil)
         case .updateRowsOfSection(let rows, let section): return (.updateRowsOfSection(rows, at: try presentSection(section)), nil)
         case .updateSectionData(let header, let footer, let section):

@@ -53,7 +53,7 @@ extension TableEditor {
             passed = old.upperBound
             replacements.append((old, rows))
         }
-        var place = 0
+        var place = 0, arrived: [UInt64] = []
         for stretch in stretches {
             var start = stretch.old.lowerBound, coming = ContiguousArray<StoredRow>()
             /// The rows before an index go, and those that come stand there.
@@ -62,7 +62,9 @@ extension TableEditor {
                 coming = []
             }
             for new in models[(models.startIndex + place)...].prefix(stretch.new.count) {
-                let (row, isEqual) = arrive(new, from: arrivals.source(of: place), rank: ranks[place], in: stored.facts.number)
+                let source = arrivals.source(of: place)
+                let (row, isEqual) = arrive(new, from: source, rank: ranks[place], in: stored.facts.number)
+                if source == nil, row.content.hasID { arrived.append(row.content.idHash) }
                 if let index = arrivals.staysAt[place] {
                     close(index)
                     if !isEqual { change(index..<index + 1, to: [row], .init(start: index, count: 1, isReplaced: true)) }
@@ -78,6 +80,7 @@ extension TableEditor {
         pieces.append(.init(start: passed, count: RowPieces.endless - passed))
         try stored.replace(replacements)
         table.sections[position] = stored
+        table.noteArrivals(arrived, in: section)
         noteRefill(section, TouchedRows.Edits(pieces))
     }
 

@@ -125,6 +125,7 @@ extension TableEditor {
         let number = table.sections[position].facts.number
         var relabelledRows: [StoredRow] = []
         let relabelled = table.sections[position].insert(row, at: index) { relabelledRows.append($0) }
+        if row.content.hasID { table.noteArrivals(CollectionOfOne(row.content.idHash), in: section) }
         for row in relabelledRows { keepOriginal(row, of: number) }
         let placedRow = table.sections[position].rows[index]
         if isNew {
@@ -177,6 +178,7 @@ extension TableEditor {
         keepOriginal(old, of: table.sections[position].facts.number)
         table.sections[position].replace(at: index, id: id, model: model)
         let row = table.sections[position].rows[index]
+        if !old.content.hasSameID(as: row.content), row.content.hasID { table.noteArrivals(CollectionOfOne(row.content.idHash), in: section) }
         written[row.key] = (table.sections[position].facts.number, row)
         placed[row.key] = nil
         noteRow(section) { $0.replace(in: section, at: index) }

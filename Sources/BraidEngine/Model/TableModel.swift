@@ -4,7 +4,8 @@
 /// A copy costs O(1), and a changed copy shares everything that did not change.
 public struct TableModel: Sendable {
     /// All sections, displayed or not, in declared order. Sections that are not declared are in order of first appearance.
-    public internal(set) var sections: ChunkedList<StoredSection> = []
+    public internal(set) var sections: ChunkedList<StoredSection> = [] { didSet { locator.noteChange() } }
+    private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
     /// The sections that a program or a command displays manually, in that order. `nil` if none were set.
     public internal(set) var displayedSections: [SectionID]?
@@ -61,6 +62,21 @@ public struct TableModel: Sendable {
 
     /// The section with an id, displayed or not. `nil` if the table has no such section.
     public subscript(id: SectionID) -> StoredSection? { positions[id].map { sections[$0] } }
+
+    /// The positions of the sections that contain a row with the id. Ascending; hidden sections count. O(log rows) in a table of
+    /// many sections, once its `RowLocator` is made.
+    func positions(ofSectionsWith id: RowID) -> [Int] {
+        // By index: no section is copied.
+        guard sections.count > Self.fewSections else { return sections.indices.filter { sections[$0].contains(id) } }
+        let positions = locator.sections(of: RowHash.hash(id), in: sections).compactMap { position(of: $0) }
+        return positions.filter { sections[$0].contains(id) }.sorted()
+    }
+
+    /// To look at this number of sections takes some 10 us, and no memory for an index.
+    static let fewSections = 64
+
+    /// Rows with ids of these hashes came to the section, by a change of `sections`.
+    mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) { locator.noteArrivals(hashes, in: section) }
 
     /// Sections' ordinals start this far apart, so that one that comes between two of them need not change the others.
     private static let ordinalGap = 1 << 16

@@ -247,11 +247,11 @@ final class Session: Sendable {
         let before = current
         if before.isStale { throw StaleSession() }
         try requireMatch(options.ifMatch, etag(before.snapshot.revision))
-        let (command, text, place) = try await present(command, text, base: options.base, before)
-        let at = source.instant(), start = monotonicNanoseconds()
-        defer { engineTimes.withLock { $0[command.resource] = monotonicNanoseconds() - start } }
         var binder = binder
         binder.limits = limits.table(for: options.role)
+        let (command, text, place) = try await present(command, text, base: options.base, before, binder.limits)
+        let at = source.instant(), start = monotonicNanoseconds()
+        defer { engineTimes.withLock { $0[command.resource] = monotonicNanoseconds() - start } }
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: Instant(millisecondsSince1970: at).text)
         // Only controllers see what is not published.
@@ -318,7 +318,7 @@ extension Session {
     /// The command with references as they are now, and its form in the journal. Throws `rowGone`, and `baseTooOld`
     /// where the journal does not reach back to the base.
     private func present(
-        _ command: Command, _ text: JSONText, base: Position?, _ current: Committed
+        _ command: Command, _ text: JSONText, base: Position?, _ current: Committed, _ limits: TableLimits
     ) async throws -> (command: Command, text: JSONText, at: RowPath?) {
         guard let base else { return (command, text, nil) }
         let revision = current.snapshot.revision
@@ -333,7 +333,7 @@ extension Session {
             if case .dataSource = command, current.unpublished != nil {
                 throw ProblemError(.baseTooOld, "The session has changes that are not published: until they are, calls to the data source cannot have a base.")
             }
-            return try RowHistory(records.map { ($0.update, $0.hidden) }, now: current.snapshot).present(command)
+            return try RowHistory(records.map { ($0.update, $0.hidden) }, now: current.snapshot, limits: limits).present(command)
         }
         return (present, present.rewriting(text), at)
     }

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import BraidEngine
+
+/// The time of a command has passed from the start: each loop notices by itself.
+@Suite struct CommandTimeTests {
+    private static let text = """
+        {"table":"t","sections":["a","hidden","derived","counted"],"cells":{"C":{}},"modelTypes":{"M":{"id":null}},
+         "bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2"}],"prefetch":{"cellsFromEnd":9},"onPrefetch":[{"setState":{"n":1}}]},
+          {"on":{"section":"hidden"},"cell":"C","models":[{"id":"3"}],"shown":"true"},
+          {"on":{"section":"derived"},"cell":"C","modelsFrom":[{"id":"4"}]},
+          {"on":{"section":"counted"},"cell":"C","numberOfCells":"1"}]}
+        """
+
+    /// A command on which a loop can be tried alone.
+    private static func work(_ body: (inout CommandInProgress, TableModel) throws -> Void) throws {
+        let session = try Played(text)
+        var binder = session.binder
+        binder.limits.commandTime = .seconds(-1)
+        var work = CommandInProgress(binder: binder, table: session.table, shown: session.snapshot, now: "")
+        let refusal = #expect(throws: Refusal.self) { try body(&work, session.table) }
+        #expect(refusal?.code == .commandTimeout)
+        #expect(work.editor.change.isEmpty)
+    }
+
+    @Test("Finding a row by its id or its place ends when the command's time is up", arguments: [
+        RowReference.id(RowID("1"), in: nil), .id(RowID("1"), in: .id("a")), .id(RowID("4"), in: nil), .at(.displayed(0), row: 0),
+    ])
+    func resolving(reference: RowReference) throws {
+        try Self.work { work, _ in _ = try work.resolve(reference) }
+    }
+
+    @Test("Displayed rows, however many a client names, end when the command's time is up")
+    func displayedRows() throws {
+        try Self.work { work, _ in try work.noteDisplayed([.at(.displayed(0), row: 0)]) }
+    }
+
+    @Test("Setting the models of many sections ends when the command's time is up", arguments: [true, false])
+    func models(partial: Bool) throws {
+        try Self.work { work, _ in try work.setModels([("a", [])], partial: partial) }
+    }
+
+    @Test("A reset ends when the command's time is up")
+    func reset() throws {
+        try Self.work { work, table in try work.reset(to: table) }
+    }
+
+    @Test("A data source call for many rows or sections ends when the command's time is up")
+    func dataSource() throws {
+        try Self.work { work, _ in _ = try work.carryOut(.updateRows([(RowPath(section: 0, row: 0), .emptyObject)]), notify: true) }
+        let same = try Played(Self.text).ids.map { SectionContent(id: $0, header: nil, footer: nil, rows: []) }
+        try Self.work { work, _ in _ = try work.carryOut(.updateAllSections(same), notify: true) }
+    }
+
+    @Test("Making the rows of one section ends when the command's time is up", arguments: ["a", "hidden", "derived", "counted"])
+    func rows(section: SectionID) throws {
+        let session = try Played(Self.text)
+        var limits = TableLimits()
+        limits.commandTime = .seconds(-1)
+        let stored = try #require(session.table[section]), binding = try session.binder.requiredBinding(of: section)
+        let evaluation = Evaluation(table: session.table, now: "", meter: CommandMeter(rows: 9, limits))
+        let maker = RowMaker(binding: binding, section: section, count: stored.rows.count, room: 9, binder: session.binder, evaluation: evaluation)
+        var keys: [Int] = [], touched = TouchedRows()
+        #expect(throws: Refusal.self) { try maker.rows(of: stored, shownKeys: &keys) }
+        guard section == "a" else { return }
+        touched.replace(in: section, at: 0)
+        #expect(throws: Refusal.self) { try maker.rows(of: stored, after: stored, shown: session.snapshot.sections[0].rows, touched: touched) }
+    }
+
+    @Test("Following references through many updates ends when the command's time is up")
+    func history() throws {
+        var session = try Played(Self.text), limits = TableLimits()
+        limits.commandTime = .seconds(-1)
+        let update = try session.perform(.setModels([("a", [])], partial: true)).update.json
+        let refusal = #expect(throws: Refusal.self) { try RowHistory([(update, nil)], now: session.snapshot, limits: limits) }
+        #expect(refusal?.code == .commandTimeout)
+        let history = try RowHistory([], now: session.snapshot, limits: limits)
+        let call = DataSourceCommand.updateRows([(RowPath(section: 0, row: 0), .emptyObject)])
+        #expect(throws: Refusal.self) { try history.present(.dataSource(call, notify: true)) }
+    }
+}
