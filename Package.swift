@@ -26,26 +26,27 @@ let package = Package(
         .target(
             name: "BraidStore",
             dependencies: [
-                "BraidEngine",
+                "BraidEngine", "CAssets",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // Empty without the trait.
         .target(
             name: "BraidPostgres",
-            dependencies: ["BraidStore", "BraidEngine", .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"]))]),
+            dependencies: ["BraidStore", "BraidEngine", "CAssets", .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"]))]),
+        // The files that the binary contains.
+        .target(name: "CAssets"),
         .target(name: "CEpoll"),
         .target(name: "BraidRuntime", dependencies: ["CEpoll"]),
         .target(name: "BraidHTTP", dependencies: ["BraidRuntime", "CEpoll"]),
         .executableTarget(
             name: "BraidServer",
             dependencies: [
-                "BraidEngine", "BraidStore", "BraidPostgres", "BraidRuntime", "BraidHTTP", "CEpoll",
+                "BraidEngine", "BraidStore", "BraidPostgres", "BraidRuntime", "BraidHTTP", "CAssets", "CEpoll",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            exclude: ["Inspector"]),
+            ]),
         .executableTarget(name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
         .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
         .testTarget(
@@ -57,5 +58,7 @@ let package = Package(
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
         .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    // For #embed.
+    cLanguageStandard: .gnu2x
 )

@@ -1,5 +1,5 @@
--- What Braid Server keeps in PostgreSQL. The binary has the same text in Schema.swift of BraidPostgres; a test holds the
--- two together. The tables are those of schema.sql, which says more about each.
+-- What Braid Server keeps in PostgreSQL. The binary contains this file. The tables are those of schema.sql, which says more
+-- about each.
 --
 -- Times are milliseconds since 1970. JSON is the text that the client sent: `jsonb` would lose the order of members, and
 -- numbers as they were written. What clients name is `bytea`, the UTF-8 bytes of the name: they may have U+0000, which

@@ -15,11 +15,6 @@ import Testing
 
     // MARK: The schema
 
-    @Test func theBinaryHasTheTextOfTheFile() throws {
-        let file = Self.tests.appendingPathComponent("../../schema-postgres.sql")
-        #expect(try String(contentsOf: file, encoding: .utf8) == Schema.text)
-    }
-
     /// From every version there ever was, the steps lead to schema-postgres.sql, also from the present one: a schema that has
     /// been given out is changed by a step, not by hand.
     @Test(arguments: 1...Schema.version)

@@ -6,11 +6,6 @@ import Testing
 @Suite struct SchemaTests {
     private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-    @Test func theBinaryHasTheTextOfTheFile() throws {
-        let file = Self.tests.appendingPathComponent("../../schema.sql")
-        #expect(try String(contentsOf: file, encoding: .utf8) == Schema.text)
-    }
-
     /// From every version there ever was, the steps lead to schema.sql. Also of the present version: a schema that has
     /// been given out is changed by a step, not by hand.
     @Test(arguments: 1...Schema.version)

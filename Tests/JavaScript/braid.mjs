@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-const file = fileURLToPath(new URL("../../Sources/BraidServer/Inspector/braid.js", import.meta.url));
+const file = fileURLToPath(new URL("../../Web/braid.js", import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), "braid-js-"));
 process.on("exit", () => rmSync(directory, { recursive: true }));
 copyFileSync(file, join(directory, "braid.mjs"));

@@ -1,5 +1,5 @@
 // What a program in TypeScript may write, and what not: compiled, never run.
-import { applying, BraidClient, ConnectionError, Problem, stages, UpdateFault, type Answer, type Request, type Snapshot, type Update } from "../../Sources/BraidServer/Inspector/braid.js";
+import { applying, BraidClient, ConnectionError, Problem, stages, UpdateFault, type Answer, type Request, type Snapshot, type Update } from "../../Web/braid.js";
 
 export async function commands(client: BraidClient): Promise<Answer> {
   const session = await client.sessions.open({ table: "attendees", models: { attending: [{ name: "Omar" }] } });

@@ -1,54 +1,39 @@
+import BraidEngine
 import BraidHTTP
+import CAssets
 import Crypto
 
-/// A file that the server has for everyone: there is nothing in it that the source does not say.
+/// A file that the binary contains and that every client may read.
 struct Asset: Sendable {
+    /// The path at which it is served.
     let path: String
-    /// Without parameters.
+    /// The media type, without parameters.
     let mediaType: String
     let bytes: [UInt8]
-    /// With its quotes; another one for other bytes.
+    /// The strong ETag, quotes included. It changes when the content changes.
     let etag: String
 
-    init(_ path: String, _ mediaType: String, _ text: String) {
+    init(_ path: String, _ mediaType: String, _ bytes: [UInt8]) {
         self.path = path
         self.mediaType = mediaType
-        bytes = Array(text.utf8)
+        self.bytes = bytes
         etag = "\"\(SHA256.hash(data: bytes).prefix(8).hexadecimal)\""
     }
 
-    static let all = [
-        Asset("/openapi.json", "application/json", Embedded.openapiJSON),
-        Asset("/braid.js", "text/javascript", Embedded.braidJS),
-        Asset("/braid.d.ts", "application/typescript", Embedded.braidDTS),
-        Asset("/", "text/html", Embedded.indexHTML),
-        Asset("/inspector.js", "text/javascript", Embedded.inspectorJS),
-        Asset("/inspector.css", "text/css", Embedded.inspectorCSS),
-    ]
+    /// `docs/openapi.json`, without its white space. Made for the first request.
+    static let openAPI: Asset = {
+        let text = Array(UnsafeBufferPointer(start: cassets_openapi.bytes, count: cassets_openapi.count))
+        return Asset("/openapi.json", "application/json", (try? JSONText(parsing: text))?.bytes ?? text)
+    }()
 
-    /// What `/inspector.js` is made of: modules, by the names of their files, at `/inspector/…`.
-    static let inspectorModules = [
-        "cells.js": Embedded.cellsJS,
-        "console.js": Embedded.consoleJS,
-        "dom.js": Embedded.domJS,
-        "dragging.js": Embedded.draggingJS,
-        "editor.js": Embedded.editorJS,
-        "frames.js": Embedded.framesJS,
-        "items.js": Embedded.itemsJS,
-        "layout.js": Embedded.layoutJS,
-        "list.js": Embedded.listJS,
-        "pointers.js": Embedded.pointersJS,
-        "row.js": Embedded.rowJS,
-        "screen.js": Embedded.screenJS,
-        "server.js": Embedded.serverJS,
-        "session.js": Embedded.sessionJS,
-        "sidebar.js": Embedded.sidebarJS,
-        "stages.js": Embedded.stagesJS,
-        "table.js": Embedded.tableJS,
-        "timeline.js": Embedded.timelineJS,
-        "toasts.js": Embedded.toastsJS,
-        "updates.js": Embedded.updatesJS,
-    ].reduce(into: [String: Asset]()) { $0[$1.key] = Asset("/inspector/\($1.key)", "text/javascript", $1.value) }
+    /// The files in `Web/`.
+    static let web = UnsafeBufferPointer(start: cassets_web, count: cassets_web_count).map { file in
+        let name = String(cString: file.name)
+        let type = name.split(separator: ".").last.flatMap { mediaTypes[$0] } ?? "application/octet-stream"
+        return Asset(name == "index.html" ? "/" : "/\(name)", type, Array(UnsafeBufferPointer(start: file.bytes, count: file.count)))
+    }
+
+    private static let mediaTypes: [Substring: String] = ["css": "text/css", "html": "text/html", "js": "text/javascript", "ts": "application/typescript"]
 
     var headers: [(String, String)] {
         let type = mediaType == "application/json" ? mediaType : "\(mediaType); charset=utf-8"
@@ -71,14 +56,17 @@ struct Asset: Sendable {
 }
 
 func assetRoutes() -> [Route] {
-    Asset.all.map { asset in
+    let modules = "/inspector/"
+    let byPath = Dictionary(uniqueKeysWithValues: Asset.web.map { ($0.path, $0) })
+    return Asset.web.filter { !$0.path.hasPrefix(modules) }.map { asset in
         // Links to the page carry parameters of others: `utm_source` and the like.
         Route("GET", asset.path, ignoresUnknownQuery: asset.mediaType == "text/html", produces: asset.mediaType) { context in .ready(asset.answer(to: context.head)) }
     } + [
-        Route("GET", "/inspector/{file}", produces: "text/javascript") { context in
-            guard let module = Asset.inspectorModules[context.parameter("file")] else { throw ProblemError(.notFound, "The inspector has no module of this name.") }
+        Route("GET", "/openapi.json") { context in .ready(Asset.openAPI.answer(to: context.head)) },
+        Route("GET", "\(modules){file}", produces: "text/javascript") { context in
+            guard let module = byPath[modules + context.parameter("file")] else { throw ProblemError(.notFound, "The inspector has no module of this name.") }
             return .ready(module.answer(to: context.head))
-        }
+        },
     ]
 }
 

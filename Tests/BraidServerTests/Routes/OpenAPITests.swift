@@ -12,7 +12,7 @@ import Testing
     private let routes: [Route]
 
     init() throws {
-        document = try JSONText(parsing: Array(Embedded.openapiJSON.utf8))
+        document = try JSONText(parsing: Asset.openAPI.bytes)
         routes = try App(store: SQLiteStore(path: ":memory:"), source: Source(), token: "t", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }).router.routes
     }
 
@@ -133,10 +133,9 @@ import Testing
         #expect(Set(named) == Set(Command.resources).subtracting(["transactions"]).union(["partial"]))
     }
 
-    @Test("The document is of this version of the server, and compact")
+    @Test("The document is of this version of the server")
     func theDocumentIsOfThisVersion() throws {
         #expect(document["openapi"]?.stringValue == "3.1.0")
         #expect(document["info"]?["version"]?.stringValue == BraidServerCommand.configuration.version)
-        #expect(JSONText(document.value()).bytes.elementsEqual(Embedded.openapiJSON.utf8))
     }
 }

@@ -1,4 +1,4 @@
--- What Braid Server keeps in SQLite. The binary has the same text in Schema.swift; a test holds the two together.
+-- What Braid Server keeps in SQLite. The binary contains this file.
 --
 -- Times are milliseconds since 1970, JSON is the text that the client sent. Everything that belongs to a session has
 -- a key that starts with the session's number, `session << 32 | n`: one session's things lie side by side, a range of
