@@ -6,7 +6,7 @@ let package = Package(
     // Of Apple's, those whose systems have `Mutex` and `Duration`.
     platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
-        .executable(name: "braid-server", targets: ["BraidServer"]),
+        .executable(name: "braid-server", targets: ["braid-server"]),
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
         .library(name: "BraidClient", targets: ["BraidClient"]),
         .library(name: "BraidHTTP", targets: ["BraidHTTP"]),
@@ -39,13 +39,18 @@ let package = Package(
         .target(name: "CEpoll"),
         .target(name: "BraidRuntime", dependencies: ["CEpoll"]),
         .target(name: "BraidHTTP", dependencies: ["BraidRuntime", "CEpoll"]),
-        .executableTarget(
+        .target(
             name: "BraidServer",
             dependencies: [
-                "BraidEngine", "BraidStore", "BraidPostgres", "BraidRuntime", "BraidHTTP", "CAssets", "CEpoll",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "BraidEngine", "BraidStore", "BraidRuntime", "BraidHTTP", "CAssets",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+            ]),
+        .executableTarget(
+            name: "braid-server",
+            dependencies: [
+                "BraidServer", "BraidStore", "BraidPostgres",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
         .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
@@ -53,7 +58,7 @@ let package = Package(
             name: "BraidStoreTests", dependencies: ["BraidStore", "BraidPostgres", "BraidEngine", .product(name: "GRDBSQLite", package: "GRDB.swift")],
             exclude: ["Schemas"]),
         .testTarget(name: "BraidClientTests", dependencies: ["BraidClient"]),
-        .testTarget(name: "EndToEndTests", dependencies: ["BraidServer", "BraidEngine", "BraidClient"], exclude: ["Flows", "Golden"]),
+        .testTarget(name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient"], exclude: ["Flows", "Golden"]),
         .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime"]),
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
         .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),

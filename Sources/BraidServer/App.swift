@@ -7,10 +7,13 @@ import Synchronization
 
 /// The application behind the HTTP layer: finds the route, checks what all routes have in common, turns errors into
 /// problem documents.
-final class App: HTTPHandler {
-    let sessions: Sessions
-    let store: any SessionStore
-    let logger: Logger
+package final class App: HTTPHandler {
+    /// The version of the server, as `--version`, the metrics and the OpenAPI document state it.
+    package static let version = "0.1.0"
+
+    package let sessions: Sessions
+    package let store: any SessionStore
+    package let logger: Logger
     /// Where each request is a line; nil where they are not logged.
     private let requestLog: LogLines?
     let metrics = Metrics()
@@ -21,10 +24,10 @@ final class App: HTTPHandler {
     private let workers = Workers.shared
     private let access: AccessControl
     private let pages: PagePolicy
-    let source: Source
+    package let source: Source
 
     /// `token`: the controller's; nil when everyone who can connect is a controller.
-    init(
+    package init(
         store: any SessionStore, source: Source, limits: Limits = Limits(), token: String?, pages: PagePolicy = PagePolicy(),
         streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil
     ) {
@@ -45,7 +48,12 @@ final class App: HTTPHandler {
         metrics.follow(router.routes.map(\.counters))
     }
 
-    func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
+    /// Lets `/metrics` report the server's connections.
+    package func reportConnections(of server: HTTPServer) {
+        metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
+    }
+
+    package func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
         if head.framing == .none, !router.streamsBody(method: head.method, path: head.path) { return .gather(limit: 0) }
         guard case .route(let route) = router.match(method: head.method, path: head.path) else {
             return .gather(limit: HTTPBodyDisposition.smallBody)
@@ -85,7 +93,7 @@ final class App: HTTPHandler {
         return .refuse(finish(response(to: error, exchange), exchange))
     }
 
-    func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
+    package func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
         await withTaskExecutorPreference(workers.short) { await answer(head, body) }
     }
 
@@ -107,7 +115,7 @@ final class App: HTTPHandler {
         }
     }
 
-    func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
+    package func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
         let id = head.map(requestID(of:)) ?? source.requestID()
         var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
         // Where the body is too long; a head that was refused itself may have lacked the token still.
@@ -126,7 +134,7 @@ final class App: HTTPHandler {
         return response
     }
 
-    func handle(_ request: HTTPRequest) -> HTTPReply {
+    package func handle(_ request: HTTPRequest) -> HTTPReply {
         var exchange = Exchange(head: request.head, id: requestID(of: request.head), start: monotonicNanoseconds())
         do {
             switch try reply(to: request, &exchange) {

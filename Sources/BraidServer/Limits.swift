@@ -2,29 +2,31 @@ import BraidEngine
 import BraidRuntime
 
 /// How much of everything there may be. What each of them is answered with: docs/http-api.md, "Limits".
-struct Limits: Sendable {
+package struct Limits: Sendable {
     /// Of one request's body, or of one line of a streamed one.
-    var bodyBytes = 16 << 20
+    package var bodyBytes = 16 << 20
     /// Of the JSON that comes in.
-    var jsonDepth = 128
-    var sessions = 100_000
+    package var jsonDepth = 128
+    package var sessions = 100_000
     /// Streams of events and long polls that wait, of all sessions together.
-    var subscribers = 9_000
+    package var subscribers = 9_000
     /// Requests that are being worked on at the same time, beside the subscribers.
-    var requests = 2_048
+    package var requests = 2_048
     /// Of the commands of one transaction, carried out or dry run.
-    var transactionCommands = 100_000
+    package var transactionCommands = 100_000
     /// The same for a participant.
-    var participantTransactionCommands = 1_000
+    package var participantTransactionCommands = 1_000
     /// How long a participant's command may take; a controller's may take `table.commandTime`.
-    var participantCommandTime = Duration.seconds(5)
-    var table: TableLimits = {
+    package var participantCommandTime = Duration.seconds(5)
+    package var table: TableLimits = {
         var table = TableLimits()
         table.rows = 1_000_000
         table.sections = 10_000
         table.renderedBytes = 256 << 20
         return table
     }()
+
+    package init() {}
 }
 
 extension Limits {

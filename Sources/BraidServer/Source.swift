@@ -3,14 +3,14 @@ import Glibc
 import Synchronization
 
 /// Where the server takes time and randomness from.
-final class Source: Sendable {
+package final class Source: Sendable {
     private let requests = Atomic<UInt64>(0)
     private let prefix: String
     /// Instead of the real clock, and of randomness.
     private let counts: Mutex<Counts>
     let isCounting: Bool
 
-    init() {
+    package init() {
         prefix = Source.word(6)
         counts = Mutex(Counts())
         isCounting = false
@@ -20,7 +20,7 @@ final class Source: Sendable {
     ///
     /// Of a database that was used before, it goes on behind what is found there: no id, epoch or time of a stored session
     /// comes again. (Of those that were ended, nothing is known any more.)
-    init(countingBehind store: any SessionStore) async throws {
+    package init(countingBehind store: any SessionStore) async throws {
         prefix = "request"
         var counts = Counts(), after: String?
         for table in try await store.tables() { counts.next = max(counts.next, table.updated + 1) }
@@ -50,10 +50,10 @@ final class Source: Sendable {
     }
 
     /// Milliseconds since 1970.
-    func now() -> Int { isCounting ? counts.withLock { $0.next } : Source.clock() }
+    package func now() -> Int { isCounting ? counts.withLock { $0.next } : Source.clock() }
 
     /// The time of something that is done: a counting clock moves on by a millisecond with each.
-    func instant() -> Int {
+    package func instant() -> Int {
         guard isCounting else { return Source.clock() }
         return counts.withLock { counts in
             defer { counts.next += 1 }
@@ -62,7 +62,7 @@ final class Source: Sendable {
     }
 
     /// Milliseconds since 1970, as the system has it.
-    static func clock() -> Int {
+    package static func clock() -> Int {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return time.tv_sec * 1000 + time.tv_nsec / 1_000_000

@@ -8,7 +8,7 @@ import Glibc
 /// needed no page can do harm without it, as browsers never add one by themselves. Where none is, everyone is a controller, and
 /// so would be every page that the user has open: requests of pages from elsewhere are refused then.
 /// Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2; RFC 6454, 7.
-struct PagePolicy: Sendable {
+package struct PagePolicy: Sendable {
     /// Origins whose pages may use the API, as browsers write them: `https://app.example`, `http://localhost:3000`; or `*`.
     private let origins: Set<String>
     private let allowsAll: Bool
@@ -21,7 +21,7 @@ struct PagePolicy: Sendable {
     private let hosts: Set<String>?
 
     /// `hosts` are needed for a server without a token on a loopback address only.
-    init(origins: [String] = [], isOpen: Bool = true, hosts: Set<String>? = nil) {
+    package init(origins: [String] = [], isOpen: Bool = true, hosts: Set<String>? = nil) {
         self.origins = Set(origins)
         allowsAll = origins.contains("*")
         self.isOpen = isOpen
@@ -29,7 +29,7 @@ struct PagePolicy: Sendable {
     }
 
     /// Throws `misdirectedRequest`, `originNotAllowed`.
-    func check(_ head: HTTPRequestHead) throws {
+    package func check(_ head: HTTPRequestHead) throws {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)
             guard Self.isAddress(host) || Self.isLocal(host) || hosts.contains(host.lowercased()) else {
@@ -83,7 +83,7 @@ struct PagePolicy: Sendable {
     // MARK: Parts of origins
 
     /// An origin as browsers write it, or nil: scheme and host in lower case, the port only where it is not the scheme's own.
-    static func origin(_ text: String) -> String? {
+    package static func origin(_ text: String) -> String? {
         if text == "*" { return text }
         let text = text.lowercased()
         guard text.hasPrefix("http://") || text.hasPrefix("https://"), let authority = authority(text) else { return nil }
@@ -99,7 +99,7 @@ struct PagePolicy: Sendable {
     }
 
     /// Without the port and the root's dot.
-    static func host(_ authority: String) -> Substring {
+    package static func host(_ authority: String) -> Substring {
         // Bytes, not characters: this is looked at for every request.
         let utf8 = authority.utf8
         if utf8.first == UInt8(ascii: "["), let end = utf8.firstIndex(of: UInt8(ascii: "]")) { return authority[...end] }

@@ -30,16 +30,16 @@ struct Requester: Sendable {
 }
 
 extension ProblemError {
-    init(noSession id: String) { self.init(.notFound, "There is no session \"\(id)\".") }
+    package init(noSession id: String) { self.init(.notFound, "There is no session \"\(id)\".") }
 }
 
 /// A token as it comes with a request: `Authorization: Bearer …`. Source: RFC 6750, 2.1 and 3.
-struct Bearer: Sendable {
-    let text: String
+package struct Bearer: Sendable {
+    package let text: String
     let digest: SHA256Digest
 
     /// Nil for a request without one.
-    init?(_ head: HTTPRequestHead) throws {
+    package init?(_ head: HTTPRequestHead) throws {
         let fields = head.headers.values("authorization")
         guard fields.count <= 1 else { throw Self.malformed("There are \(fields.count) Authorization fields.") }
         guard let field = fields.first, field.prefix(6).lowercased() == "bearer", field.utf8.count == 6 || field.utf8.dropFirst(6).first == UInt8.space
@@ -54,7 +54,7 @@ struct Bearer: Sendable {
     /// where they differ.
     static func digest(of token: some StringProtocol) -> SHA256Digest { SHA256.hash(data: Array(token.utf8)) }
 
-    static func isToken(_ text: some StringProtocol) -> Bool {
+    package static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(\.isVisible)
     }
 

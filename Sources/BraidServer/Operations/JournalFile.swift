@@ -4,7 +4,7 @@ import BraidStore
 /// A session's journal as lines of JSON (NDJSON): first what it was opened with,
 /// `{"session", "epoch", "created", "opening", "description"?, "checkpoint"?}`, then the records, `{"revision", "at", "command", "update"}`.
 /// The checkpoint is the stored table at the revision before the first record, where the journal does not reach back to the opening.
-struct JournalFile {
+package struct JournalFile {
     static let mediaType = "application/x-ndjson"
 
     /// The first line, with its end.
@@ -32,7 +32,7 @@ struct JournalFile {
         return writer.bytes
     }
 
-    static func lines(of records: [JournalRecord]) -> [UInt8] {
+    package static func lines(of records: [JournalRecord]) -> [UInt8] {
         var writer = JSONWriter()
         for record in records {
             record.write(to: &writer)
@@ -44,8 +44,8 @@ struct JournalFile {
     /// Does again what the journal says was done. Returns the snapshot that it leads to, as the server sends it.
     ///
     /// Commands are deterministic: the time that templates read is the record's, and ids come with the models. Throws a
-    /// `Failure` that names the line.
-    static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
+    /// `JournalFault` that names the line.
+    package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
         var replay: Replay?
         var number = 0
         for line in lines {
@@ -54,13 +54,13 @@ struct JournalFile {
             do {
                 let json = try JSONText(parsing: line, depthLimit: 1000)
                 if replay == nil { replay = try Replay(opening: json) } else { try replay?.perform(json) }
-            } catch let failure as Failure {
-                throw Failure("line \(number): \(failure)")
+            } catch let fault as JournalFault {
+                throw JournalFault("line \(number): \(fault)")
             } catch {
-                throw Failure("line \(number): \((error as? Refusal)?.detail ?? "\(error)")")
+                throw JournalFault("line \(number): \((error as? Refusal)?.detail ?? "\(error)")")
             }
         }
-        guard let replay else { throw Failure("the journal is empty") }
+        guard let replay else { throw JournalFault("the journal is empty") }
         return replay.snapshot.encoded(session: replay.session, table: replay.table, epoch: replay.epoch)
     }
 
@@ -77,7 +77,7 @@ struct JournalFile {
         init(opening line: JSONText) throws {
             guard let session = line["session"]?.stringValue, let epoch = line["epoch"]?.stringValue, let created = line["created"]?.stringValue,
                 let body = line["opening"]
-            else { throw Failure("the first line must say what the session was opened with: `session`, `epoch`, `created`, `opening`") }
+            else { throw JournalFault("the first line must say what the session was opened with: `session`, `epoch`, `created`, `opening`") }
             self.session = session
             self.epoch = epoch
             let request = try SessionOpening(body)
@@ -103,16 +103,22 @@ struct JournalFile {
 
         mutating func perform(_ record: JSONText) throws {
             guard let revision = record["revision"]?.intValue, let at = record["at"]?.stringValue, let text = record["command"] else {
-                throw Failure("a record has `revision`, `at`, `command` and `update`")
+                throw JournalFault("a record has `revision`, `at`, `command` and `update`")
             }
             guard revision == snapshot.revision + 1 else {
-                throw Failure("revision \(snapshot.revision + 1) is missing")
+                throw JournalFault("revision \(snapshot.revision + 1) is missing")
             }
             let command: Command = Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text)
             let outcome = try binder.applying(command, to: model, shown: snapshot, unpublished: unpublished, now: at)
-            guard outcome.kind == .applied else { throw Failure("the command changes nothing, where it once did") }
-            if let update = record["update"], update != outcome.update.json { throw Failure("the command leads to another update than it once did") }
+            guard outcome.kind == .applied else { throw JournalFault("the command changes nothing, where it once did") }
+            if let update = record["update"], update != outcome.update.json { throw JournalFault("the command leads to another update than it once did") }
             (model, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
         }
     }
+}
+
+/// What is wrong with a journal's file, in a sentence.
+package struct JournalFault: Error, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
 }

@@ -6,19 +6,21 @@ import Logging
 /// Writes each event to stderr as one line, in one piece: time, level, message and the event's values, as text or as a JSON object.
 ///
 /// Whatever a client sent stays within its value: it neither breaks the line nor adds a value.
-struct LogLines: LogHandler {
-    enum Format: String, CaseIterable { case text, json }
+package struct LogLines: LogHandler {
+    package enum Format: String, CaseIterable { case text, json }
 
-    let format: Format
-    var logLevel: Logger.Level = .info
-    var metadata: Logger.Metadata = [:]
+    package let format: Format
+    package var logLevel: Logger.Level = .info
+    package var metadata: Logger.Metadata = [:]
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package init(format: Format) { self.format = format }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         let all = metadata.isEmpty ? event.metadata ?? [:] : metadata.merging(event.metadata ?? [:]) { $1 }
         write(event.level, Self.oneLine("\(event.message)")) { line in
             for (name, value) in all.sorted(by: { $0.key < $1.key }) { line.add(name, Self.text(value)) }

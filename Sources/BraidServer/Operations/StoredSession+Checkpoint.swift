@@ -51,17 +51,17 @@ extension StoredSession {
         writer.endArray()
     }
 
-    /// Throws a `Failure` or a `StoreError` if the text is not a checkpoint.
-    init(checkpoint: JSONText) throws {
+    /// Throws a `JournalFault` or a `StoreError` if the text is not a checkpoint.
+    package init(checkpoint: JSONText) throws {
         func integer(_ json: JSONText, _ name: String) throws -> Int {
-            guard let value = json[name]?.intValue else { throw Failure("the checkpoint has no `\(name)`") }
+            guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }
             return value
         }
         func sections(_ json: JSONText) throws -> [(facts: StoredSectionFacts, rows: [StoredRow])] {
-            guard let sections = json["sections"]?.elements() else { throw Failure("the checkpoint has no `sections`") }
+            guard let sections = json["sections"]?.elements() else { throw JournalFault("the checkpoint has no `sections`") }
             return try sections.map { (try StoredSectionFacts(stored: $0), try ($0["rows"]?.elements() ?? []).map { try StoredRow.read($0).row }) }
         }
-        guard let state = checkpoint["state"] else { throw Failure("the checkpoint has no `state`") }
+        guard let state = checkpoint["state"] else { throw JournalFault("the checkpoint has no `state`") }
         let at = try integer(checkpoint, "at")
         self.init(
             facts: SessionFacts(

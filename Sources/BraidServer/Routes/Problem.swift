@@ -130,13 +130,13 @@ enum Problem: String, CaseIterable, Sendable {
 }
 
 /// An error on its way to the client: one shape for all.
-struct ProblemError: Error, Sendable {
+package struct ProblemError: Error, Sendable {
     var problem: Problem
-    var detail: String
-    var faults: [Refusal.Fault] = []
+    package var detail: String
+    package var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
     /// Of a body that is taken line by line, which one is at fault.
-    var line: Int?
+    package var line: Int?
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
         self.problem = problem
@@ -146,11 +146,11 @@ struct ProblemError: Error, Sendable {
     }
 
     /// What is to be tried again, after a while.
-    init(unavailable detail: String, retryAfter seconds: Int = 1) {
+    package init(unavailable detail: String, retryAfter seconds: Int = 1) {
         self.init(.unavailable, detail, headers: [("Retry-After", "\(seconds)")])
     }
 
-    init(_ refusal: Refusal) {
+    package init(_ refusal: Refusal) {
         let problem: Problem = switch refusal.code {
         case .ambiguousRow: .ambiguousRow
         case .badRequest: .badRequest
@@ -177,11 +177,11 @@ struct ProblemError: Error, Sendable {
         self.init(problem, refusal.detail, faults: refusal.faults)
     }
 
-    init(_ error: JSONError) {
+    package init(_ error: JSONError) {
         self.init(.invalidJSON, "The body is not valid JSON: line \(error.line), column \(error.column): \(error.message).")
     }
 
-    init(_ failure: HTTPFailure) {
+    package init(_ failure: HTTPFailure) {
         let problem: Problem = switch failure.status {
         case 408: .requestTimeout
         case 413: .tooLarge
@@ -199,7 +199,7 @@ struct ProblemError: Error, Sendable {
     }
 
     /// Any error that reaches the edge. Nil: a fault of ours, to be logged and not shown.
-    init?(_ error: any Error) {
+    package init?(_ error: any Error) {
         switch error {
         case let problem as ProblemError: self = problem
         case let refusal as Refusal: self.init(refusal)
@@ -243,7 +243,7 @@ struct ProblemError: Error, Sendable {
 
 extension JSONWriter {
     /// A member, if there are any, that has each with its pointer.
-    mutating func faults(_ faults: [Refusal.Fault], named name: String) {
+    package mutating func faults(_ faults: [Refusal.Fault], named name: String) {
         guard !faults.isEmpty else { return }
         self.name(name)
         beginArray()

@@ -74,7 +74,7 @@ extension PrometheusText {
 
     fileprivate mutating func write(_ process: ProcessFacts, start: Double) {
         family("braid_build_info", .gauge, "1, with the version as a label.")
-        sample("braid_build_info", [("version", BraidServerCommand.configuration.version)], 1)
+        sample("braid_build_info", [("version", App.version)], 1)
         single("process_start_time_seconds", .gauge, "When the process started, in seconds since 1970.", start)
         if let seconds = process.cpuSeconds { single("process_cpu_seconds_total", .counter, "Processor time, of the user and of the system.", seconds) }
         if let bytes = process.residentBytes { single("process_resident_memory_bytes", .gauge, "Memory in use.", bytes) }

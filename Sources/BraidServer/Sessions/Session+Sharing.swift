@@ -133,7 +133,7 @@ extension Command {
     static func isReset(journalText text: JSONText) -> Bool { text["reset"] != nil }
 
     /// A command as the journal has it; not for a reset, which brings no table along.
-    init(journalText text: JSONText) throws {
+    package init(journalText text: JSONText) throws {
         if let transaction = text["transactions"] {
             try self.init(resource: "transactions", body: transaction)
         } else {

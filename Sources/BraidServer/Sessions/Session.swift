@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Commands run one at a time in order of arrival. An actor alone would not do: it takes up other work at every
 /// `await`, and the next command must see what this one committed.
-final class Session: Sendable {
+package final class Session: Sendable {
     let id: String
     let number: Int
     /// The table's name; nil for a session opened without one.

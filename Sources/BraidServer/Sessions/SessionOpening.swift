@@ -1,26 +1,26 @@
 import BraidEngine
 
 /// What a session is opened with: a table, or the rows and sections of DataSourceController's initializers.
-struct SessionOpening: Sendable {
-    enum Table: Sendable {
+package struct SessionOpening: Sendable {
+    package enum Table: Sendable {
         case named(String)
         case inline(JSONText)
     }
 
     /// Nil: the session is opened without a table, with `sections`.
-    var table: Table?
-    var id: String?
-    var models: [(section: SectionID, models: [JSONText])] = []
-    var state: JSONText?
-    var sections: [SectionContent] = []
+    package var table: Table?
+    package var id: String?
+    package var models: [(section: SectionID, models: [JSONText])] = []
+    package var state: JSONText?
+    package var sections: [SectionContent] = []
     var cells = RegisteredCells()
     /// What a session without a table shows while it has no rows.
-    var empty: JSONText?
+    package var empty: JSONText?
 
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections"]
 
-    init(_ body: JSONText) throws {
+    package init(_ body: JSONText) throws {
         guard let members = body.members() else { throw Refusal(.badRequest, "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.") }
         let names = members.map(\.name)
         let given = names.filter { $0 == "table" || Self.initializers.contains($0) }

@@ -2,7 +2,7 @@ import BraidStore
 
 extension Sessions {
     /// Follows what other servers do, if they share the store.
-    func listen() {
+    package func listen() {
         store.sharing?.listen { [weak self] notice in self?.hear(notice) }
     }
 

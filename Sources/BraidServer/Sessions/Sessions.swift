@@ -5,14 +5,14 @@ import Logging
 import Synchronization
 
 /// The sessions of this server: those in memory, and the way to those that are not.
-final class Sessions: Sendable {
-    let store: any SessionStore
-    let source: Source
+package final class Sessions: Sendable {
+    package let store: any SessionStore
+    package let source: Source
     let tokens: SessionTokens
     private let limits: Limits
-    let streams: StreamLimits
+    package let streams: StreamLimits
     /// Of streams and long polls.
-    let subscribers: Budget
+    package let subscribers: Budget
     private let count: SessionCount
     private let metrics: Metrics
     private let logger: Logger
@@ -160,7 +160,7 @@ final class Sessions: Sendable {
     }
 
     /// Opens a session. `text` is the request's body, kept for `reset` and `replay`.
-    func open(
+    package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
         // What the store was given is let go of by then, however long it took.
@@ -239,7 +239,7 @@ final class Sessions: Sendable {
     }
 
     /// Ends a session; with `ifMatch`, only while it is at what that names.
-    func end(_ id: String, ifMatch: String? = nil) async throws {
+    package func end(_ id: String, ifMatch: String? = nil) async throws {
         try await count.prepare()
         while true {
             var facts: SessionFacts?

@@ -12,7 +12,7 @@ extension StoredSession {
 
     /// The table, and what clients see of it. The binder must have no limits: they may have been lowered since, and what is stored was within
     /// those of its time, command by command.
-    func restored(by binder: Binder) throws -> (model: TableModel, snapshot: Snapshot, unpublished: Unpublished?) {
+    package func restored(by binder: Binder) throws -> (model: TableModel, snapshot: Snapshot, unpublished: Unpublished?) {
         let model = try table(sections, displayedSections), revision = facts.revision, now = Instant(millisecondsSince1970: facts.updated).text
         guard let published else {
             let snapshot = try binder.snapshot(of: model, revision: revision, now: now)

@@ -237,6 +237,8 @@ extension Writer {
 
     private func fail(_ group: [Request], _ error: StoreError) {
         counters.count(failures: group.count)
+        // First, so that a check that follows the failure does not take this transaction for a healthy one.
+        condition.withLock { lastSucceeded = false }
         for request in group { request.fail(error) }
     }
 

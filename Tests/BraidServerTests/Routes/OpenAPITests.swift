@@ -136,6 +136,6 @@ import Testing
     @Test("The document is of this version of the server")
     func theDocumentIsOfThisVersion() throws {
         #expect(document["openapi"]?.stringValue == "3.1.0")
-        #expect(document["info"]?["version"]?.stringValue == BraidServerCommand.configuration.version)
+        #expect(document["info"]?["version"]?.stringValue == App.version)
     }
 }

@@ -50,7 +50,7 @@ import Testing
         var lines = [JournalFile.opening(of: stored, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) }
         #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes)
         lines.remove(at: 1)
-        #expect(throws: Failure.self) { try JournalFile.replay(lines) }
+        #expect(throws: JournalFault.self) { try JournalFile.replay(lines) }
         await store.close()
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BraidServer
 import Foundation
 
 @main
@@ -10,7 +11,7 @@ struct BraidServerCommand: AsyncParsableCommand {
             Exit status: 0 when all is well; 1 when what was asked could not be done, or found faults; 64 when the command \
             line or an environment variable is wrong; 74 when the server could not write to its disk.
             """,
-        version: "0.1.0",
+        version: App.version,
         subcommands: [Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Health.self],
         defaultSubcommand: Serve.self)
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BraidPostgres
+import BraidServer
 import BraidStore
 import Logging
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import BraidEngine
 import BraidHTTP
 import BraidRuntime
+import BraidServer
 
 /// How much of everything the server takes.
 struct LimitOptions: ParsableArguments {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BraidEngine
+import BraidServer
 
 /// Validates descriptions.
 struct Check: ParsableCommand {

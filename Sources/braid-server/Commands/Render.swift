@@ -1,5 +1,6 @@
 import ArgumentParser
 import BraidEngine
+import BraidServer
 import Foundation
 
 /// What POST /v1/render does, with files.

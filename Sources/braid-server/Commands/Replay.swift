@@ -1,4 +1,5 @@
 import ArgumentParser
+import BraidServer
 import Foundation
 
 /// Does again what a journal says was done.

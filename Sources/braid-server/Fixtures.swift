@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidServer
 import BraidStore
 import Foundation
 

@@ -1,6 +1,8 @@
 import ArgumentParser
 import BraidEngine
 import BraidHTTP
+import BraidRuntime
+import BraidServer
 import Foundation
 import Logging
 
@@ -43,7 +45,7 @@ struct Serve: AsyncParsableCommand {
         configuration.outgoing = outgoing
         options.limits.configure(&configuration)
         let server = HTTPServer(configuration: configuration, handler: app)
-        app.metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
+        app.reportConnections(of: server)
         let stop = await StopSignal()
         do {
             try server.start()

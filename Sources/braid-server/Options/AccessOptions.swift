@@ -1,5 +1,6 @@
 import ArgumentParser
 import BraidHTTP
+import BraidServer
 import Foundation
 import Glibc
 

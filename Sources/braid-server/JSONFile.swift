@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidServer
 import Foundation
 
 /// A file of JSON, with its faults told as `file:line:column: pointer: message`.
