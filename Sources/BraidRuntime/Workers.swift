@@ -19,7 +19,8 @@ public struct Workers: Sendable {
     public let operations: WorkerPool
 
     public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
-        short = WorkerPool(.init(name: "braid-short", threads: max(2, processors), demotionTime: .milliseconds(4)))
+        // The event loops and the store need the other processors. To wake one more thread costs as much as a small command.
+        short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
         long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
         operations = WorkerPool(.init(name: "braid-operations", threads: 1))
     }
