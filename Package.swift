@@ -12,7 +12,10 @@ let package = Package(
         .library(name: "BraidHTTP", targets: ["BraidHTTP"]),
     ],
     traits: [
-        .trait(name: "PostgreSQL", description: "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
+        .trait(
+            name: "PostgreSQL",
+            description:
+                "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
@@ -33,7 +36,10 @@ let package = Package(
         // Empty without the trait.
         .target(
             name: "BraidPostgres",
-            dependencies: ["BraidStore", "BraidEngine", "CAssets", .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"]))]),
+            dependencies: [
+                "BraidStore", "BraidEngine", "CAssets",
+                .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+            ]),
         // The files that the binary contains.
         .target(name: "CAssets"),
         .target(name: "CEpoll"),
@@ -52,16 +58,26 @@ let package = Package(
                 "BraidServer", "BraidStore", "BraidPostgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        .executableTarget(name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
-        .testTarget(name: "BraidEngineTests", dependencies: ["BraidEngine"], resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
+        .executableTarget(
+            name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
         .testTarget(
-            name: "BraidStoreTests", dependencies: ["BraidStore", "BraidPostgres", "BraidEngine", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            name: "BraidEngineTests", dependencies: ["BraidEngine"],
+            resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
+        .testTarget(
+            name: "BraidStoreTests",
+            dependencies: [
+                "BraidStore", "BraidPostgres", "BraidEngine", .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             exclude: ["Schemas"]),
         .testTarget(name: "BraidClientTests", dependencies: ["BraidClient"]),
-        .testTarget(name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient"], exclude: ["Flows", "Golden"]),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient"],
+            exclude: ["Flows", "Golden"]),
         .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime"]),
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
-        .testTarget(name: "BraidServerTests", dependencies: ["BraidServer", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),
+        .testTarget(
+            name: "BraidServerTests",
+            dependencies: ["BraidServer", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),
     ],
     swiftLanguageModes: [.v6],
     // For #embed.

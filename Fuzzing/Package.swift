@@ -7,7 +7,10 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "Fuzzing",
-            dependencies: [.product(name: "BraidEngine", package: "braid-server"), .product(name: "BraidHTTP", package: "braid-server")])
+            dependencies: [
+                .product(name: "BraidEngine", package: "braid-server"),
+                .product(name: "BraidHTTP", package: "braid-server"),
+            ])
     ],
     swiftLanguageModes: [.v6]
 )

@@ -27,7 +27,10 @@ final class Party {
         binder.onSection(.description)
             .bind(cellType: PersonCell.self, viewModels: { [.init(title: "Christa's Party")] })
         binder.onSections(.attending, .invited)
-            .bind(cellType: PersonCell.self, models: { [unowned self] in people }, mapToViewModels: { .init(title: $0.name) })
+            .bind(
+                cellType: PersonCell.self, models: { [unowned self] in people },
+                mapToViewModels: { .init(title: $0.name) }
+            )
             .bind(headerTitles: [.attending: "ATTENDING", .invited: "INVITED"])
             .allowMoving(.toSectionsIn([.attending, .invited]))
             .onDelete { [unowned self] section, row, reason, person in
@@ -71,7 +74,9 @@ final class Party {
             }
         }
         try printTable()
-        guard try update.applied(to: before).encoded() == binder.snapshot.encoded() else { fatalError("the update is wrong") }
+        guard try update.applied(to: before).encoded() == binder.snapshot.encoded() else {
+            fatalError("the update is wrong")
+        }
     }
 }
 
@@ -79,6 +84,10 @@ let party = try Party()
 print("The party")
 try party.printTable()
 try party.perform("Omar is deleted") { try $0.commit(.delete, at: RowPath(section: 1, row: 1)) }
-try party.perform("Kalinda is dragged to the top") { try $0.move(from: RowPath(section: 2, row: 2), to: RowPath(section: 1, row: 0)) }
-try party.perform("Yvonne says that she will come") { try $0.emit(PersonCell.ViewEvent.rsvp(going: true), at: RowPath(section: 2, row: 1)) }
+try party.perform("Kalinda is dragged to the top") {
+    try $0.move(from: RowPath(section: 2, row: 2), to: RowPath(section: 1, row: 0))
+}
+try party.perform("Yvonne says that she will come") {
+    try $0.emit(PersonCell.ViewEvent.rsvp(going: true), at: RowPath(section: 2, row: 1))
+}
 print("\nEvery update led to the table that was displayed after it.")

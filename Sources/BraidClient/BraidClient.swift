@@ -53,7 +53,10 @@ public struct BraidClient: Sendable {
     }
 
     /// Creates a client that gets its token from a provider, and another one when the server refuses the first.
-    public init(url: URL, timeout: Duration = .seconds(40), retrying: Retrying = Retrying(), tokenProvider: @escaping TokenProvider) {
+    public init(
+        url: URL, timeout: Duration = .seconds(40), retrying: Retrying = Retrying(),
+        tokenProvider: @escaping TokenProvider
+    ) {
         self.url = url
         self.timeout = timeout
         self.retrying = retrying
@@ -81,7 +84,9 @@ public struct BraidClient: Sendable {
     /// Returns a table description, as it was registered.
     ///
     /// - Throws: ``Problem`` 404 if there is no such table.
-    public func table(_ name: String) async throws -> JSON { try await value(of: Request("GET", ["v1", "tables", name])) }
+    public func table(_ name: String) async throws -> JSON {
+        try await value(of: Request("GET", ["v1", "tables", name]))
+    }
 
     /// Registers a table description, or replaces it. Open sessions keep the description that they were opened with.
     ///
@@ -97,7 +102,9 @@ public struct BraidClient: Sendable {
     /// Deletes a table description.
     ///
     /// - Throws: ``Problem`` 409 `table-in-use` if sessions use it.
-    public func deleteTable(_ name: String) async throws { _ = try await data(of: Request("DELETE", ["v1", "tables", name], isDeletion: true)) }
+    public func deleteTable(_ name: String) async throws {
+        _ = try await data(of: Request("DELETE", ["v1", "tables", name], isDeletion: true))
+    }
 
     /// Checks a table description without storing it.
     ///
@@ -106,7 +113,8 @@ public struct BraidClient: Sendable {
     @discardableResult
     public func validate(_ description: JSON) async throws -> [Problem.Fault] {
         struct Answer: Decodable { var warnings: [Problem.Fault]? }
-        return try await value(of: Request("POST", ["v1", "tables", "validate"], body: description), as: Answer.self).warnings ?? []
+        return try await value(of: Request("POST", ["v1", "tables", "validate"], body: description), as: Answer.self)
+            .warnings ?? []
     }
 
     // MARK: Sessions
@@ -143,7 +151,8 @@ public struct BraidClient: Sendable {
     ///   - limit: the largest number of sessions on the page. `nil` for the server's default.
     ///   - after: the `next` of the page before.
     public func sessions(limit: Int? = nil, after: String? = nil) async throws -> SessionPage {
-        try await value(of: Request("GET", ["v1", "sessions"], query: ["limit": limit.map { String($0) }, "after": after]))
+        try await value(
+            of: Request("GET", ["v1", "sessions"], query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
     /// Returns the session with an id. Sends nothing: the session may not exist.
@@ -156,8 +165,11 @@ public struct BraidClient: Sendable {
     ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
     /// - Returns: the session, and its first snapshot.
     /// - Throws: ``Problem`` 422 if a model is invalid, and 409 `session-exists` if the chosen id is taken.
-    public func openSession(_ opening: JSON, key: String = UUID().uuidString) async throws -> (session: BraidSession, snapshot: Snapshot) {
-        let snapshot: Snapshot = try await value(of: Request("POST", ["v1", "sessions"], headers: ["Idempotency-Key": key], body: opening))
+    public func openSession(_ opening: JSON, key: String = UUID().uuidString) async throws -> (
+        session: BraidSession, snapshot: Snapshot
+    ) {
+        let snapshot: Snapshot = try await value(
+            of: Request("POST", ["v1", "sessions"], headers: ["Idempotency-Key": key], body: opening))
         return (session(snapshot.session ?? ""), snapshot)
     }
 
@@ -169,12 +181,15 @@ public struct BraidClient: Sendable {
     /// - Throws: ``Problem`` 422 `template-failed` for a faulty template.
     public func render(_ template: JSON, context: JSON = [:]) async throws -> JSON? {
         struct Rendered: Decodable { var result: JSON? }
-        return try await value(of: Request("POST", ["v1", "render"], body: ["template": template, "context": context]), as: Rendered.self).result
+        return try await value(
+            of: Request("POST", ["v1", "render"], body: ["template": template, "context": context]), as: Rendered.self
+        ).result
     }
 
     /// Returns the minimal update from one snapshot to another, computed by the server.
     public func diff(from: Snapshot, to: Snapshot) async throws -> Update {
-        try await value(of: Request("POST", ["v1", "diff"], body: ["from": JSON(encoding: from), "to": JSON(encoding: to)]))
+        try await value(
+            of: Request("POST", ["v1", "diff"], body: ["from": JSON(encoding: from), "to": JSON(encoding: to)]))
     }
 
     /// Checks that the server can serve, without retrying.
@@ -207,7 +222,10 @@ public struct BraidClient: Sendable {
                 answer = try await exchange(sent)
             } catch let problem as Problem where problem.status == 404 && request.isDeletion && tries > 1 {
                 return Data()
-            } catch where tries <= retrying.count && request.isWorthRetrying(after: error, longest: max(retrying.longest, .seconds(30))) {
+            } catch
+                where tries <= retrying.count
+                && request.isWorthRetrying(after: error, longest: max(retrying.longest, .seconds(30)))
+            {
                 try await Task.sleep(for: retrying.delay(tries: tries, after: (error as? Problem)?.retryAfter))
                 continue
             }
@@ -217,7 +235,8 @@ public struct BraidClient: Sendable {
 
     /// Of what the server says, and not a page in its place, where the network wants a log-in first: nothing was done then.
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
-        guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true else {
+        guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
+        else {
             throw ConnectionFailure(detail: "The answer is not what the API says")
         }
         return answer.body
@@ -233,7 +252,8 @@ public struct BraidClient: Sendable {
         }
         try Task.checkCancellation()
         guard 200..<300 ~= head.statusCode else {
-            throw Problem(status: head.statusCode, body: body, retryAfter: head.value(forHTTPHeaderField: "Retry-After"))
+            throw Problem(
+                status: head.statusCode, body: body, retryAfter: head.value(forHTTPHeaderField: "Retry-After"))
         }
         return (head, body)
     }
@@ -248,7 +268,9 @@ public struct BraidClient: Sendable {
         return other.value == token.value ? answer : try await open(request, token: other.value)
     }
 
-    private func open(_ request: URLRequest, token: String?) async throws -> (HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>) {
+    private func open(_ request: URLRequest, token: String?) async throws -> (
+        HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>
+    ) {
         try Task.checkCancellation()
         var request = request
         if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }

@@ -95,7 +95,8 @@ private struct Follower {
             do {
                 try await follow(tell)
                 if hasEnded { return }
-            } catch let problem as Problem where problem.status < 500 && problem.status != 408 && problem.status != 429 {
+            } catch let problem as Problem where problem.status < 500 && problem.status != 408 && problem.status != 429
+            {
                 throw problem
             } catch {
                 failure = error
@@ -106,13 +107,15 @@ private struct Follower {
             failures += 1
             tell(.interrupted(failure))
             let first = min(retryTime, client.retrying.longest)
-            try await Task.sleep(for: client.retrying.delay(tries: failures, after: (failure as? Problem)?.retryAfter, first: first))
+            try await Task.sleep(
+                for: client.retrying.delay(tries: failures, after: (failure as? Problem)?.retryAfter, first: first))
         }
     }
 
     /// One connection, to its end. A stream is never silent for long, so that silence ends it as it does any other exchange.
     private mutating func follow(_ tell: (SessionEvent) -> Void) async throws {
-        var request = Request("GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])
+        var request = Request(
+            "GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])
         request.headers["Last-Event-ID"] = position
         let (head, parts) = try await session.client.open(session.client.urlRequest(request))
         // A page, where the network wants a log-in first.
@@ -133,17 +136,20 @@ private struct Follower {
                 }
                 retryTime = parser.retryTime ?? retryTime
             }
-        } catch where !(error is UpdateFault || error is DecodingError) {
+        } catch  where !(error is UpdateFault || error is DecodingError) {
             throw ConnectionFailure(underlying: error, detail: "The connection was lost")
         }
         try Task.checkCancellation()
         guard head.statusCode == 200 else {
-            throw Problem(status: head.statusCode, body: refusal, retryAfter: head.value(forHTTPHeaderField: "Retry-After"))
+            throw Problem(
+                status: head.statusCode, body: refusal, retryAfter: head.value(forHTTPHeaderField: "Retry-After"))
         }
     }
 
     private mutating func take(_ event: ServerEvent, _ tell: (SessionEvent) -> Void) throws {
-        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value { try JSONDecoder().decode(type, from: Data(event.data)) }
+        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(event.data))
+        }
         switch event.type {
         case "snapshot":
             let new = try decoded(Snapshot.self)

@@ -7,7 +7,9 @@ public struct BraidSession: Sendable {
     /// The session's id.
     public let id: String
 
-    private func request(_ method: String, _ path: String..., query: [String: String?] = [:], wait: Duration = .zero) -> Request {
+    private func request(_ method: String, _ path: String..., query: [String: String?] = [:], wait: Duration = .zero)
+        -> Request
+    {
         Request(method, ["v1", "sessions", id] + path, query: query, wait: wait)
     }
 
@@ -27,7 +29,9 @@ public struct BraidSession: Sendable {
     ///   - offset: the index of the first row, among the section's displayed rows.
     ///   - limit: the largest number of rows.
     public func snapshot(ofSection section: String, offset: Int = 0, limit: Int) async throws -> Snapshot {
-        try await client.value(of: request("GET", "snapshot", query: ["section": section, "offset": String(offset), "limit": String(limit)]))
+        try await client.value(
+            of: request(
+                "GET", "snapshot", query: ["section": section, "offset": String(offset), "limit": String(limit)]))
     }
 
     /// What happened in a session since a position.
@@ -44,12 +48,17 @@ public struct BraidSession: Sendable {
     ///   - position: where the caller is.
     ///   - wait: how long the server waits for something to happen, at most a minute. Rounded down to seconds.
     ///   - coalesced: whether the updates are folded into a single one.
-    public func updates(since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false) async throws -> News {
+    public func updates(since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false) async throws
+        -> News
+    {
         struct List: Decodable {
             var updates: [Update]?
             var snapshot: Snapshot?
         }
-        let query = ["since": position.description, "wait": wait > .zero ? String(wait.components.seconds) : nil, "coalesce": coalesced ? "true" : nil]
+        let query = [
+            "since": position.description, "wait": wait > .zero ? String(wait.components.seconds) : nil,
+            "coalesce": coalesced ? "true" : nil,
+        ]
         let list: List = try await client.value(of: request("GET", "updates", query: query, wait: wait))
         return list.snapshot.map { .snapshot($0) } ?? .updates(list.updates ?? [])
     }
@@ -80,7 +89,8 @@ public struct BraidSession: Sendable {
     ///   - revision: the revision before the first record.
     ///   - limit: the largest number of records. `nil` for the server's default.
     public func journal(after revision: Int = 0, limit: Int? = nil) async throws -> JournalPage {
-        try await client.value(of: request("GET", "journal", query: ["after": String(revision), "limit": limit.map { String($0) }]))
+        try await client.value(
+            of: request("GET", "journal", query: ["after": String(revision), "limit": limit.map { String($0) }]))
     }
 
     /// Returns the whole journal as lines of JSON, for `braid-server replay`.
@@ -96,7 +106,8 @@ public struct BraidSession: Sendable {
     /// - Throws: ``Problem`` 404 `row-not-found`.
     public func model(at path: RowPath) async throws -> JSON {
         struct Stored: Decodable { var model: JSON }
-        return try await client.value(of: request("GET", "rows", "\(path.section)", "\(path.row)"), as: Stored.self).model
+        return try await client.value(of: request("GET", "rows", "\(path.section)", "\(path.row)"), as: Stored.self)
+            .model
     }
 
     /// Returns the stored header and footer of a data source's section.
@@ -127,7 +138,8 @@ public struct BraidSession: Sendable {
     ///   arrived: the command may have been applied.
     @discardableResult
     public func perform(
-        _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false, key: String = UUID().uuidString,
+        _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false,
+        key: String = UUID().uuidString,
         isolation: isolated (any Actor)? = #isolation
     ) async throws -> Answer {
         let place = client.commands.enter(id)
@@ -138,7 +150,10 @@ public struct BraidSession: Sendable {
         var headers = dryRun ? [:] : ["Idempotency-Key": key]
         headers["If-Match"] = ifMatch.map { "\"\($0)\"" }
         try await client.commands.wait(at: place)
-        return try await client.value(of: Request(command.method, ["v1", "sessions", id] + command.path, query: query, headers: headers, body: command.body))
+        return try await client.value(
+            of: Request(
+                command.method, ["v1", "sessions", id] + command.path, query: query, headers: headers,
+                body: command.body))
     }
 
     /// Ends the session and deletes its data, after the commands that were called before.
@@ -176,7 +191,8 @@ public struct BraidSession: Sendable {
     public func makeToken(_ role: Role, expiringIn seconds: Int) async throws -> Token {
         let body: JSON = ["role": .string(role.rawValue), "expiresIn": .integer(seconds)]
         // Sent twice, it would be two.
-        return try await client.value(of: Request("POST", ["v1", "sessions", id, "tokens"], body: body, isRepeatable: false))
+        return try await client.value(
+            of: Request("POST", ["v1", "sessions", id, "tokens"], body: body, isRepeatable: false))
     }
 
     /// One page of a session's tokens.
@@ -193,7 +209,8 @@ public struct BraidSession: Sendable {
     ///   - limit: the largest number of tokens. `nil` for the server's default.
     ///   - after: the `next` of the page before.
     public func tokens(limit: Int? = nil, after: String? = nil) async throws -> TokenPage {
-        try await client.value(of: request("GET", "tokens", query: ["limit": limit.map { String($0) }, "after": after]))
+        try await client.value(
+            of: request("GET", "tokens", query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
     /// Revokes a token. Streams and long polls that were opened with it end.

@@ -57,7 +57,10 @@ struct EventParser {
             event.data += value
             hasData = true
         case "id" where !value.contains(0): event.id = String(decoding: value, as: UTF8.self)
-        case "retry": if let milliseconds = Int(String(decoding: value, as: UTF8.self)), milliseconds >= 0 { retryTime = .milliseconds(milliseconds) }
+        case "retry":
+            if let milliseconds = Int(String(decoding: value, as: UTF8.self)), milliseconds >= 0 {
+                retryTime = .milliseconds(milliseconds)
+            }
         default: break
         }
         return nil

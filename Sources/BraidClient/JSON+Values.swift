@@ -13,7 +13,8 @@ extension JSON {
     public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         let values = try JSONDecoder().decode([Value].self, from: JSONEncoder().encode([self]))
         guard let value = values.first else {
-            throw DecodingError.valueNotFound(type, DecodingError.Context(codingPath: [], debugDescription: "There is no value."))
+            throw DecodingError.valueNotFound(
+                type, DecodingError.Context(codingPath: [], debugDescription: "There is no value."))
         }
         return value
     }

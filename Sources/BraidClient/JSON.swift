@@ -86,7 +86,10 @@ extension JSON: Codable {
                 throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no JSON value.")
             } catch {
                 // A number, but beyond what fits: its sign stands in the error's text, and nowhere else.
-                let text = if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else { "\(error)" }
+                let text =
+                    if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else {
+                        "\(error)"
+                    }
                 self = .number(text.first { $0 == "-" || $0.isNumber } == "-" ? -.infinity : .infinity)
             }
         }
@@ -107,7 +110,8 @@ extension JSON: Codable {
 }
 
 // Not by `nil`, which stays the absence of a value.
-extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
+extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
     public init(booleanLiteral bool: Bool) { self = .bool(bool) }

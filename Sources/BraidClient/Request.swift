@@ -20,7 +20,8 @@ struct Request: Sendable {
     var isDeletion = false
 
     init(
-        _ method: String, _ path: [String], query: [String: String?] = [:], headers: [String: String] = [:], body: JSON? = nil,
+        _ method: String, _ path: [String], query: [String: String?] = [:], headers: [String: String] = [:],
+        body: JSON? = nil,
         wait: Duration = .zero, isRepeatable: Bool = true, isDeletion: Bool = false
     ) {
         self.method = method
@@ -49,9 +50,12 @@ struct Request: Sendable {
 
 extension BraidClient {
     func urlRequest(_ request: Request) throws -> URLRequest {
-        let query = request.query.compactMap { name, value in value.map { "\(Self.escaped(name))=\(Self.escaped($0))" } }.sorted()
+        let query = request.query.compactMap { name, value in value.map { "\(Self.escaped(name))=\(Self.escaped($0))" }
+        }.sorted()
         let base = url.absoluteString.hasSuffix("/") ? String(url.absoluteString.dropLast()) : url.absoluteString
-        let target = base + request.path.map { "/" + Self.escaped($0) }.joined() + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+        let target =
+            base + request.path.map { "/" + Self.escaped($0) }.joined()
+            + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
         guard let url = URL(string: target) else { throw URLError(.badURL) }
         var result = URLRequest(url: url)
         result.httpMethod = request.method
@@ -78,5 +82,6 @@ extension BraidClient {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
 
-    private static let unreserved = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 }

@@ -49,7 +49,9 @@ public struct SessionCommand: Sendable, Hashable {
 
 extension SessionCommand {
     /// Deletes a row.
-    public static func delete(_ row: RowReference) -> SessionCommand { SessionCommand("POST", "edits", body: ["delete": row.json]) }
+    public static func delete(_ row: RowReference) -> SessionCommand {
+        SessionCommand("POST", "edits", body: ["delete": row.json])
+    }
 
     /// Inserts a row before the referred one.
     ///
@@ -64,7 +66,8 @@ extension SessionCommand {
 
     /// Moves a row. The target row counts after the row has been taken out, as in UITableView.
     public static func move(_ row: RowReference, toRow target: Int, inSection section: String) -> SessionCommand {
-        SessionCommand("POST", "moves", body: ["from": row.json, "to": ["section": .string(section), "row": .integer(target)]])
+        SessionCommand(
+            "POST", "moves", body: ["from": row.json, "to": ["section": .string(section), "row": .integer(target)]])
     }
 
     /// Moves a row to an index path, with the arguments of `tableView(_:moveRowAt:to:)`.
@@ -78,7 +81,9 @@ extension SessionCommand {
     }
 
     /// Taps a row.
-    public static func tap(_ row: RowReference) -> SessionCommand { SessionCommand("POST", "taps", body: ["at": row.json]) }
+    public static func tap(_ row: RowReference) -> SessionCommand {
+        SessionCommand("POST", "taps", body: ["at": row.json])
+    }
 
     /// Reports the rows on the screen, for prefetching.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
@@ -91,13 +96,18 @@ extension SessionCommand {
     ///   - models: the models by section id.
     ///   - partial: whether dynamic sections that are not named keep their models, too.
     public static func setModels(_ models: [String: [JSON]], partial: Bool = false) -> SessionCommand {
-        SessionCommand("PUT", "models", query: partial ? ["partial": "true"] : [:], body: .object(models.mapValues { .array($0) }))
+        SessionCommand(
+            "PUT", "models", query: partial ? ["partial": "true"] : [:], body: .object(models.mapValues { .array($0) }))
     }
 
     /// Sets headers by section id. A title is a string, a view is an object, and `null` is none.
-    public static func setHeaders(_ headers: [String: JSON]) -> SessionCommand { SessionCommand("PUT", "headers", body: .object(headers)) }
+    public static func setHeaders(_ headers: [String: JSON]) -> SessionCommand {
+        SessionCommand("PUT", "headers", body: .object(headers))
+    }
     /// Sets footers by section id, in the form of headers.
-    public static func setFooters(_ footers: [String: JSON]) -> SessionCommand { SessionCommand("PUT", "footers", body: .object(footers)) }
+    public static func setFooters(_ footers: [String: JSON]) -> SessionCommand {
+        SessionCommand("PUT", "footers", body: .object(footers))
+    }
 
     /// Displays exactly these sections, in this order.
     public static func setDisplayedSections(_ ids: [String]) -> SessionCommand {
@@ -110,7 +120,9 @@ extension SessionCommand {
     /// Performs several commands, as one revision. If one is refused, nothing changes.
     ///
     /// - Parameter commands: the commands' JSON forms: docs/http-api.md, "Resources".
-    public static func transaction(_ commands: [JSON]) -> SessionCommand { SessionCommand("POST", "transactions", body: ["commands": .array(commands)]) }
+    public static func transaction(_ commands: [JSON]) -> SessionCommand {
+        SessionCommand("POST", "transactions", body: ["commands": .array(commands)])
+    }
 
     /// Resets the session to the state in which it was opened.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
@@ -119,13 +131,16 @@ extension SessionCommand {
 /// DataSourceController's calls. With `notify: false` the change is stored, and a later command publishes it. Index paths count in the
 /// stored table.
 extension SessionCommand {
-    private static func dataSource(_ method: String, _ path: String..., notify: Bool, body: JSON? = nil) -> SessionCommand {
+    private static func dataSource(_ method: String, _ path: String..., notify: Bool, body: JSON? = nil)
+        -> SessionCommand
+    {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
     /// Inserts a row; appends it if the row does not exist. If the section does not exist, a new section at the end gets the row.
     public static func addRow(_ model: JSON, at path: RowPath, notify: Bool = true) -> SessionCommand {
-        dataSource("POST", "rows", notify: notify, body: ["at": [.integer(path.section), .integer(path.row)], "model": model])
+        dataSource(
+            "POST", "rows", notify: notify, body: ["at": [.integer(path.section), .integer(path.row)], "model": model])
     }
 
     /// Replaces the model of a row. Ignored if the row does not exist.
@@ -136,7 +151,9 @@ extension SessionCommand {
     /// Replaces models by index path. If one section's index is too high, the whole call is ignored.
     public static func updateRows(_ models: [RowPath: JSON], notify: Bool = true) -> SessionCommand {
         let rows = models.sorted { ($0.key.section, $0.key.row) < ($1.key.section, $1.key.row) }
-        return dataSource("PUT", "rows", notify: notify, body: ["rows": .array(rows.map { ["at": [.integer($0.section), .integer($0.row)], "model": $1] })])
+        return dataSource(
+            "PUT", "rows", notify: notify,
+            body: ["rows": .array(rows.map { ["at": [.integer($0.section), .integer($0.row)], "model": $1] })])
     }
 
     /// Replaces all rows of a section. Ignored if the section does not exist.
@@ -156,7 +173,8 @@ extension SessionCommand {
     ///   - index: the section's index, or `nil`.
     ///   - notify: whether the change is published.
     public static func addSection(_ section: JSON, at index: Int? = nil, notify: Bool = true) -> SessionCommand {
-        dataSource("POST", "sections", notify: notify, body: ["section": section, "at": index.map { .integer($0) } ?? .null])
+        dataSource(
+            "POST", "sections", notify: notify, body: ["section": section, "at": index.map { .integer($0) } ?? .null])
     }
 
     /// Sets a section's header and footer. Ignored if the section does not exist.
@@ -180,7 +198,9 @@ extension SessionCommand {
     }
 
     /// Removes all sections.
-    public static func removeAllSections(notify: Bool = true) -> SessionCommand { dataSource("DELETE", "sections", notify: notify) }
+    public static func removeAllSections(notify: Bool = true) -> SessionCommand {
+        dataSource("DELETE", "sections", notify: notify)
+    }
 
     /// Registers the cell that shows models of a type.
     public static func registerCell(_ cell: String, forModelType modelType: String) -> SessionCommand {

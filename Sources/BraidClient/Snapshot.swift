@@ -21,7 +21,8 @@ public struct Snapshot: Codable, Sendable, Hashable {
 
     /// Creates a snapshot. ``totalRowCount`` is counted from the sections.
     public init(
-        session: String? = nil, table: String? = nil, epoch: String? = nil, revision: Int = 0, sections: [Section] = [], state: JSON = [:], empty: JSON? = nil
+        session: String? = nil, table: String? = nil, epoch: String? = nil, revision: Int = 0, sections: [Section] = [],
+        state: JSON = [:], empty: JSON? = nil
     ) {
         self.session = session
         self.table = table
@@ -56,7 +57,10 @@ extension Snapshot {
         public var rows: [Row]
 
         /// Creates a section. ``rowCount`` is the number of rows.
-        public init(id: String, header: SectionTitle? = nil, footer: SectionTitle? = nil, movesTo: MovesTo? = nil, isDiffable: Bool = true, rows: [Row] = []) {
+        public init(
+            id: String, header: SectionTitle? = nil, footer: SectionTitle? = nil, movesTo: MovesTo? = nil,
+            isDiffable: Bool = true, rows: [Row] = []
+        ) {
             self.id = id
             self.header = header
             self.footer = footer
@@ -117,7 +121,8 @@ extension Snapshot {
 
         /// Creates a row.
         public init(
-            id: String? = nil, cell: String, model: JSON? = nil, viewModel: JSON? = nil, editing: Editing? = nil, isMovable: Bool = false,
+            id: String? = nil, cell: String, model: JSON? = nil, viewModel: JSON? = nil, editing: Editing? = nil,
+            isMovable: Bool = false,
             height: Height? = nil, estimatedHeight: Height? = nil
         ) {
             self.id = id

@@ -26,7 +26,8 @@ extension Update {
     /// - Complexity: O(sections, and rows of the changed ones).
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {
-            throw UpdateFault(detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
+            throw UpdateFault(
+                detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
         }
         var result = snapshot
         result.sections = try steps(from: snapshot).last?.after ?? snapshot.sections
@@ -76,7 +77,8 @@ private struct StageApplication {
         self.stage = stage
         before = sections
         if stage.isEmpty { throw UpdateFault(detail: "it has no operations") }
-        let reloads = stage.reloadSections.count + stage.reloadRows.count, moves = stage.moveSections.count + stage.moveRows.count
+        let reloads = stage.reloadSections.count + stage.reloadRows.count,
+            moves = stage.moveSections.count + stage.moveRows.count
         if reloads > 0, moves > 0 { throw UpdateFault(detail: "reloads and moves share it") }
         for section in stage.deleteSections { try settle(section, .deleted) }
         for move in stage.moveSections { try settle(move.from, .moved) }
@@ -92,9 +94,12 @@ private struct StageApplication {
 
     private mutating func settle(_ section: Int, _ fate: Fate) throws(UpdateFault) {
         guard before.indices.contains(section) else {
-            throw UpdateFault(detail: "section \(section) cannot be \(fate): there are \(before.count) sections before the stage")
+            throw UpdateFault(
+                detail: "section \(section) cannot be \(fate): there are \(before.count) sections before the stage")
         }
-        if let other = fates.updateValue(fate, forKey: section) { throw UpdateFault(detail: "section \(section) is both \(other) and \(fate)") }
+        if let other = fates.updateValue(fate, forKey: section) {
+            throw UpdateFault(detail: "section \(section) is both \(other) and \(fate)")
+        }
     }
 
     private mutating func findOrigins() throws(UpdateFault) {
@@ -102,7 +107,8 @@ private struct StageApplication {
         var places = [Origin?](repeating: nil, count: count)
         func place(_ section: Int, _ origin: Origin) throws(UpdateFault) {
             guard places.indices.contains(section) else {
-                throw UpdateFault(detail: "no section can come to \(section): there are \(count) sections after the stage")
+                throw UpdateFault(
+                    detail: "no section can come to \(section): there are \(count) sections after the stage")
             }
             guard places[section] == nil else { throw UpdateFault(detail: "two sections come to \(section)") }
             places[section] = origin
@@ -126,7 +132,8 @@ private struct StageApplication {
             case .stayed(let old):
                 if let section = reloads[old] {
                     guard section.id.isSame(as: before[old].id) else {
-                        throw UpdateFault(detail: "section \(old), \"\(before[old].id)\", is reloaded as \"\(section.id)\"")
+                        throw UpdateFault(
+                            detail: "section \(old), \"\(before[old].id)\", is reloaded as \"\(section.id)\"")
                     }
                     after.append(section)
                     continue
@@ -138,7 +145,8 @@ private struct StageApplication {
                     if let movesTo = update.movesTo { section.movesTo = movesTo.value }
                 }
                 if staying[old] != nil || arriving[index] != nil {
-                    section.rows = try Self.filled(index, staying[old]?.compactMap { $0 } ?? section.rows, arriving[index] ?? [:])
+                    section.rows = try Self.filled(
+                        index, staying[old]?.compactMap { $0 } ?? section.rows, arriving[index] ?? [:])
                     section.rowCount = section.rows.count
                 }
                 after.append(section)
@@ -150,17 +158,24 @@ private struct StageApplication {
     /// Of sections that lose rows, or have some with new content: their rows, nil where one goes.
     private func rowsThatStay() throws(UpdateFault) -> [Int: [Snapshot.Row?]] {
         var rows: [Int: [Snapshot.Row?]] = [:], sources: Set<RowPath> = []
-        func take(_ path: RowPath, _ what: String, _ replacement: Snapshot.Row?, left: Snapshot.Row?) throws(UpdateFault) {
+        func take(_ path: RowPath, _ what: String, _ replacement: Snapshot.Row?, left: Snapshot.Row?)
+            throws(UpdateFault)
+        {
             guard before.indices.contains(path.section), before[path.section].rows.indices.contains(path.row) else {
                 throw UpdateFault(detail: "there is no row \(path) to be \(what) before the stage")
             }
-            guard sources.insert(path).inserted else { throw UpdateFault(detail: "the row \(path) is \(what) and the source of another operation") }
+            guard sources.insert(path).inserted else {
+                throw UpdateFault(detail: "the row \(path) is \(what) and the source of another operation")
+            }
             if let fate = fates[path.section], fate != .updated {
                 throw UpdateFault(detail: "the row \(path) is \(what), but its section is \(fate) in the same stage")
             }
             let id = before[path.section].rows[path.row].id
             if let replacement, !Self.areSame(replacement.id, id) {
-                throw UpdateFault(detail: "the row \(path), \(id ?? "without an id"), is \(what) as another row, \(replacement.id ?? "without an id")")
+                throw UpdateFault(
+                    detail:
+                        "the row \(path), \(id ?? "without an id"), is \(what) as another row, \(replacement.id ?? "without an id")"
+                )
             }
             rows[path.section, default: before[path.section].rows][path.row] = left
         }
@@ -176,15 +191,21 @@ private struct StageApplication {
         var rows: [Int: [Int: Snapshot.Row]] = [:]
         func arrive(_ row: Snapshot.Row, _ path: RowPath) throws(UpdateFault) {
             guard origins.indices.contains(path.section) else {
-                throw UpdateFault(detail: "no row can come to \(path): there are \(origins.count) sections after the stage")
+                throw UpdateFault(
+                    detail: "no row can come to \(path): there are \(origins.count) sections after the stage")
             }
-            let fate = switch origins[path.section] {
-            case .inserted: "inserted"
-            case .moved: "moved"
-            case .stayed(let old): fates[old] == .reloaded ? "reloaded" : ""
+            let fate =
+                switch origins[path.section] {
+                case .inserted: "inserted"
+                case .moved: "moved"
+                case .stayed(let old): fates[old] == .reloaded ? "reloaded" : ""
+                }
+            guard fate.isEmpty else {
+                throw UpdateFault(detail: "a row comes to \(path), but its section is \(fate) in the same stage")
             }
-            guard fate.isEmpty else { throw UpdateFault(detail: "a row comes to \(path), but its section is \(fate) in the same stage") }
-            guard rows[path.section, default: [:]].updateValue(row, forKey: path.row) == nil else { throw UpdateFault(detail: "two rows come to \(path)") }
+            guard rows[path.section, default: [:]].updateValue(row, forKey: path.row) == nil else {
+                throw UpdateFault(detail: "two rows come to \(path)")
+            }
         }
         for insert in stage.insertRows { try arrive(insert.row, insert.at) }
         for move in stage.moveRows { try arrive(move.row ?? before[move.from.section].rows[move.from.row], move.to) }
@@ -192,10 +213,15 @@ private struct StageApplication {
     }
 
     /// A section's rows: those that come at their places, those that stay around them in order.
-    private static func filled(_ section: Int, _ staying: [Snapshot.Row], _ arriving: [Int: Snapshot.Row]) throws(UpdateFault) -> [Snapshot.Row] {
+    private static func filled(_ section: Int, _ staying: [Snapshot.Row], _ arriving: [Int: Snapshot.Row])
+        throws(UpdateFault) -> [Snapshot.Row]
+    {
         let count = staying.count + arriving.count
         if let row = arriving.keys.filter({ !(0..<count).contains($0) }).min() {
-            throw UpdateFault(detail: "no row can come to \(RowPath(section: section, row: row)): the section has \(count) rows after the stage")
+            throw UpdateFault(
+                detail:
+                    "no row can come to \(RowPath(section: section, row: row)): the section has \(count) rows after the stage"
+            )
         }
         var next = staying.makeIterator()
         return (0..<count).compactMap { arriving[$0] ?? next.next() }

@@ -136,7 +136,8 @@ extension Update {
 // As on the wire: lists that are empty are left out, and what went away is null.
 extension Update.Stage {
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case deleteSections, insertSections, moveSections, reloadSections, updateSections, deleteRows, insertRows, moveRows, reloadRows, updateRows
+        case deleteSections, insertSections, moveSections, reloadSections, updateSections, deleteRows, insertRows,
+            moveRows, reloadRows, updateRows
     }
 
     private struct AnyKey: CodingKey {
@@ -150,11 +151,17 @@ extension Update.Stage {
     ///
     /// - Throws: `DecodingError` for an unknown operation, because without it the table would differ from the server's.
     public init(from decoder: any Decoder) throws {
-        for key in try decoder.container(keyedBy: AnyKey.self).allKeys where CodingKeys(rawValue: key.stringValue) == nil {
-            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath + [key], debugDescription: "There is no operation \(key.stringValue)."))
+        for key in try decoder.container(keyedBy: AnyKey.self).allKeys
+        where CodingKeys(rawValue: key.stringValue) == nil {
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath + [key],
+                    debugDescription: "There is no operation \(key.stringValue)."))
         }
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        func list<Element: Decodable>(_ key: CodingKeys) throws -> [Element] { try members.decodeIfPresent([Element].self, forKey: key) ?? [] }
+        func list<Element: Decodable>(_ key: CodingKeys) throws -> [Element] {
+            try members.decodeIfPresent([Element].self, forKey: key) ?? []
+        }
         deleteSections = try list(.deleteSections)
         insertSections = try list(.insertSections)
         moveSections = try list(.moveSections)
@@ -169,7 +176,9 @@ extension Update.Stage {
 
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
-        func put(_ list: [some Encodable], _ key: CodingKeys) throws { if !list.isEmpty { try members.encode(list, forKey: key) } }
+        func put(_ list: [some Encodable], _ key: CodingKeys) throws {
+            if !list.isEmpty { try members.encode(list, forKey: key) }
+        }
         try put(deleteSections, .deleteSections)
         try put(insertSections, .insertSections)
         try put(moveSections, .moveSections)

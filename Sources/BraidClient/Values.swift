@@ -46,7 +46,10 @@ extension Snapshot {
         public var estimatedHeight: Height?
 
         /// Creates a header or footer.
-        public init(title: String? = nil, view: String? = nil, viewModel: JSON? = nil, height: Height? = nil, estimatedHeight: Height? = nil) {
+        public init(
+            title: String? = nil, view: String? = nil, viewModel: JSON? = nil, height: Height? = nil,
+            estimatedHeight: Height? = nil
+        ) {
             self.title = title
             self.view = view
             self.viewModel = viewModel
@@ -69,7 +72,8 @@ extension Snapshot {
             } else if try container.decode(String.self) == "automatic" {
                 self = .automatic
             } else {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "A height is a number or \"automatic\".")
+                throw DecodingError.dataCorruptedError(
+                    in: container, debugDescription: "A height is a number or \"automatic\".")
             }
         }
 
@@ -104,7 +108,8 @@ extension Snapshot {
             } else if try container.decode(String.self) == "anySection" {
                 self = .anySection
             } else {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "Rows move to \"anySection\", or to a list of sections.")
+                throw DecodingError.dataCorruptedError(
+                    in: container, debugDescription: "Rows move to \"anySection\", or to a list of sections.")
             }
         }
 

@@ -40,7 +40,8 @@ final class ServerLoad: Sendable {
 
     var facts: HTTPConnections {
         HTTPConnections(
-            open: connections, maximum: maximum, accepted: accepted.load(ordering: .relaxed), stalled: stalled.load(ordering: .relaxed),
+            open: connections, maximum: maximum, accepted: accepted.load(ordering: .relaxed),
+            stalled: stalled.load(ordering: .relaxed),
             stalledStreams: stalledStreams.load(ordering: .relaxed))
     }
 
@@ -93,7 +94,8 @@ final class Acceptor {
                 switch errno {
                 case EAGAIN: return
                 // This one client is gone already, or its network failed: accept(2), "Error handling".
-                case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH:
+                case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
+                    EOPNOTSUPP, ENETUNREACH:
                     continue
                 default: return pause()  // EMFILE, ENFILE, ENOBUFS, ENOMEM: it would fail again at once
                 }

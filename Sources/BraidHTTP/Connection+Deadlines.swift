@@ -12,7 +12,9 @@ extension Connection {
         let limits = loop.limits
         switch phase {
         case .receiving where isIdle:
-            if waited > limits.idleTime.milliseconds || loop.load.isFull && waited > 2 * limits.sweep.milliseconds { close() }
+            if waited > limits.idleTime.milliseconds || loop.load.isFull && waited > 2 * limits.sweep.milliseconds {
+                close()
+            }
         case .receiving where head == nil:
             if !parser.isIdle, waited > limits.headTime.milliseconds {
                 timeOut("The request's head did not come within \(limits.headTime).")
@@ -20,7 +22,9 @@ extension Connection {
         case .receiving:
             let isDue = waited > limits.bodyGrace.milliseconds
             let least = limits.leastBodyBytesPerSecond * (loop.load.incoming.isShort ? 64 : 1)
-            if isDue, bodyBytes < least * waited / 1_000 { timeOut("The body came at less than \(least) bytes a second.") }
+            if isDue, bodyBytes < least * waited / 1_000 {
+                timeOut("The body came at less than \(least) bytes a second.")
+            }
         case .feeding(let reader):
             if reader.isPaused {
                 since = loop.now  // it is the handler that takes its time

@@ -27,11 +27,15 @@ extension Connection {
             bodyAccount = account
             if case .length(let length) = head.framing {
                 if length > limit { return refuseBody() }
-                guard length <= HTTPBodyDisposition.smallBody || loop.load.incoming.has(length) else { return refuse(.noRoomForBody(.budget)) }
+                guard length <= HTTPBodyDisposition.smallBody || loop.load.incoming.has(length) else {
+                    return refuse(.noRoomForBody(.budget))
+                }
             }
         case .stream(let account):
             let (loop, id, handler) = (loop, id, loop.handler)
-            let reader = HTTPBodyReader(lease: Budget.Lease(of: loop.load.incoming, to: account)) { loop.post(.resume(connection: id)) }
+            let reader = HTTPBodyReader(lease: Budget.Lease(of: loop.load.incoming, to: account)) {
+                loop.post(.resume(connection: id))
+            }
             phase = .feeding(reader)
             Task {
                 let response = await handler.handle(head, body: reader)
@@ -42,7 +46,8 @@ extension Connection {
             return answer(response)
         case .undecided(let executor, let work):
             let (loop, id) = (loop, id)
-            phase = .undecided(Task(executorPreference: executor) { loop.post(.disposition(connection: id, await work())) })
+            phase = .undecided(
+                Task(executorPreference: executor) { loop.post(.disposition(connection: id, await work())) })
             return
         }
         // Only now is it known that the body is wanted (RFC 9110, 10.1.1).
@@ -164,11 +169,12 @@ extension Connection {
     /// make the client send it again. So the connection is closed and this returns nil: the client retries with its
     /// idempotency key, or asks for the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
-        let bytes = switch response.body {
-        case .none: 0
-        case .bytes(let bytes): bytes.count
-        case .stream(let stream): 2 * stream.limit  // what is queued, and what is on its way
-        }
+        let bytes =
+            switch response.body {
+            case .none: 0
+            case .bytes(let bytes): bytes.count
+            case .stream(let stream): 2 * stream.limit  // what is queued, and what is on its way
+            }
         guard bytes > 1 << 20 else { return response }
         do {
             answerLease = try loop.load.outgoing.lease(bytes, to: response.account)

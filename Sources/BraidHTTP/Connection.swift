@@ -159,7 +159,8 @@ final class Connection {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
         // A client that has closed its side may still read, so its command is carried out. To drop a read does no harm.
         case .answering(let task, let endsAtStop) where endsAtStop || !loop.isStopping && isRead: task.cancel()
-        case .feeding(let reader) where loop.isStopping: reader.fail(HTTPFailure(status: 503, detail: "The server is stopping."))
+        case .feeding(let reader) where loop.isStopping:
+            reader.fail(HTTPFailure(status: 503, detail: "The server is stopping."))
         default: break
         }
     }
@@ -173,7 +174,8 @@ final class Connection {
         switch phase {
         case .streaming(let stream): stream.close()
         case .answering(let task, _), .undecided(let task): task.cancel()
-        case .feeding(let reader): reader.fail(HTTPFailure(status: 400, detail: "The client left before its request was complete."))
+        case .feeding(let reader):
+            reader.fail(HTTPFailure(status: 400, detail: "The client left before its request was complete."))
         default: break
         }
         Glibc.close(socket)

@@ -51,7 +51,11 @@ extension Array where Element == UInt8 {
     public mutating func append(fieldText text: String) {
         var text = text
         text.withUTF8 { utf8 in
-            if utf8.allSatisfy(\.isFieldByte) { append(contentsOf: utf8) } else { append(contentsOf: utf8.map { $0.isFieldByte ? $0 : .space }) }
+            if utf8.allSatisfy(\.isFieldByte) {
+                append(contentsOf: utf8)
+            } else {
+                append(contentsOf: utf8.map { $0.isFieldByte ? $0 : .space })
+            }
         }
     }
 }

@@ -19,7 +19,9 @@ enum HTTPDate {
         out.append(UInt8.space)
         out.append(two: year / 100)
         out.append(two: year % 100)
-        for (mark, part) in [(UInt8.space, time.tm_hour), (UInt8(ascii: ":"), time.tm_min), (UInt8(ascii: ":"), time.tm_sec)] {
+        for (mark, part) in [
+            (UInt8.space, time.tm_hour), (UInt8(ascii: ":"), time.tm_min), (UInt8(ascii: ":"), time.tm_sec),
+        ] {
             out.append(mark)
             out.append(two: Int(part))
         }

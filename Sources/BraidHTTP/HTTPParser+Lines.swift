@@ -18,7 +18,8 @@ extension HTTPParser {
                 space(after: second + 1) == nil
             else {
                 throw HTTPFailure(
-                    status: 400, detail: "The request line is not a method, a target and a version with one space between them.")
+                    status: 400,
+                    detail: "The request line is not a method, a target and a version with one space between them.")
             }
             method = line.lowerBound..<first
             target = first + 1..<second
@@ -26,7 +27,9 @@ extension HTTPParser {
             let major = version.lowerBound + 5
             guard version.count == 8, bytes[version].starts(with: "HTTP/".utf8),
                 bytes[major].isDigit, bytes[major + 1] == UInt8(ascii: "."), bytes[major + 2].isDigit
-            else { throw HTTPFailure(status: 400, detail: "The request line does not end in a version such as 'HTTP/1.1'.") }
+            else {
+                throw HTTPFailure(status: 400, detail: "The request line does not end in a version such as 'HTTP/1.1'.")
+            }
             guard bytes[major] == UInt8(ascii: "1") else {
                 throw HTTPFailure(status: 505, detail: "This server speaks HTTP/1.1 and HTTP/1.0 only.")
             }
@@ -35,7 +38,9 @@ extension HTTPParser {
             guard !method.isEmpty, bytes[method].allSatisfy(\.isTokenByte) else {
                 throw HTTPFailure(status: 400, detail: "The method is not a token.")
             }
-            guard method.count <= 32 else { throw HTTPFailure(status: 501, detail: "No method of that name is served.") }
+            guard method.count <= 32 else {
+                throw HTTPFailure(status: 501, detail: "No method of that name is served.")
+            }
         }
     }
 
@@ -53,7 +58,9 @@ extension HTTPParser {
             let value = bytes[Int(field.value.lowerBound)..<Int(field.value.upperBound)]
             switch name.count {  // few names need more than their length compared
             case 4 where bytes.equals("host", in: name):
-                guard !hasHost else { throw HTTPFailure(status: 400, detail: "The request has more than one Host field.") }
+                guard !hasHost else {
+                    throw HTTPFailure(status: 400, detail: "The request has more than one Host field.")
+                }
                 guard HTTPTarget.isHost(value) else {
                     throw HTTPFailure(status: 400, detail: "The Host field is not a valid host with an optional port.")
                 }
@@ -67,11 +74,15 @@ extension HTTPParser {
                     if word == "keep-alive" { saysKeepAlive = true }
                 }
             case 14 where bytes.equals("content-length", in: name):
-                guard length == nil else { throw HTTPFailure(status: 400, detail: "The request has more than one Content-Length field.") }
+                guard length == nil else {
+                    throw HTTPFailure(status: 400, detail: "The request has more than one Content-Length field.")
+                }
                 guard !value.isEmpty, value.allSatisfy(\.isDigit) else {
                     throw HTTPFailure(status: 400, detail: "Content-Length is not one run of decimal digits.")
                 }
-                guard value.count <= 18 else { throw HTTPFailure(status: 413, detail: "Content-Length has more than 18 digits.") }
+                guard value.count <= 18 else {
+                    throw HTTPFailure(status: 413, detail: "Content-Length has more than 18 digits.")
+                }
                 length = value.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
             case 17 where bytes.equals("transfer-encoding", in: name):
                 guard !isChunked, bytes.equals("chunked", in: value.indices) else {
@@ -86,9 +97,13 @@ extension HTTPParser {
         func check(minor: Int) throws(HTTPFailure) {
             if isChunked, minor == 0 { throw HTTPFailure(status: 400, detail: "HTTP/1.0 has no Transfer-Encoding.") }
             if isChunked, length != nil {
-                throw HTTPFailure(status: 400, detail: "The request has both Transfer-Encoding and Content-Length; one delimits the body.")
+                throw HTTPFailure(
+                    status: 400,
+                    detail: "The request has both Transfer-Encoding and Content-Length; one delimits the body.")
             }
-            if !hasHost, minor > 0 { throw HTTPFailure(status: 400, detail: "The request has no Host field, which HTTP/1.1 requires.") }
+            if !hasHost, minor > 0 {
+                throw HTTPFailure(status: 400, detail: "The request has no Host field, which HTTP/1.1 requires.")
+            }
         }
     }
 }

@@ -137,7 +137,9 @@ public struct HTTPParser {
         }
     }
 
-    private mutating func take(_ rest: Int, _ input: Span<UInt8>, _ position: inout Int, _ next: (Int) -> State) -> Range<Int> {
+    private mutating func take(_ rest: Int, _ input: Span<UInt8>, _ position: inout Int, _ next: (Int) -> State)
+        -> Range<Int>
+    {
         let count = min(rest, input.count - position)
         defer { position += count }
         state = next(rest - count)
@@ -174,7 +176,8 @@ extension HTTPParser {
         guard found != nil else { return nil }
         let last = bytes.count - 2
         guard last >= lineStart, bytes[last] == .carriageReturn else {
-            throw HTTPFailure(status: 400, detail: "A line of the request ends in a bare line feed; lines end in CR LF.")
+            throw HTTPFailure(
+                status: 400, detail: "A line of the request ends in a bare line feed; lines end in CR LF.")
         }
         defer { lineStart = bytes.count }
         return lineStart..<last
@@ -203,11 +206,13 @@ extension HTTPParser {
         switch state {
         case .requestLine where line.isEmpty:
             // RFC 9112, 2.2: one empty line before the request is to be forgiven.
-            guard !skippedEmptyLine else { throw HTTPFailure(status: 400, detail: "Several empty lines stand before the request line.") }
+            guard !skippedEmptyLine else {
+                throw HTTPFailure(status: 400, detail: "Several empty lines stand before the request line.")
+            }
             skippedEmptyLine = true
             bytes.removeAll(keepingCapacity: true)
             lineStart = 0
-            // takeLine's defer ran before: the next line starts at 0.
+        // takeLine's defer ran before: the next line starts at 0.
         case .requestLine:
             requestLine = try RequestLine(bytes, line)
             fields.reserveCapacity(8)
@@ -233,7 +238,8 @@ extension HTTPParser {
     /// field-name ":" OWS field-value OWS (RFC 9112, 5).
     private func field(in line: Range<Int>) throws(HTTPFailure) -> HTTPHeaders.Field {
         if bytes[line.lowerBound].isBlank {
-            throw HTTPFailure(status: 400, detail: "A header field is folded over several lines; each field is one line.")
+            throw HTTPFailure(
+                status: 400, detail: "A header field is folded over several lines; each field is one line.")
         }
         var colon = line.lowerBound
         while colon < line.upperBound, bytes[colon].isTokenByte { colon += 1 }
@@ -291,7 +297,9 @@ extension HTTPParser {
         case .chunkSize:
             if let digit = byte.hexValue {
                 chunkDigits += 1
-                guard chunkDigits <= 15 else { throw HTTPFailure(status: 400, detail: "A chunk's size has more than 15 digits.") }
+                guard chunkDigits <= 15 else {
+                    throw HTTPFailure(status: 400, detail: "A chunk's size has more than 15 digits.")
+                }
                 chunkSize = chunkSize << 4 | Int(digit)
                 return
             }
@@ -308,9 +316,12 @@ extension HTTPParser {
             }
             chunkExtensionBytes += 1
             guard chunkExtensionBytes <= limits.chunkExtensionBytes else {
-                throw HTTPFailure(status: 400, detail: "The chunk extensions are longer than \(limits.chunkExtensionBytes) bytes.")
+                throw HTTPFailure(
+                    status: 400, detail: "The chunk extensions are longer than \(limits.chunkExtensionBytes) bytes.")
             }
-            guard byte.isFieldByte else { throw HTTPFailure(status: 400, detail: "A chunk extension has a control byte.") }
+            guard byte.isFieldByte else {
+                throw HTTPFailure(status: 400, detail: "A chunk extension has a control byte.")
+            }
         case .chunkSizeEnd:
             guard byte == .lineFeed else { throw badChunk }
             state = chunkSize == 0 ? .trailers : .chunk(rest: chunkSize)

@@ -62,8 +62,16 @@ public struct HTTPFailure: Error, Sendable, Equatable {
 
     private static func noRoom(_ refusal: Budget.Refusal, _ what: String) -> HTTPFailure {
         switch refusal {
-        case .budget: HTTPFailure(status: 503, detail: "The server's memory for large \(what) is in use. Try again after the time in `Retry-After`.")
-        case .share: HTTPFailure(status: 429, detail: "This session or this token already uses its share of the server's memory for large \(what). Wait until its other requests are answered.")
+        case .budget:
+            HTTPFailure(
+                status: 503,
+                detail: "The server's memory for large \(what) is in use. Try again after the time in `Retry-After`.")
+        case .share:
+            HTTPFailure(
+                status: 429,
+                detail:
+                    "This session or this token already uses its share of the server's memory for large \(what). Wait until its other requests are answered."
+            )
         }
     }
 }

@@ -8,7 +8,10 @@ public struct HTTPResponse: Sendable {
     /// Who pays for the memory of a large body.
     public var account: Budget.Account
 
-    public init(status: Int, headers: [(String, String)] = [], body: HTTPBody = .none, account: Budget.Account = Budget.Account()) {
+    public init(
+        status: Int, headers: [(String, String)] = [], body: HTTPBody = .none,
+        account: Budget.Account = Budget.Account()
+    ) {
         self.status = status
         self.headers = headers
         self.body = body

@@ -97,7 +97,9 @@ public final class HTTPServer: Sendable {
     /// Listens and serves until `stop`. Once it returns, connections are accepted.
     public func start() throws(HTTPServerError) {
         let limits = configuration.limits
-        let load = ServerLoad(maximum: max(1, min(configuration.maxConnections, Self.descriptors() - Self.reservedDescriptors)), incoming: configuration.incoming, outgoing: configuration.outgoing)
+        let load = ServerLoad(
+            maximum: max(1, min(configuration.maxConnections, Self.descriptors() - Self.reservedDescriptors)),
+            incoming: configuration.incoming, outgoing: configuration.outgoing)
         let wanted = configuration.loops > 0 ? configuration.loops : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         var loops: [EventLoop] = []
         for _ in 0..<wanted { loops.append(try EventLoop(handler: handler, limits: limits, load: load)) }
@@ -113,10 +115,12 @@ public final class HTTPServer: Sendable {
     /// Stops accepting, ends event streams cleanly, closes idle connections at once, and lets what is under way finish:
     /// until the grace is over, when the rest is cut. Returns when no connection and no thread is left.
     public func stop(grace: Duration = .seconds(10)) async {
-        guard let loops = running.withLock({ running in
-            defer { running = nil }
-            return running?.loops
-        }) else { return }
+        guard
+            let loops = running.withLock({ running in
+                defer { running = nil }
+                return running?.loops
+            })
+        else { return }
         let deadline = EventLoop.clock() + grace.milliseconds
         await withTaskGroup(of: Void.self) { group in
             for loop in loops {

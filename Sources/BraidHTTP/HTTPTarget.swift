@@ -11,9 +11,13 @@ public struct HTTPTarget {
         for byte in bytes where !byte.isVisible || byte == UInt8(ascii: "#") {
             throw HTTPFailure(
                 status: 400,
-                detail: "The target has a byte that must be percent-encoded (a space, a control, a fragment's '#' or non-ASCII).")
+                detail:
+                    "The target has a byte that must be percent-encoded (a space, a control, a fragment's '#' or non-ASCII)."
+            )
         }
-        if method == "CONNECT" { throw HTTPFailure(status: 501, detail: "This server is not a proxy: CONNECT is not served.") }
+        if method == "CONNECT" {
+            throw HTTPFailure(status: 501, detail: "This server is not a proxy: CONNECT is not served.")
+        }
         var rest = bytes
         if rest.first != UInt8(ascii: "/") {
             if method == "OPTIONS", rest.elementsEqual("*".utf8) {
@@ -21,7 +25,8 @@ public struct HTTPTarget {
                 return
             }
             guard let start = Self.endOfScheme(rest) else {
-                throw HTTPFailure(status: 400, detail: "The target must start with '/', or be '*' with OPTIONS, or be an http URI.")
+                throw HTTPFailure(
+                    status: 400, detail: "The target must start with '/', or be '*' with OPTIONS, or be an http URI.")
             }
             let end = rest[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
             guard Self.isHost(rest[start..<end]) else {
@@ -44,7 +49,9 @@ public struct HTTPTarget {
         for item in rest[(mark + 1)...].split(separator: UInt8(ascii: "&")) {
             let equals = item.firstIndex(of: UInt8(ascii: "="))
             let name = try Self.decoded(item[..<(equals ?? item.endIndex)], plusIsSpace: true)
-            let value = try equals.map { at throws(HTTPFailure) in try Self.decoded(item[(at + 1)...], plusIsSpace: true) } ?? ""
+            let value =
+                try equals.map { at throws(HTTPFailure) in try Self.decoded(item[(at + 1)...], plusIsSpace: true) }
+                ?? ""
             query.append((name, value))
         }
     }
@@ -55,13 +62,16 @@ public struct HTTPTarget {
         if rest.first == UInt8(ascii: "[") {
             guard let end = rest.firstIndex(of: UInt8(ascii: "]")), end > rest.startIndex + 2 else { return false }
             let literal = rest[(rest.startIndex + 1)..<end]
-            guard literal.allSatisfy({ $0.hexValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }) else { return false }
+            guard literal.allSatisfy({ $0.hexValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") })
+            else { return false }
             rest = rest[(end + 1)...]
             guard rest.isEmpty || rest.first == UInt8(ascii: ":") else { return false }
         } else {
             let end = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
             let name = rest[..<end]
-            guard !name.isEmpty, name.allSatisfy(isNameByte), !name.contains(UInt8(ascii: "%")) || (try? decoded(name)) != nil else { return false }
+            guard !name.isEmpty, name.allSatisfy(isNameByte),
+                !name.contains(UInt8(ascii: "%")) || (try? decoded(name)) != nil
+            else { return false }
             rest = rest[end...]
         }
         guard !rest.isEmpty else { return true }
@@ -97,10 +107,13 @@ public struct HTTPTarget {
         while index < bytes.endIndex {
             let byte = bytes[index]
             if byte == UInt8(ascii: "%") {
-                guard bytes.endIndex - index > 2, let high = bytes[index + 1].hexValue, let low = bytes[index + 2].hexValue,
+                guard bytes.endIndex - index > 2, let high = bytes[index + 1].hexValue,
+                    let low = bytes[index + 2].hexValue,
                     high | low != 0
                 else {
-                    throw HTTPFailure(status: 400, detail: "The target has a '%' without two hexadecimal digits, or the encoding of NUL.")
+                    throw HTTPFailure(
+                        status: 400,
+                        detail: "The target has a '%' without two hexadecimal digits, or the encoding of NUL.")
                 }
                 result.append(high << 4 | low)
                 index += 3

@@ -60,14 +60,18 @@ struct Listener: Sendable {
         Glibc.close(socket)
     }
 
-    private static func bindTCP(_ host: String, _ port: Int, userTimeout: Int) throws(HTTPServerError) -> (Int32, HTTPAddress) {
+    private static func bindTCP(_ host: String, _ port: Int, userTimeout: Int) throws(HTTPServerError) -> (
+        Int32, HTTPAddress
+    ) {
         guard (0...65_535).contains(port) else { throw HTTPServerError("\(port) is not a port: 0 to 65535 are") }
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
         let failure = getaddrinfo(host, String(port), &hints, &list)
-        guard failure == 0 else { throw HTTPServerError("cannot resolve \(host): \(String(cString: gai_strerror(failure)))") }
+        guard failure == 0 else {
+            throw HTTPServerError("cannot resolve \(host): \(String(cString: gai_strerror(failure)))")
+        }
         defer { freeaddrinfo(list) }
         var code = EADDRNOTAVAIL
         var next = list

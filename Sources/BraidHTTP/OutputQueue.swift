@@ -27,7 +27,9 @@ struct OutputQueue {
     private static let piecesInACall = 64
 
     /// Nests one `withUnsafeBytes` for each piece: the pointers are valid only inside.
-    private func sending(_ index: Int, of count: Int, to socket: Int32, _ vectors: UnsafeMutableBufferPointer<iovec>) -> Int {
+    private func sending(_ index: Int, of count: Int, to socket: Int32, _ vectors: UnsafeMutableBufferPointer<iovec>)
+        -> Int
+    {
         guard index < count else {
             var message = msghdr()
             message.msg_iov = vectors.baseAddress
@@ -38,7 +40,8 @@ struct OutputQueue {
         return pieces[first + index].withUnsafeBytes { bytes in
             let start = index == 0 ? offset : 0
             vectors[index] = iovec(
-                iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + start }), iov_len: bytes.count - start)
+                iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + start }),
+                iov_len: bytes.count - start)
             return sending(index + 1, of: count, to: socket, vectors)
         }
     }

@@ -22,7 +22,8 @@ extension SessionCommit {
         if let fromTime { sql += " AND updated = \(fromTime)" }
         if !hasTurn {
             let turn = Peers.turn(of: session)
-            sql += " AND CASE WHEN pg_try_advisory_lock_shared(\(turn)) THEN pg_advisory_unlock_shared(\(turn)) ELSE false END"
+            sql +=
+                " AND CASE WHEN pg_try_advisory_lock_shared(\(turn)) THEN pg_advisory_unlock_shared(\(turn)) ELSE false END"
         }
         if let answer { sql += " AND NOT \(answer.isAnswered)" }
         sql += """
@@ -48,7 +49,11 @@ extension SessionCommit {
                 SELECT number, \(to), \(at), \(command), \(update), \(rowEvents), \(hidden), \(undo) FROM fence
             )
             """
-        if publishes { sql += ", seen AS (DELETE FROM published p USING fence WHERE p.session = fence.number)" } else { sql += change.keepingPublished }
+        if publishes {
+            sql += ", seen AS (DELETE FROM published p USING fence WHERE p.session = fence.number)"
+        } else {
+            sql += change.keepingPublished
+        }
         sql += change.writing
         if let answer { sql += answer.keeping(if: "fence") }
         sql += "SELECT EXISTS (SELECT FROM fence), EXISTS (SELECT FROM session WHERE number = \(session))"
@@ -69,7 +74,8 @@ extension TableChange {
     fileprivate var writing: Statement {
         var sql: Statement = ""
         if !removedRows.isEmpty {
-            sql += ", removed_rows AS (DELETE FROM model m USING fence WHERE m.session = fence.number AND m.key = ANY (\(removedRows)))"
+            sql +=
+                ", removed_rows AS (DELETE FROM model m USING fence WHERE m.session = fence.number AND m.key = ANY (\(removedRows)))"
         }
         if !writtenRows.isEmpty { sql += rowsWritten(writtenRows, of: "fence") }
         if !placedRows.isEmpty {
@@ -82,7 +88,8 @@ extension TableChange {
                 """
         }
         if !removedSections.isEmpty {
-            sql += ", removed_sections AS (DELETE FROM section s USING fence WHERE s.session = fence.number AND s.key = ANY (\(removedSections)))"
+            sql +=
+                ", removed_sections AS (DELETE FROM section s USING fence WHERE s.session = fence.number AND s.key = ANY (\(removedSections)))"
         }
         if !writtenSections.isEmpty { sql += sectionsWritten(writtenSections, of: "fence") }
         if state != nil || displayedSections != nil || cells != nil {

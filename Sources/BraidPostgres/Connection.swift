@@ -38,8 +38,11 @@ final class Connection {
                 free(value)
             }
         }
-        let names = texts.map { $0.0.map { UnsafePointer($0) } } + [nil], values = texts.map { $0.1.map { UnsafePointer($0) } } + [nil]
-        guard let connection = PQconnectStartParams(names, values, 1) else { throw LostConnection(detail: "out of memory") }
+        let names = texts.map { $0.0.map { UnsafePointer($0) } } + [nil],
+            values = texts.map { $0.1.map { UnsafePointer($0) } } + [nil]
+        guard let connection = PQconnectStartParams(names, values, 1) else {
+            throw LostConnection(detail: "out of memory")
+        }
         self.connection = connection
         // libpq would write them to stderr.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
@@ -54,7 +57,9 @@ final class Connection {
         let deadline = ContinuousClock.now + timeout
         var state = PGRES_POLLING_WRITING
         while state != PGRES_POLLING_OK {
-            guard PQstatus(connection) != CONNECTION_BAD, state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING else { throw failure }
+            guard PQstatus(connection) != CONNECTION_BAD,
+                state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING
+            else { throw failure }
             try wait(for: state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline)
             state = PQconnectPoll(connection)
         }
@@ -71,7 +76,9 @@ final class Connection {
         return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
     }
 
-    private var failure: LostConnection { LostConnection(detail: PQerrorMessage(connection).map { ServerError.line($0) } ?? "") }
+    private var failure: LostConnection {
+        LostConnection(detail: PQerrorMessage(connection).map { ServerError.line($0) } ?? "")
+    }
 }
 
 // Statements.
@@ -132,7 +139,9 @@ extension Connection {
 
     /// From now on there are `notifications` of what other servers do.
     func listen() throws {
-        guard let channel = try query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) else { throw failure }
+        guard let channel = try query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) else {
+            throw failure
+        }
         _ = try query("LISTEN \(raw: channel)")
     }
 
@@ -172,7 +181,9 @@ extension Connection {
         }
         let name = prepared[sql], ranges = statement.values.ranges, count = CInt(ranges.count)
         let isSent = statement.values.bytes.withUnsafeBytes { bytes in
-            let values = ranges.map { range in range.flatMap { bytes.baseAddress?.advanced(by: $0.lowerBound).assumingMemoryBound(to: CChar.self) } }
+            let values = ranges.map { range in
+                range.flatMap { bytes.baseAddress?.advanced(by: $0.lowerBound).assumingMemoryBound(to: CChar.self) }
+            }
             let lengths = ranges.map { CInt($0?.count ?? 0) }, formats = [CInt](repeating: 1, count: ranges.count)
             return name.map { PQsendQueryPrepared(connection, $0, count, values, lengths, formats, 1) }
                 ?? PQsendQueryParams(connection, sql, count, nil, values, lengths, formats, 1)
@@ -218,7 +229,9 @@ extension Connection {
             guard descriptor.fd >= 0 else { throw failure }
             let count = poll(&descriptor, 1, CInt(clamping: max(0, left.milliseconds)))
             if count > 0 { return }
-            if count == 0 { throw LostConnection(detail: "the database gave no sign of life for \(timeout.milliseconds) ms") }
+            if count == 0 {
+                throw LostConnection(detail: "the database gave no sign of life for \(timeout.milliseconds) ms")
+            }
             guard errno == EINTR else { throw LostConnection(detail: String(cString: strerror(errno))) }
         }
     }

@@ -38,7 +38,8 @@ extension NewSession {
         if !sections.isEmpty { sql += sectionsWritten(sections, of: "made") }
         if !rows.isEmpty { sql += rowsWritten(rows, of: "made") }
         if let answer { sql += answer.keeping(if: "made") }
-        sql += "SELECT (SELECT number FROM made), EXISTS (SELECT FROM session WHERE id = \(name: id)), (SELECT is_there FROM description)"
+        sql +=
+            "SELECT (SELECT number FROM made), EXISTS (SELECT FROM session WHERE id = \(name: id)), (SELECT is_there FROM description)"
         if let answer { sql += ", \(answer.isAnswered)" }
         return sql
     }
@@ -55,7 +56,8 @@ extension NewSession {
 enum Ending {
     /// The first waits for a commit of the session that is under way: the second begins behind it, and sees all that it wrote.
     static func statements(of id: String, as facts: SessionFacts?, sender: String) -> [Statement] {
-        let condition: Statement = if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }
+        let condition: Statement =
+            if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }
         return [
             "SELECT number FROM session WHERE id = \(name: id) FOR UPDATE",
             """
@@ -83,7 +85,9 @@ enum Ending {
 
 extension KeptAnswer {
     /// Whether there is an answer to the key that is still to be given.
-    var isAnswered: Statement { "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))" }
+    var isAnswered: Statement {
+        "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
+    }
 
     /// Whether an answer is one of the same requester to the same session.
     private func isOwn(_ table: String = "") -> Statement {

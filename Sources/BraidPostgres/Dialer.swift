@@ -83,7 +83,9 @@ final class Dialer: Sendable {
     private static func name(of url: String) throws -> String {
         // Why it cannot is not told: libpq would quote the address, with the password in it.
         guard let options = PQconninfoParse(url, nil) else {
-            throw StoreError.unavailable("its address is not of the form postgres://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with %XX for what has a meaning in it")
+            throw StoreError.unavailable(
+                "its address is not of the form postgres://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with %XX for what has a meaning in it"
+            )
         }
         defer { PQconninfoFree(options) }
         var found: [String: String] = [:], option = options

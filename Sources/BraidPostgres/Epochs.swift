@@ -32,7 +32,9 @@ extension Connection {
         let suffix = isDue ? options.newEpochSuffix(last) : last
         var statements: [Statement] = []
         if isDue {
-            statements.append("UPDATE epoch_suffix SET suffix = \(name: suffix), last_session = (SELECT coalesce(max(number), 0) FROM session), loses_commits = false")
+            statements.append(
+                "UPDATE epoch_suffix SET suffix = \(name: suffix), last_session = (SELECT coalesce(max(number), 0) FROM session), loses_commits = false"
+            )
         }
         if losesCommits {
             statements.append("INSERT INTO crash_detector SELECT true WHERE NOT EXISTS (SELECT FROM crash_detector)")

@@ -56,7 +56,8 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as ServerError: self.init(server: error, of: name)
-        case let error as LostConnection: self = error.error.map { StoreError(server: $0, of: name) } ?? .unavailable(error.detail)
+        case let error as LostConnection:
+            self = error.error.map { StoreError(server: $0, of: name) } ?? .unavailable(error.detail)
         default: self = .io("\(error)")
         }
     }

@@ -8,7 +8,8 @@ extension Connection {
     func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }
 
     func journalStart(of id: String) throws -> StoredSession? {
-        let undo: Statement = "SELECT revision, undo FROM journal WHERE session = (SELECT number FROM session WHERE id = \(name: id)) ORDER BY revision DESC"
+        let undo: Statement =
+            "SELECT revision, undo FROM journal WHERE session = (SELECT number FROM session WHERE id = \(name: id)) ORDER BY revision DESC"
         guard let (session, rows) = try session(id, with: [undo]), session.facts.revision > 0 else { return nil }
         guard let undo = rows.first, undo.map({ $0.int(0) }).last != 1 else { return nil }
         var rewind = SessionRewind(session)
@@ -18,19 +19,21 @@ extension Connection {
 
     /// The session, and what other statements say at the same moment.
     private func session(_ id: String, with others: [Statement]) throws -> (session: StoredSession, others: [Rows])? {
-        let answers = try all([
-            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            """
-            SELECT \(raw: SessionFacts.columns), s.table_version, coalesce(o.description, t.description),
-                   st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
-            FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
-            LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
-            WHERE s.id = \(name: id)
-            """,
-            Self.part("section", Self.sectionColumns, of: id), Self.part("model", Self.rowColumns, of: id),
-            Self.part("published", "updated, displayed_sections", of: id),
-            Self.part("published_section", Self.sectionColumns, of: id), Self.part("published_model", Self.rowColumns, of: id),
-        ] + others + ["COMMIT"])
+        let answers = try all(
+            [
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                """
+                SELECT \(raw: SessionFacts.columns), s.table_version, coalesce(o.description, t.description),
+                       st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
+                FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
+                LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
+                WHERE s.id = \(name: id)
+                """,
+                Self.part("section", Self.sectionColumns, of: id), Self.part("model", Self.rowColumns, of: id),
+                Self.part("published", "updated, displayed_sections", of: id),
+                Self.part("published_section", Self.sectionColumns, of: id),
+                Self.part("published_model", Self.rowColumns, of: id),
+            ] + others + ["COMMIT"])
         guard answers.count == 8 + others.count, let found = answers[1].first else { return nil }
         let facts = SessionFacts(found)
         var content = Content()
@@ -42,7 +45,8 @@ extension Connection {
         if let published = answers[4].first {
             try content.add(sections: answers[5], rows: answers[6])
             session.published = PublishedTable(
-                updated: published.int(0), displayedSections: try published.optionalJSON(1), sections: try content.sorted(facts.number))
+                updated: published.int(0), displayedSections: try published.optionalJSON(1),
+                sections: try content.sorted(facts.number))
         }
         return (session, Array(answers[7..<7 + others.count]))
     }
@@ -62,17 +66,23 @@ extension Connection {
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
             WHERE s.id = \(name: id)
             """)
-        return try rows.first.map { StoredOpening(facts: SessionFacts($0), description: try $0.optionalJSON(8), body: try $0.json(9)) }
+        return try rows.first.map {
+            StoredOpening(facts: SessionFacts($0), description: try $0.optionalJSON(8), body: try $0.json(9))
+        }
     }
 
     func sessionFacts(_ id: String) throws -> SessionFacts? {
-        try query("SELECT \(raw: SessionFacts.columns) FROM session s WHERE s.id = \(name: id)").first.map { SessionFacts($0) }
+        try query("SELECT \(raw: SessionFacts.columns) FROM session s WHERE s.id = \(name: id)").first.map {
+            SessionFacts($0)
+        }
     }
 
     func sessions(after: String?, limit: Int) throws -> [SessionFacts] {
         // Ids are not empty, so every one comes after "".
-        try query("SELECT \(raw: SessionFacts.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))")
-            .map { SessionFacts($0) }
+        try query(
+            "SELECT \(raw: SessionFacts.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))"
+        )
+        .map { SessionFacts($0) }
     }
 
     func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
@@ -99,7 +109,11 @@ extension Connection {
             SELECT at, request, answer FROM answer
             WHERE session = \(session) AND requester = \(name: requester) AND key = \(name: key) AND at > \(now - KeptAnswer.lifetime)
             """)
-        return try rows.first.map { KeptAnswer(session: session, requester: requester, key: key, at: $0.int(0), request: $0.int(1), answer: try $0.json(2)) }
+        return try rows.first.map {
+            KeptAnswer(
+                session: session, requester: requester, key: key, at: $0.int(0), request: $0.int(1),
+                answer: try $0.json(2))
+        }
     }
 
     /// How many sessions there are, and the length of all tables with their indexes.
@@ -125,14 +139,23 @@ private struct Content {
         self.rows.reserveCapacity(rows.count)
         try sections.forEach {
             let number = $0.int(0)
-            self.sections[number] = $0.optionalText(1) == nil ? nil : StoredSectionFacts(
-                number: number, id: SectionID($0.text(1)), ordinal: $0.int(2), header: try $0.optionalJSON(3),
-                footer: try $0.optionalJSON(4), prefetched: $0.optionalInt(5))
+            self.sections[number] =
+                $0.optionalText(1) == nil
+                ? nil
+                : StoredSectionFacts(
+                    number: number, id: SectionID($0.text(1)), ordinal: $0.int(2), header: try $0.optionalJSON(3),
+                    footer: try $0.optionalJSON(4), prefetched: $0.optionalInt(5))
         }
         try rows.forEach {
             let key = $0.int(0)
-            self.rows[key] = $0.optionalInt(1) == nil ? nil : (
-                $0.int(1), StoredRow(key: key, rank: $0.int(2), id: $0.optionalText(3).map { RowID($0) }, model: try $0.json(4)))
+            self.rows[key] =
+                $0.optionalInt(1) == nil
+                ? nil
+                : (
+                    $0.int(1),
+                    StoredRow(
+                        key: key, rank: $0.int(2), id: $0.optionalText(3).map { RowID($0) }, model: try $0.json(4))
+                )
         }
     }
 
@@ -140,7 +163,9 @@ private struct Content {
     func sorted(_ session: Int) throws -> [(facts: StoredSectionFacts, rows: [StoredRow])] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {
-            guard sections[section] != nil else { throw StoreError.corrupt("session \(session) has rows of a section that it has not") }
+            guard sections[section] != nil else {
+                throw StoreError.corrupt("session \(session) has rows of a section that it has not")
+            }
             bySection[section, default: []].append(row)
         }
         return sections.values.sorted { $0.ordinal < $1.ordinal }.map { facts in

@@ -12,9 +12,15 @@ enum Opening {
         guard connection.serverVersion >= 120_000 else {
             throw StoreError.io("\(name) is PostgreSQL \(connection.serverVersion / 10_000); 12 or later is needed")
         }
-        let facts = try connection.query("SELECT current_setting('server_encoding'), current_schema()::text, current_setting('transaction_read_only')")
-        guard let facts = facts.first, let schema = facts.optionalText(1) else { throw StoreError.io("\(name) has no schema to keep tables in") }
-        guard facts.text(0) == "UTF8" else { throw StoreError.io("\(name) keeps texts as \(facts.text(0)); make one with ENCODING 'UTF8'") }
+        let facts = try connection.query(
+            "SELECT current_setting('server_encoding'), current_schema()::text, current_setting('transaction_read_only')"
+        )
+        guard let facts = facts.first, let schema = facts.optionalText(1) else {
+            throw StoreError.io("\(name) has no schema to keep tables in")
+        }
+        guard facts.text(0) == "UTF8" else {
+            throw StoreError.io("\(name) keeps texts as \(facts.text(0)); make one with ENCODING 'UTF8'")
+        }
         guard facts.text(2) == "off" else { throw StoreError.readOnly(path: name) }
         _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(lock))"])
         do {

@@ -66,7 +66,9 @@ final class Peers: Sendable {
     func hasTurn(of session: Int) -> Bool { state.withLock { $0.turns.contains(session) } }
 
     /// The key of the advisory lock. Sessions whose numbers have the same last 32 bits share it.
-    static func turn(of session: Int) -> Statement { "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4" }
+    static func turn(of session: Int) -> Statement {
+        "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
+    }
 
     // MARK: The thread
 
@@ -131,7 +133,10 @@ final class Peers: Sendable {
     /// Until the connection is lost, or the thread is to end.
     private func attend(_ connection: Connection) throws {
         // A server that hangs must not keep its turns.
-        if connection.serverVersion >= 140_000 { _ = try connection.query("SELECT set_config('idle_session_timeout', '\(raw: "\(Self.silence.milliseconds)")', false)") }
+        if connection.serverVersion >= 140_000 {
+            _ = try connection.query(
+                "SELECT set_config('idle_session_timeout', '\(raw: "\(Self.silence.milliseconds)")', false)")
+        }
         try connection.listen()
         tell(.hearing)
         var next = ContinuousClock.now + Self.interval

@@ -48,7 +48,9 @@ public final class PostgresStore: SessionStore {
 
 extension PostgresStore {
     public func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool) {
-        let version = try await waitingForLocks(Tables.put(name, description, at: at)) { $0.dropFirst().first?.first?.int(0) ?? 1 }
+        let version = try await waitingForLocks(Tables.put(name, description, at: at)) {
+            $0.dropFirst().first?.first?.int(0) ?? 1
+        }
         return (version, version == 1)
     }
 
@@ -62,13 +64,19 @@ extension PostgresStore {
 
     /// Writes what begins by waiting for others, who may keep it waiting: for a moment only, lest all who write with it and behind it
     /// wait as well; and again, until the time for locks is over.
-    private func waitingForLocks<Value: Sendable>(_ statements: [Statement], value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
+    private func waitingForLocks<Value: Sendable>(
+        _ statements: [Statement], value: @escaping @Sendable ([Rows]) throws -> Value
+    ) async throws -> Value {
         let longest = options.timeout / 4, deadline = ContinuousClock.now + longest
-        func timeout(_ time: Duration) -> Statement { "SELECT set_config('lock_timeout', \("\(time.milliseconds)"), true)" }
+        func timeout(_ time: Duration) -> Statement {
+            "SELECT set_config('lock_timeout', \("\(time.milliseconds)"), true)"
+        }
         while true {
             do {
                 // What is set goes with the transaction; but others may stand behind it there.
-                return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) { try value(Array($0.dropFirst().dropLast())) }
+                return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
+                    try value(Array($0.dropFirst().dropLast()))
+                }
             } catch StoreError.busy where .now < deadline {
                 try? await Task.sleep(for: .milliseconds(Int.random(in: 100...400)))
             }
@@ -82,7 +90,8 @@ extension PostgresStore {
         do {
             return try await writer.write([session.statement()], cost: session.rows.count, value: NewSession.outcome)
         } catch StoreError.tableMissing where session.description != nil {
-            return try await writer.write([session.statement(restoringVersion: true)], cost: session.rows.count, value: NewSession.outcome)
+            return try await writer.write(
+                [session.statement(restoringVersion: true)], cost: session.rows.count, value: NewSession.outcome)
         }
     }
 
@@ -90,7 +99,9 @@ extension PostgresStore {
 
     public func opening(_ id: String) async throws -> StoredOpening? { try await readers.read { try $0.opening(id) } }
 
-    public func sessionFacts(_ id: String) async throws -> SessionFacts? { try await readers.read { try $0.sessionFacts(id) } }
+    public func sessionFacts(_ id: String) async throws -> SessionFacts? {
+        try await readers.read { try $0.sessionFacts(id) }
+    }
 
     public func sessions(after: String?, limit: Int) async throws -> [SessionFacts] {
         try await readers.read { try $0.sessions(after: after, limit: limit) }
@@ -105,19 +116,28 @@ extension PostgresStore {
     public func commit(_ commit: SessionCommit) async throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         let statement = commit.statement(
-            journalLimit: options.journalLimit, byteLimit: options.journalBytes, hasTurn: peers.hasTurn(of: commit.session))
-        try await writer.write([statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.to), value: SessionCommit.outcome)
+            journalLimit: options.journalLimit, byteLimit: options.journalBytes,
+            hasTurn: peers.hasTurn(of: commit.session))
+        try await writer.write(
+            [statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.to),
+            value: SessionCommit.outcome)
     }
 
-    public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
+    public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws
+        -> [JournalRecord]
+    {
         try await readers.read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
 
-    public func journalStart(of id: String) async throws -> StoredSession? { try await readers.read { try $0.journalStart(of: id) } }
+    public func journalStart(of id: String) async throws -> StoredSession? {
+        try await readers.read { try $0.journalStart(of: id) }
+    }
 }
 
 extension PostgresStore {
-    public func keep(_ answer: KeptAnswer) async throws { try await writer.write([answer.statement], value: KeptAnswer.outcome) }
+    public func keep(_ answer: KeptAnswer) async throws {
+        try await writer.write([answer.statement], value: KeptAnswer.outcome)
+    }
 
     public func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
         try await readers.read { try $0.answer(to: key, by: requester, of: session, now: now) }
@@ -138,7 +158,9 @@ extension PostgresStore {
     }
 
     public func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
-        try await writer.write([NewToken.deletion(id, of: sessionID, sender: peers.sender)]) { ($0.first?.count ?? 0) > 0 }
+        try await writer.write([NewToken.deletion(id, of: sessionID, sender: peers.sender)]) {
+            ($0.first?.count ?? 0) > 0
+        }
     }
 }
 

@@ -26,7 +26,8 @@ public struct PostgresStoreOptions: Sendable {
     public var newEpochSuffix: @Sendable (_ last: String) -> String
 
     public init(
-        synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4, timeout: Duration = .seconds(20),
+        synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4,
+        timeout: Duration = .seconds(20),
         newEpochSuffix: @escaping @Sendable (String) -> String = EpochSuffix.random
     ) {
         self.synchronous = synchronous

@@ -40,7 +40,10 @@ final class Readers: @unchecked Sendable {
     }
 
     /// The same; `perform` returns what tells of the success.
-    func run(perform: @escaping @Sendable (Connection) throws -> @Sendable () -> Void, fail: @escaping @Sendable (StoreError) -> Void) {
+    func run(
+        perform: @escaping @Sendable (Connection) throws -> @Sendable () -> Void,
+        fail: @escaping @Sendable (StoreError) -> Void
+    ) {
         if !enqueue(Job(perform: perform, fail: fail)) { fail(.closed) }
     }
 

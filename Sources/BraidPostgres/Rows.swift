@@ -50,7 +50,8 @@ struct Columns: StoredColumns {
 
     /// Valid while the rows live.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: PQgetvalue(rows.result, row, column), count: Int(PQgetlength(rows.result, row, column)))
+        UnsafeRawBufferPointer(
+            start: PQgetvalue(rows.result, row, column), count: Int(PQgetlength(rows.result, row, column)))
     }
 }
 #endif

@@ -17,6 +17,8 @@ enum Schema {
     }
 
     /// The text of `schema-postgres.sql`.
-    static let text = String(decoding: UnsafeBufferPointer(start: cassets_schema_postgres.bytes, count: cassets_schema_postgres.count), as: UTF8.self)
+    static let text = String(
+        decoding: UnsafeBufferPointer(start: cassets_schema_postgres.bytes, count: cassets_schema_postgres.count),
+        as: UTF8.self)
 }
 #endif

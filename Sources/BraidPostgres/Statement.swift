@@ -89,7 +89,9 @@ extension String: SQLValue {
 }
 
 extension Int: SQLValue {
-    func encode(into bytes: inout [UInt8]) { Swift.withUnsafeBytes(of: Int64(self).bigEndian) { bytes.append(contentsOf: $0) } }
+    func encode(into bytes: inout [UInt8]) {
+        Swift.withUnsafeBytes(of: Int64(self).bigEndian) { bytes.append(contentsOf: $0) }
+    }
 }
 
 extension JSONText: SQLValue {
@@ -131,7 +133,9 @@ struct Parameters: Sendable {
             guard let element else { continue }
             element.encode(into: &bytes)
             let length = Int32(truncatingIfNeeded: bytes.count - place - 4)
-            Swift.withUnsafeBytes(of: length.bigEndian) { for (index, byte) in $0.enumerated() { bytes[place + index] = byte } }
+            Swift.withUnsafeBytes(of: length.bigEndian) {
+                for (index, byte) in $0.enumerated() { bytes[place + index] = byte }
+            }
         }
         ranges.append(start..<bytes.count)
     }
@@ -142,6 +146,8 @@ struct Parameters: Sendable {
         ranges += more.ranges.map { $0.map { $0.lowerBound + start..<$0.upperBound + start } }
     }
 
-    private mutating func append(_ number: Int32) { Swift.withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
+    private mutating func append(_ number: Int32) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
 }
 #endif

@@ -44,8 +44,11 @@ enum Tables {
 extension Connection {
     func table(_ name: String) throws -> StoredTable? {
         let rows = try query(
-            "SELECT version, updated, description FROM table_description WHERE name = \(name: name) ORDER BY version DESC LIMIT 1")
-        return try rows.map { StoredTable(name: name, version: $0.int(0), updated: $0.int(1), description: try $0.json(2)) }.first
+            "SELECT version, updated, description FROM table_description WHERE name = \(name: name) ORDER BY version DESC LIMIT 1"
+        )
+        return try rows.map {
+            StoredTable(name: name, version: $0.int(0), updated: $0.int(1), description: try $0.json(2))
+        }.first
     }
 
     func tables() throws -> [StoredTableFacts] {

@@ -32,8 +32,10 @@ extension NewToken {
 
 extension Connection {
     func token(_ id: String) throws -> StoredToken? {
-        try query("SELECT \(raw: StoredToken.columns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = \(name: id)")
-            .first.map { StoredToken($0) }
+        try query(
+            "SELECT \(raw: StoredToken.columns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = \(name: id)"
+        )
+        .first.map { StoredToken($0) }
     }
 
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) throws -> [StoredToken]? {

@@ -30,7 +30,10 @@ final class WakeUp: Sendable {
     /// Whether there is something to be read from the socket; returns at `deadline` or after a signal at the latest.
     func wait(for socket: CInt, until deadline: ContinuousClock.Instant) -> Bool {
         // A negative descriptor is one that is not looked at.
-        var descriptors = [pollfd(fd: reading, events: Int16(POLLIN), revents: 0), pollfd(fd: socket, events: Int16(POLLIN), revents: 0)]
+        var descriptors = [
+            pollfd(fd: reading, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
+        ]
         let count = poll(&descriptors, 2, CInt(clamping: max(0, (deadline - .now).milliseconds + 1)))
         guard count > 0 else { return false }
         var bytes: [UInt8] = Array(repeating: 0, count: 64)

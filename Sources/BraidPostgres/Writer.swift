@@ -41,10 +41,14 @@ final class Writer: @unchecked Sendable {
     /// Writes with the next group. Returns when it is committed, whether or not the task is cancelled meanwhile.
     ///
     /// `cost`: about how many rows it writes, or as much else. `value`: what the statements' rows say; throws the refusal, where they have written nothing.
-    func write<Value: Sendable>(_ statements: [Statement], cost: Int = 1, notice: String? = nil, value: @escaping @Sendable ([Rows]) throws -> Value) async throws -> Value {
+    func write<Value: Sendable>(
+        _ statements: [Statement], cost: Int = 1, notice: String? = nil,
+        value: @escaping @Sendable ([Rows]) throws -> Value
+    ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
-                statements: statements, notice: notice, succeed: { rows in continuation.resume(with: Result { try value(rows) }) },
+                statements: statements, notice: notice,
+                succeed: { rows in continuation.resume(with: Result { try value(rows) }) },
                 fail: { continuation.resume(throwing: $0) })
             if !enqueue(request, cost: cost) { request.fail(.closed) }
         }
@@ -131,7 +135,9 @@ extension Writer {
             }
         }
         if let lost = answers.lost, rows.count < count { throw unknown(lost.detail) }
-        guard rows.count == count, rows.last?.command == "COMMIT" else { throw StoreError.io("\(dialer.name) rolled the change back") }
+        guard rows.count == count, rows.last?.command == "COMMIT" else {
+            throw StoreError.io("\(dialer.name) rolled the change back")
+        }
         var rest = rows.dropFirst()
         return group.map { request in
             defer { rest = rest.dropFirst(request.statements.count) }
@@ -143,7 +149,8 @@ extension Writer {
     private func notices(of group: [Request]) -> [Statement] {
         let words = group.compactMap(\.notice)
         return stride(from: 0, to: words.count, by: Self.noticesOfPayload).map { start in
-            let payload = ([sender] + words[start..<min(start + Self.noticesOfPayload, words.count)]).joined(separator: " ")
+            let payload = ([sender] + words[start..<min(start + Self.noticesOfPayload, words.count)]).joined(
+                separator: " ")
             return "SELECT pg_notify(\(raw: StoreNotice.channel), \(payload))"
         }
     }
@@ -151,7 +158,9 @@ extension Writer {
     private static let noticesOfPayload = 150  // of 44 bytes at most
 
     private func unknown(_ detail: String) -> StoreError {
-        .io("\(dialer.name): the connection was lost before the change was confirmed, and whether it is stored is not known: \(detail)")
+        .io(
+            "\(dialer.name): the connection was lost before the change was confirmed, and whether it is stored is not known: \(detail)"
+        )
     }
 
     private func connected() throws -> Connection {

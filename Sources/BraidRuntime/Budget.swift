@@ -56,14 +56,17 @@ public final class Budget: Sendable {
     /// A single lease may be larger than the limit, or than its share: otherwise it would never be granted.
     ///
     /// - Parameter own: the part of `taken` that the lease has already.
-    private static func fits(_ amount: Int, own: Int, taken: Int, _ limit: Int) -> Bool { taken == own || amount <= limit - taken }
+    private static func fits(_ amount: Int, own: Int, taken: Int, _ limit: Int) -> Bool {
+        taken == own || amount <= limit - taken
+    }
 
     fileprivate func take(_ amount: Int, own: Int, for account: Account) throws(Refusal) {
         guard charge(amount, own: own, to: account) else { throw .share }
         // Compared and set: adding first and checking then would refuse a smaller request in the meantime.
         var before = taken
         while Self.fits(amount, own: own, taken: before, limit) {
-            let (isTaken, present) = used.weakCompareExchange(expected: before, desired: before + amount, ordering: .relaxed)
+            let (isTaken, present) = used.weakCompareExchange(
+                expected: before, desired: before + amount, ordering: .relaxed)
             if isTaken { return }
             before = present
         }
@@ -79,7 +82,9 @@ public final class Budget: Sendable {
     /// The accounts of the session as a whole and of the token as a whole, with their shares.
     private func shares(of account: Account) -> [(Account, Int)] {
         var shares: [(Account, Int)] = []
-        if let resource = account.resource, resourceShare < limit { shares.append((Account(resource: resource), resourceShare)) }
+        if let resource = account.resource, resourceShare < limit {
+            shares.append((Account(resource: resource), resourceShare))
+        }
         if let client = account.client, clientShare < limit { shares.append((Account(client: client), clientShare)) }
         return shares
     }
@@ -88,7 +93,9 @@ public final class Budget: Sendable {
         let shares = shares(of: account)
         if shares.isEmpty { return true }
         return held.withLock { held in
-            for (holder, share) in shares where !Self.fits(amount, own: own, taken: held[holder] ?? 0, share) { return false }
+            for (holder, share) in shares where !Self.fits(amount, own: own, taken: held[holder] ?? 0, share) {
+                return false
+            }
             for (holder, _) in shares { held[holder, default: 0] += amount }
             return true
         }

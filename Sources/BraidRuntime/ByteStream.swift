@@ -62,7 +62,9 @@ public final class ByteStream: Sendable {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
             if state.closer != nil { return (.closed, nil) }
             if bytes.isEmpty { return (.accepted, nil) }
-            if state.queue.bytes > 0, state.queue.bytes + bytes.count > limit { return (.full(queued: state.queue.bytes), nil) }
+            if state.queue.bytes > 0, state.queue.bytes + bytes.count > limit {
+                return (.full(queued: state.queue.bytes), nil)
+            }
             state.queue.pieces.append(bytes)
             state.queue.bytes += bytes.count
             if let lease { state.queue.leases.append(lease) }
@@ -155,12 +157,14 @@ public final class ByteStream: Sendable {
     }
 
     private func close(_ change: (inout State) -> (@Sendable () -> Void)?) {
-        let (tell, action, waiting): ((@Sendable () -> Void)?, (@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
-            if state.closer == nil { state.closer = .server }
-            let tell = change(&state)
-            defer { state.onClose = nil }
-            return (tell, state.onClose, Self.emptying(&state.waiting))
-        }
+        let (tell, action, waiting):
+            ((@Sendable () -> Void)?, (@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) = state.withLock {
+                state in
+                if state.closer == nil { state.closer = .server }
+                let tell = change(&state)
+                defer { state.onClose = nil }
+                return (tell, state.onClose, Self.emptying(&state.waiting))
+            }
         tell?()
         action?()
         for continuation in waiting { continuation.resume() }
@@ -172,7 +176,9 @@ public final class ByteStream: Sendable {
         return tell
     }
 
-    private static func emptying(_ waiting: inout [CheckedContinuation<Void, Never>]) -> [CheckedContinuation<Void, Never>] {
+    private static func emptying(_ waiting: inout [CheckedContinuation<Void, Never>]) -> [CheckedContinuation<
+        Void, Never
+    >] {
         defer { waiting = [] }
         return waiting
     }

@@ -15,6 +15,7 @@ extension Duration {
 
     /// The duration in nanoseconds.
     public var nanoseconds: Int {
-        Int(clamping: components.seconds).multipliedReportingOverflow(by: 1_000_000_000).partialValue + Int(components.attoseconds / 1_000_000_000)
+        Int(clamping: components.seconds).multipliedReportingOverflow(by: 1_000_000_000).partialValue
+            + Int(components.attoseconds / 1_000_000_000)
     }
 }

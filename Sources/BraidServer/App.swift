@@ -28,7 +28,8 @@ package final class App: HTTPHandler {
 
     /// `token`: the controller's; nil when everyone who can connect is a controller.
     package init(
-        store: any SessionStore, source: Source, limits: Limits = Limits(), token: String?, pages: PagePolicy = PagePolicy(),
+        store: any SessionStore, source: Source, limits: Limits = Limits(), token: String?,
+        pages: PagePolicy = PagePolicy(),
         streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil
     ) {
         self.store = store
@@ -38,13 +39,17 @@ package final class App: HTTPHandler {
         self.pages = pages
         self.logger = logger
         self.requestLog = requestLog
-        let sessions = Sessions(store: store, source: source, limits: limits, streams: streams, metrics: metrics, logger: logger)
+        let sessions = Sessions(
+            store: store, source: source, limits: limits, streams: streams, metrics: metrics, logger: logger)
         self.sessions = sessions
         access = AccessControl(controllerToken: token, tokens: sessions.tokens)
         router = Router(
-            operationRoutes(store: store, logger: logger) + [metricsRoute(metrics, sessions: sessions)] + assetRoutes() + tableRoutes(store: store, source: source, limits: limits.table) + sessionRoutes(sessions)
-                + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions) + updateRoutes(sessions)
-                + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(source: source))
+            operationRoutes(store: store, logger: logger) + [metricsRoute(metrics, sessions: sessions)] + assetRoutes()
+                + tableRoutes(store: store, source: source, limits: limits.table) + sessionRoutes(sessions)
+                + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
+                + updateRoutes(sessions)
+                + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens)
+                + statelessRoutes(source: source))
         metrics.follow(router.routes.map(\.counters))
     }
 
@@ -62,7 +67,9 @@ package final class App: HTTPHandler {
             switch try access.claim(head, for: route.admission) {
             case .known(let requester): return disposition(of: head, route, requester)
             case .unknown(let bearer):
-                if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody, route.streamedBody == nil {
+                if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody,
+                    route.streamedBody == nil
+                {
                     return .gather(limit: limits.bodyBytes)
                 }
                 return .undecided(on: workers.short) { [self] in
@@ -81,7 +88,8 @@ package final class App: HTTPHandler {
     /// What comes from a requester that is known.
     private func disposition(of head: HTTPRequestHead, _ route: Route, _ requester: Requester) -> HTTPBodyDisposition {
         let account = route.account(of: head, requester)
-        return route.streamedBody == nil ? .gather(limit: limits.bodyBytes, account: account) : .stream(account: account)
+        return route.streamedBody == nil
+            ? .gather(limit: limits.bodyBytes, account: account) : .stream(account: account)
     }
 
     /// Without a valid token no body is read, but for a small one, behind which the connection can go on.
@@ -100,14 +108,16 @@ package final class App: HTTPHandler {
     private func answer(_ head: HTTPRequestHead, _ body: HTTPBodyReader) async -> HTTPResponse {
         var exchange = Exchange(head: head, id: requestID(of: head), start: monotonicNanoseconds())
         do {
-            guard case .route(let route) = router.match(method: head.method, path: head.path), let taker = route.streamedBody
+            guard case .route(let route) = router.match(method: head.method, path: head.path),
+                let taker = route.streamedBody
             else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
             exchange.route = route
             try pages.check(head)
-            let requester = switch try access.claim(head, for: route.admission) {
-            case .known(let requester): requester
-            case .unknown(let bearer): try await access.find(bearer)
-            }
+            let requester =
+                switch try access.claim(head, for: route.admission) {
+                case .known(let requester): requester
+                case .unknown(let bearer): try await access.find(bearer)
+                }
             let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
             return finish(try await taker.handle(context, body), exchange)
         } catch {
@@ -124,7 +134,9 @@ package final class App: HTTPHandler {
         }
         response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
         // As of other answers; one to a head that was not understood may be to a GET.
-        if head.map({ $0.method == "GET" || $0.method == "HEAD" }) ?? true { response.headers.append(("Cache-Control", "no-cache")) }
+        if head.map({ $0.method == "GET" || $0.method == "HEAD" }) ?? true {
+            response.headers.append(("Cache-Control", "no-cache"))
+        }
         var route: Route?
         if let head, case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
         // One whose body is read while it comes has its handler at work, which is told of the failure and answers it.
@@ -205,17 +217,22 @@ package final class App: HTTPHandler {
         if let response = pages.preflight(head) { return .ready(response) }
         try pages.check(head)
         if head.method == "OPTIONS", head.path.isEmpty {
-            return .ready(HTTPResponse(status: 204, headers: [("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]))
+            return .ready(
+                HTTPResponse(status: 204, headers: [("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]))
         }
         switch router.match(method: head.method, path: head.path) {
         case .none: throw ProblemError(.notFound, "There is no resource \(head.plainPath).")
         case .otherMethods(let allowed):
             let allow = [("Allow", allowed.joined(separator: ", "))]
             if head.method == "OPTIONS" {
-                let patch = allowed.contains("PATCH") ? [("Accept-Patch", Route.patchTypes.joined(separator: ", "))] : []
+                let patch =
+                    allowed.contains("PATCH") ? [("Accept-Patch", Route.patchTypes.joined(separator: ", "))] : []
                 return .ready(HTTPResponse(status: 204, headers: allow + patch))
             }
-            throw ProblemError(.methodNotAllowed, "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).", headers: allow)
+            throw ProblemError(
+                .methodNotAllowed,
+                "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).",
+                headers: allow)
         case .route(let route):
             exchange.route = route
             let id = exchange.id
@@ -224,16 +241,21 @@ package final class App: HTTPHandler {
                 exchange.account = route.account(of: head, requester)
                 let size = request.body.count
                 if size <= Self.largeBytes { return try reply(to: request, route, requester, id: id) }
-                return .later(on: size <= Self.longBytes ? .short : .long) { [self] in try await response(to: request, route, requester, id: id) }
+                return .later(on: size <= Self.longBytes ? .short : .long) { [self] in
+                    try await response(to: request, route, requester, id: id)
+                }
             case .unknown(let bearer):
                 exchange.account.resource = route.parameter("id", of: head.path)
-                return .later { [self] in try await response(to: request, route, try await access.find(bearer), id: id) }
+                return .later { [self] in try await response(to: request, route, try await access.find(bearer), id: id)
+                }
             }
         }
     }
 
     /// The answer of a route whose work goes on in this task.
-    private func response(to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String) async throws -> HTTPResponse {
+    private func response(to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String) async throws
+        -> HTTPResponse
+    {
         switch try reply(to: request, route, requester, id: id) {
         case .ready(let response): return response
         case .later(let lane, let work): return try await withTaskExecutorPreference(workers[lane]) { try await work() }
@@ -241,7 +263,8 @@ package final class App: HTTPHandler {
     }
 
     /// The route's reply. What a token has opened ends when the token is revoked or expires.
-    private func reply(to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String) throws -> RouteReply {
+    private func reply(to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String) throws -> RouteReply
+    {
         let context = try context(request, route, requester, id: id)
         let reply = try route.handle(context)
         guard case .later(let lane, let work) = reply else { return reply }
@@ -267,9 +290,13 @@ package final class App: HTTPHandler {
     /// Refuses query parameters that the route does not know, or that the target has twice.
     private func checkQuery(_ head: HTTPRequestHead, _ route: Route) throws {
         for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
-            throw ProblemError(.badRequest, "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))").")
+            throw ProblemError(
+                .badRequest,
+                "There is no query parameter `\(name)` here\(route.query.isEmpty ? "" : "; there are \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))")."
+            )
         }
-        for (index, parameter) in head.query.enumerated() where head.query[..<index].contains(where: { $0.name == parameter.name }) {
+        for (index, parameter) in head.query.enumerated()
+        where head.query[..<index].contains(where: { $0.name == parameter.name }) {
             throw ProblemError(.badRequest, "The query parameter `\(parameter.name)` stands there twice.")
         }
     }
@@ -282,7 +309,8 @@ package final class App: HTTPHandler {
         try access.check(requester, route.admission, session: route.parameter("id", of: head.path))
         try checkAccept(head, route)
         if !route.ignoresUnknownQuery { try checkQuery(head, route) }
-        let context = RequestContext(request: request, requestID: id, route: route, requester: requester, limits: limits)
+        let context = RequestContext(
+            request: request, requestID: id, route: route, requester: requester, limits: limits)
         _ = try context.flag("pretty")
         if route.takesBody {
             try checkContentType(head, route)
@@ -299,9 +327,14 @@ package final class App: HTTPHandler {
     /// Throws `notAcceptable` unless the client accepts one of the route's media types, or at least problem documents (RFC 9110, 12.5.1).
     private func checkAccept(_ head: HTTPRequestHead, _ route: Route) throws {
         guard let accept = head.accept else { return }
-        if [route.produces, route.alternative, "application/problem+json"].contains(where: { $0.map { accept.weight(of: $0) > 0 } ?? false }) { return }
+        if [route.produces, route.alternative, "application/problem+json"].contains(where: {
+            $0.map { accept.weight(of: $0) > 0 } ?? false
+        }) {
+            return
+        }
         let available = ([route.produces] + [route.alternative].compactMap { $0 }).joined(separator: " or ")
-        throw ProblemError(.notAcceptable, "Answers are \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow.")
+        throw ProblemError(
+            .notAcceptable, "Answers are \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow.")
     }
 
     private func checkContentType(_ head: HTTPRequestHead, _ route: Route) throws {
@@ -320,11 +353,18 @@ package final class App: HTTPHandler {
     private func response(to error: any Error, _ exchange: Exchange) -> HTTPResponse {
         // The client has left or has closed its side of the connection: most likely nobody reads this.
         if error is CancellationError {
-            return ProblemError(unavailable: "The client closed its side of the connection before the request's turn came. Nothing was changed.")
-                .response(path: exchange.head.plainPath, requestID: exchange.id)
+            return ProblemError(
+                unavailable:
+                    "The client closed its side of the connection before the request's turn came. Nothing was changed."
+            )
+            .response(path: exchange.head.plainPath, requestID: exchange.id)
         }
-        if let problem = ProblemError(error) { return problem.response(path: exchange.head.plainPath, requestID: exchange.id) }
-        logger.error("a fault of the server's: \(error)", metadata: ["id": .string(exchange.id), "path": .string(exchange.head.plainPath)])
+        if let problem = ProblemError(error) {
+            return problem.response(path: exchange.head.plainPath, requestID: exchange.id)
+        }
+        logger.error(
+            "a fault of the server's: \(error)",
+            metadata: ["id": .string(exchange.id), "path": .string(exchange.head.plainPath)])
         return ProblemError(.internalError, "A fault of the server's; it is in the log under this request's id.")
             .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
@@ -336,13 +376,15 @@ package final class App: HTTPHandler {
         response.headers += pages.headers(for: head)
         response.account = exchange.account
         // What is silent about it may be kept by caches, and given again for as long as they please (RFC 9111, 4.2.2).
-        if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" }) {
+        if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" })
+        {
             response.headers.append(("Cache-Control", "no-cache"))
         }
         // Caches are to ask for each form by itself (RFC 9110, 12.5.5).
         if exchange.route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
         if isPretty(head), case .bytes(let bytes) = response.body,
-            let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
+            let text = try? JSONText(parsing: bytes, depthLimit: 1000)
+        {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
         let nanoseconds = monotonicNanoseconds() - exchange.start

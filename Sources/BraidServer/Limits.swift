@@ -43,7 +43,10 @@ extension Limits {
         guard case .transaction(let commands) = command else { return }
         let limit = role < .controller ? min(participantTransactionCommands, transactionCommands) : transactionCommands
         guard commands.count > limit else { return }
-        throw ProblemError(.transactionTooLong, "The transaction has \(commands.count) commands. A \(role.rawValue)'s may have \(limit). Send it in smaller parts.")
+        throw ProblemError(
+            .transactionTooLong,
+            "The transaction has \(commands.count) commands. A \(role.rawValue)'s may have \(limit). Send it in smaller parts."
+        )
     }
 }
 
@@ -53,9 +56,15 @@ extension Budget {
         do {
             return try lease(to: account)
         } catch .budget {
-            throw ProblemError(unavailable: "The server has \(limit) \(what), as many as it accepts. Try again after the time in `Retry-After`.", retryAfter: seconds)
+            throw ProblemError(
+                unavailable:
+                    "The server has \(limit) \(what), as many as it accepts. Try again after the time in `Retry-After`.",
+                retryAfter: seconds)
         } catch .share {
-            throw ProblemError(.quotaExceeded, "This session or this token already has its share of the server's \(what): \(resourceShare) for a session, \(clientShare) for a token. Wait until some of them have ended.", headers: [("Retry-After", "\(seconds)")])
+            throw ProblemError(
+                .quotaExceeded,
+                "This session or this token already has its share of the server's \(what): \(resourceShare) for a session, \(clientShare) for a token. Wait until some of them have ended.",
+                headers: [("Retry-After", "\(seconds)")])
         }
     }
 }

@@ -45,7 +45,8 @@ package final class Source: Sendable {
         }
 
         private static func number(in word: String, after prefix: String) -> Int {
-            word.hasPrefix(prefix) ? Int(word.dropFirst(prefix.count).prefix { $0 != "-" }).flatMap { $0 < 1 << 53 ? $0 : nil } ?? 0 : 0
+            word.hasPrefix(prefix)
+                ? Int(word.dropFirst(prefix.count).prefix { $0 != "-" }).flatMap { $0 < 1 << 53 ? $0 : nil } ?? 0 : 0
         }
     }
 
@@ -105,6 +106,8 @@ package final class Source: Sendable {
 
     private static func word(_ length: Int) -> String {
         var generator = SystemRandomNumberGenerator()
-        return String(decoding: (0..<length).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] }, as: UTF8.self)
+        return String(
+            decoding: (0..<length).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] },
+            as: UTF8.self)
     }
 }

@@ -3,7 +3,9 @@ import Synchronization
 /// What the writer has done since the start, for metrics.
 public struct StoreStatistics: Sendable, Equatable {
     /// Seconds that transactions took, the flush included: each of them is one flush of the disk.
-    public var commitSeconds = Histogram(bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5])
+    public var commitSeconds = Histogram(bounds: [
+        0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5,
+    ])
     /// How many writes shared a transaction.
     public var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
     /// Writes that failed: a full disk, or one that is out of order.

@@ -49,7 +49,8 @@ extension StoredToken {
     package init(_ columns: some StoredColumns) {
         self.init(
             token: NewToken(
-                id: columns.text(0), role: columns.text(1), created: columns.int(2), expires: columns.int(3), hash: columns.text(4)),
+                id: columns.text(0), role: columns.text(1), created: columns.int(2), expires: columns.int(3),
+                hash: columns.text(4)),
             session: columns.int(5), sessionID: columns.text(6))
     }
 }

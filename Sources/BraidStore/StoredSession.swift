@@ -32,7 +32,8 @@ public struct NewSession: Sendable {
 
     public init(
         id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,
-        opening: JSONText, state: JSONText, displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
+        opening: JSONText, state: JSONText, displayedSections: JSONText?, cells: JSONText?, nextKey: Int,
+        nextSection: Int,
         totalRowCount: Int, sections: [StoredSectionFacts], rows: [(section: Int, row: StoredRow)],
         answer: KeptAnswer? = nil
     ) {
@@ -142,7 +143,8 @@ public struct PublishedTable: Sendable {
     /// By ordinal ascending; rows by rank ascending.
     public var sections: [(facts: StoredSectionFacts, rows: [StoredRow])]
 
-    public init(updated: Int, displayedSections: JSONText?, sections: [(facts: StoredSectionFacts, rows: [StoredRow])]) {
+    public init(updated: Int, displayedSections: JSONText?, sections: [(facts: StoredSectionFacts, rows: [StoredRow])])
+    {
         self.updated = updated
         self.displayedSections = displayedSections
         self.sections = sections
@@ -181,8 +183,10 @@ public struct SessionCommit: Sendable {
     public var answer: KeptAnswer?
 
     public init(
-        session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange, publishes: Bool, nextKey: Int, nextSection: Int,
-        totalRowCount: Int, command: JSONText, update: JSONText, rowEvents: JSONText? = nil, hidden: JSONText? = nil, undo: JSONText,
+        session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange, publishes: Bool,
+        nextKey: Int, nextSection: Int,
+        totalRowCount: Int, command: JSONText, update: JSONText, rowEvents: JSONText? = nil, hidden: JSONText? = nil,
+        undo: JSONText,
         answer: KeptAnswer? = nil
     ) {
         self.hidden = hidden
@@ -228,7 +232,9 @@ public struct JournalRecord: Sendable, Equatable {
     /// The ids of what the update took out of sight; nil: nothing.
     public var hidden: JSONText?
 
-    public init(revision: Int, at: Int, command: JSONText, update: JSONText, rowEvents: JSONText? = nil, hidden: JSONText? = nil) {
+    public init(
+        revision: Int, at: Int, command: JSONText, update: JSONText, rowEvents: JSONText? = nil, hidden: JSONText? = nil
+    ) {
         self.hidden = hidden
         self.revision = revision
         self.at = at

@@ -54,7 +54,9 @@ public struct StoredUndo: Sendable {
             writer.endObject()
         }
         list("removedSections", change.removedSections) { writer.value($0) }
-        for (name, value) in [("state", change.state), ("displayedSections", change.displayedSections), ("cells", change.cells)] {
+        for (name, value) in [
+            ("state", change.state), ("displayedSections", change.displayedSections), ("cells", change.cells),
+        ] {
             guard let value else { continue }
             writer.name(name)
             writer.value(value)
@@ -120,7 +122,9 @@ package struct SessionRewind {
         for number in undo.change.removedSections { sections[number] = nil }
         for facts in undo.change.writtenSections { sections[facts.number] = facts }
         if let state = undo.change.state { session.state = state }
-        if let displayed = undo.change.displayedSections { session.displayedSections = displayed.isNull ? nil : displayed }
+        if let displayed = undo.change.displayedSections {
+            session.displayedSections = displayed.isNull ? nil : displayed
+        }
         if let cells = undo.change.cells { session.cells = cells }
         session.facts.revision -= 1
         session.facts.updated = undo.updated
@@ -130,13 +134,17 @@ package struct SessionRewind {
     }
 
     /// The earliest state on the way at which clients saw what was stored; if there was none, that of the start. (Its `totalRowCount` is that of the start.)
-    package func earliest(from start: StoredSession) throws -> StoredSession { isPublished ? try stored : lastPublished ?? start }
+    package func earliest(from start: StoredSession) throws -> StoredSession {
+        isPublished ? try stored : lastPublished ?? start
+    }
 
     private var stored: StoredSession {
         get throws {
             var bySection: [Int: [StoredRow]] = [:]
             for (section, row) in rows.values {
-                guard sections[section] != nil else { throw StoreError.corrupt("session \(session.facts.number) had rows of a section that it had not") }
+                guard sections[section] != nil else {
+                    throw StoreError.corrupt("session \(session.facts.number) had rows of a section that it had not")
+                }
                 bySection[section, default: []].append(row)
             }
             var session = session
@@ -164,10 +172,14 @@ extension StoredRow {
 
     /// What `write` wrote. Throws `corrupt`.
     public static func read(_ json: JSONText) throws -> (section: Int?, row: StoredRow) {
-        guard let parts = json.elements(), parts.count == 4 || parts.count == 5, parts[2].isNull || parts[2].stringValue != nil else {
+        guard let parts = json.elements(), parts.count == 4 || parts.count == 5,
+            parts[2].isNull || parts[2].stringValue != nil
+        else {
             throw StoreError.corrupt("a stored row is not one")
         }
-        let row = StoredRow(key: try parts[0].storedInt, rank: try parts[1].storedInt, id: parts[2].stringValue.map { RowID($0) }, model: parts[3])
+        let row = StoredRow(
+            key: try parts[0].storedInt, rank: try parts[1].storedInt, id: parts[2].stringValue.map { RowID($0) },
+            model: parts[3])
         return (parts.count == 5 ? try parts[4].storedInt : nil, row)
     }
 }
@@ -197,7 +209,8 @@ extension StoredSectionFacts {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(
             number: try json.storedInt("number"), id: SectionID(id), ordinal: try json.storedInt("ordinal"),
-            header: json["header"]?.detached, footer: json["footer"]?.detached, prefetched: json["prefetched"]?.intValue)
+            header: json["header"]?.detached, footer: json["footer"]?.detached, prefetched: json["prefetched"]?.intValue
+        )
     }
 }
 

@@ -20,7 +20,9 @@ struct BraidServerCommand: AsyncParsableCommand {
 
     static func main() async {
         // What is closed is a descriptor that the database or a connection could get, and what is meant for the log would go there.
-        for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 { _ = open("/dev/null", O_RDWR) }
+        for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
+            _ = open("/dev/null", O_RDWR)
+        }
         do {
             let environment = ProcessInfo.processInfo.environment
             var command = try parseAsRoot(try Self.arguments(Array(CommandLine.arguments.dropFirst()), environment))
@@ -36,10 +38,13 @@ struct BraidServerCommand: AsyncParsableCommand {
         let isHelp = given.contains { ["-h", "--help", "--version"].contains($0) }
         guard !isHelp else { return given }
         let named = configurable.first { $0._commandName == given.first }
-        let isBare = given.first.map { $0.hasPrefix("-") && !$0.hasPrefix("--generate") && !$0.hasPrefix("--experimental") } ?? true
+        let isBare =
+            given.first.map { $0.hasPrefix("-") && !$0.hasPrefix("--generate") && !$0.hasPrefix("--experimental") }
+            ?? true
         guard let command = named ?? (isBare ? Serve.self : nil) else { return given }
         let own = named == nil ? given : Array(given.dropFirst())
-        return [command._commandName] + (try EnvironmentOptions(of: command).arguments(from: environment, beside: own)) + own
+        return [command._commandName] + (try EnvironmentOptions(of: command).arguments(from: environment, beside: own))
+            + own
     }
 }
 

@@ -27,7 +27,8 @@ struct Fixtures {
             }
         }
         guard faults.isEmpty else { throw FaultyFile(faults) }
-        for (_, description) in files.tables where try await app.store.table(description.name)?.description != description.text {
+        for (_, description) in files.tables
+        where try await app.store.table(description.name)?.description != description.text {
             _ = try await app.store.putTable(description.name, description: description.text, at: app.source.instant())
         }
         for (path, id, body) in files.sessions where try await app.store.sessionFacts(id) == nil {
@@ -56,7 +57,9 @@ struct Fixtures {
                 tables.append((path, description))
             } else if path.hasSuffix(".session.json") {
                 let (id, body) = try JSONFile(path).read { body in
-                    guard let id = try SessionOpening(body).id else { throw Refusal(.badRequest, "a session fixture needs an `id`") }
+                    guard let id = try SessionOpening(body).id else {
+                        throw Refusal(.badRequest, "a session fixture needs an `id`")
+                    }
                     return (id, body.detached)
                 }
                 if let other = sessions.first(where: { $0.id == id }) {

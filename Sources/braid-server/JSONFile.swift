@@ -18,7 +18,9 @@ struct JSONFile {
         try read { json, bytes in lines(try find(json), in: bytes, marked: "warning: ") }
     }
 
-    private func read<Value>(depthLimit: Int = 128, _ make: (JSONText, [UInt8]) throws -> Value) throws(FaultyFile) -> Value {
+    private func read<Value>(depthLimit: Int = 128, _ make: (JSONText, [UInt8]) throws -> Value) throws(FaultyFile)
+        -> Value
+    {
         guard let bytes = InputFile.bytes(of: path) else { throw FaultyFile(["\(path): cannot be read"]) }
         do {
             return try make(try JSONText(parsing: bytes, depthLimit: depthLimit), bytes)

@@ -27,7 +27,8 @@ struct Serve: AsyncParsableCommand {
         let log = LogLines(format: options.logFormat)
         var logger = Logger(label: "braid") { _ in log }
         logger.logLevel = options.logLevel
-        let address = options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
+        let address =
+            options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
         let token = try options.access.controllerToken()
         try options.access.checkAddress(address, token: token)
         let database = try Database.open(options)
@@ -35,7 +36,8 @@ struct Serve: AsyncParsableCommand {
         let source = options.deterministic ? try await Source(countingBehind: store) : Source()
         let incoming = options.limits.bufferBudget, outgoing = options.limits.bufferBudget
         let app = App(
-            store: store, source: source, limits: options.limits.limits, token: token, pages: options.access.pages(for: address, token: token),
+            store: store, source: source, limits: options.limits.limits, token: token,
+            pages: options.access.pages(for: address, token: token),
             streams: StreamLimits(buffers: outgoing), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
         try await Fixtures(directories: options.fixtures).load(into: app)
 
@@ -52,12 +54,15 @@ struct Serve: AsyncParsableCommand {
         } catch {
             throw Failure("\(error)")
         }
-        try? FileHandle.standardOutput.write(contentsOf: Data("listening on \(server.address?.description ?? "")\n".utf8))
+        try? FileHandle.standardOutput.write(
+            contentsOf: Data("listening on \(server.address?.description ?? "")\n".utf8))
         logger.info("serving \(database.name)")
 
         app.sessions.listen()
         let unloading = Task {
-            if options.sessionIdleTime > 0 { await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions) }
+            if options.sessionIdleTime > 0 {
+                await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions)
+            }
         }
         await stop.wait()
         unloading.cancel()

@@ -4,19 +4,26 @@ import Testing
 @testable import BraidClient
 
 @Suite struct EventParserTests {
-    @Test("A stream is read the same however its bytes are cut, and whichever line breaks it has", arguments: ["\n", "\r\n", "\r"])
+    @Test(
+        "A stream is read the same however its bytes are cut, and whichever line breaks it has",
+        arguments: ["\n", "\r\n", "\r"])
     func cuts(end: String) {
         let lines = [
-            "\u{FEFF}retry: 7", "", ": hello", "event: snapshot", "data: {\"ü\":", "data:\"€\u{2028}\"}", "id: e.0", "", "event:update", "data", "id: \0", "", "event: none", "id: e.1", "", "data: 1", "", "data: lost",
+            "\u{FEFF}retry: 7", "", ": hello", "event: snapshot", "data: {\"ü\":", "data:\"€\u{2028}\"}", "id: e.0", "",
+            "event:update", "data", "id: \0", "", "event: none", "id: e.1", "", "data: 1", "", "data: lost",
         ]
         let bytes = Array(lines.joined(separator: end).utf8)
         for size in [1, 2, 3, 7, bytes.count] {
             var parser = EventParser(), events: [ServerEvent] = []
-            for start in stride(from: 0, to: bytes.count, by: size) { events += parser.events(in: Data(bytes[start..<min(start + size, bytes.count)])) }
-            #expect(events == [
-                ServerEvent(type: "snapshot", data: Array("{\"ü\":\n\"€\u{2028}\"}".utf8), id: "e.0"), ServerEvent(type: "update"),
-                ServerEvent(data: Array("1".utf8)),
-            ])
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                events += parser.events(in: Data(bytes[start..<min(start + size, bytes.count)]))
+            }
+            #expect(
+                events == [
+                    ServerEvent(type: "snapshot", data: Array("{\"ü\":\n\"€\u{2028}\"}".utf8), id: "e.0"),
+                    ServerEvent(type: "update"),
+                    ServerEvent(data: Array("1".utf8)),
+                ])
             #expect(parser.retryTime == .milliseconds(7))
         }
     }
@@ -37,14 +44,21 @@ import Testing
     @Test("What is sent again is what can do no harm twice, and what the server has not done; and not after an hour")
     func retries() {
         let command = Request("POST", ["edits"]), token = Request("POST", ["tokens"], isRepeatable: false)
-        func isRetried(_ request: Request, _ error: any Error) -> Bool { request.isWorthRetrying(after: error, longest: .seconds(30)) }
+        func isRetried(_ request: Request, _ error: any Error) -> Bool {
+            request.isWorthRetrying(after: error, longest: .seconds(30))
+        }
         #expect(isRetried(command, ConnectionFailure(detail: "")) && !isRetried(token, ConnectionFailure(detail: "")))
-        for (status, again) in [(408, true), (429, true), (502, true), (503, true), (504, true), (400, false), (404, false), (409, false), (500, false), (507, false)] {
+        for (status, again) in [
+            (408, true), (429, true), (502, true), (503, true), (504, true), (400, false), (404, false), (409, false),
+            (500, false), (507, false),
+        ] {
             #expect(isRetried(command, Problem(status: status)) == again, "\(status)")
             #expect(isRetried(token, Problem(status: status)) == (again && status != 502 && status != 504), "\(status)")
         }
         #expect(isRetried(command, Problem(status: 409, type: "/problems/idempotency-key-in-use")))
-        #expect(isRetried(command, Problem(status: 503, retryAfter: .seconds(30))) && !isRetried(command, Problem(status: 503, retryAfter: .seconds(31))))
+        #expect(
+            isRetried(command, Problem(status: 503, retryAfter: .seconds(30)))
+                && !isRetried(command, Problem(status: 503, retryAfter: .seconds(31))))
         #expect(!isRetried(command, URLError(.cancelled)))
     }
 
@@ -74,7 +88,8 @@ import Testing
         #expect(json == ["name": "Omar", "age": 44, "height": 1.8])
         #expect(try json.decoded() == Person(name: "Omar", age: 44, height: 1.8))
         #expect(try JSON.string("x").decoded(as: String.self) == "x" && JSON.null.decoded(as: Int?.self) == nil)
-        #expect(json["age"]?.integer == 44 && json["age"]?.number == 44 && json["name"]?.string == "Omar" && json[0] == nil)
+        #expect(
+            json["age"]?.integer == 44 && json["age"]?.number == 44 && json["name"]?.string == "Omar" && json[0] == nil)
     }
 
     @Test("Numbers, booleans and null are told apart")
@@ -88,7 +103,8 @@ import Testing
     func proxies() {
         let problem = Problem(status: 502, body: Data("<html>".utf8), retryAfter: "Fri, 31 Dec 1999 23:59:59 GMT")
         #expect(problem.kind == "about:blank" && problem.errors.isEmpty && problem.retryAfter == .zero)
-        #expect(Problem(status: 503, body: Data(#"{"type":5,"detail":{}}"#.utf8), retryAfter: nil) == Problem(status: 503))
+        #expect(
+            Problem(status: 503, body: Data(#"{"type":5,"detail":{}}"#.utf8), retryAfter: nil) == Problem(status: 503))
         #expect(Problem(status: 503, body: Data(), retryAfter: "120").retryAfter == .seconds(120))
         #expect(Problem(status: 503, body: Data(), retryAfter: "soon").retryAfter == nil)
     }

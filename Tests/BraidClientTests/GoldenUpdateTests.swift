@@ -26,7 +26,9 @@ import Testing
     private let cases: [Golden.Case]
 
     init() throws {
-        data = try Data(contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../Golden/updates.json").standardized)
+        data = try Data(
+            contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../Golden/updates.json").standardized
+        )
         cases = try JSONDecoder().decode(Golden.self, from: data).cases
     }
 
@@ -52,7 +54,8 @@ import Testing
                     Issue.record("\(golden.name): \(wrong.fault)")
                 } catch {
                     // The engine shows both rows whole, with their members in order.
-                    let parts = wrong.fault.contains("as another row") ? wrong.fault.prefix { $0 != "," } : wrong.fault[...]
+                    let parts =
+                        wrong.fault.contains("as another row") ? wrong.fault.prefix { $0 != "," } : wrong.fault[...]
                     #expect(error.description.hasPrefix(parts), "\(golden.name): \(wrong.fault)")
                     #expect(error.description.contains("as another row") == wrong.fault.contains("as another row"))
                 }

@@ -7,7 +7,8 @@ struct PythonOracle {
     /// What the script imports.
     let module: String
 
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     var isInstalled: Bool { (try? run(["-c", "import \(module)"])) != nil }
 
@@ -21,7 +22,8 @@ struct PythonOracle {
         let own = Self.root.appending(path: ".build/python/bin/python")
         let process = Process(), output = Pipe()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [FileManager.default.isExecutableFile(atPath: own.path()) ? own.path() : "python3"] + arguments
+        process.arguments =
+            [FileManager.default.isExecutableFile(atPath: own.path()) ? own.path() : "python3"] + arguments
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()

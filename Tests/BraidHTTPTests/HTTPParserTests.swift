@@ -20,7 +20,8 @@ struct Parsed: Equatable {
                 case .needsBytes:
                     break feeding
                 case .head(let head):
-                    let facts = "\(head.method) \(head.target) \(head.path) \(head.query) \(head.headers.all) \(head.minor) \(head.keepsAlive)"
+                    let facts =
+                        "\(head.method) \(head.target) \(head.path) \(head.query) \(head.headers.all) \(head.minor) \(head.keepsAlive)"
                     heads.append(facts + " \(head.framing) \(head.expectsContinue) \(head.host ?? "")")
                     bodies.append([])
                 case .body(let range):
@@ -60,17 +61,24 @@ struct HTTPParserTests {
     static let cutShort: [String] = wellFormed + malformed.map(\.0).filter { $0.utf8.count < 300 }
 
     @Test(arguments: [
-        ("GET /a?b HTTP/1.1\r\nHost: x\r\nX-Request-Id: 1\r\nHost: y\r\n", "GET", "/a?b"), ("POST / HTTP/1.1\r\nX-Request-Id: 1\r\nContent-Le", "POST", "/"),
-        ("POST /é HTTP/1.1\r\nX-Request-Id: 1\r\n\r\n", "POST", ""), ("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nX-Request-Id: 1\r\n\r\n", "CONNECT", ""),
+        ("GET /a?b HTTP/1.1\r\nHost: x\r\nX-Request-Id: 1\r\nHost: y\r\n", "GET", "/a?b"),
+        ("POST / HTTP/1.1\r\nX-Request-Id: 1\r\nContent-Le", "POST", "/"),
+        ("POST /é HTTP/1.1\r\nX-Request-Id: 1\r\n\r\n", "POST", ""),
+        ("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nX-Request-Id: 1\r\n\r\n", "CONNECT", ""),
     ]) func ofAHeadThatFailsOrBreaksOffIsKnownWhatCame(_ text: String, method: String, target: String) throws {
         var parser = HTTPParser(), position = 0
         let bytes = [UInt8](text.utf8)
         _ = parser.next(bytes.span, &position)
         let unfinished = parser.takeUnfinishedHead(), head = try #require(unfinished)
-        #expect(head.method == method && head.target == target && head.headers["x-request-id"] == "1" && head.framing == .none)
+        #expect(
+            head.method == method && head.target == target && head.headers["x-request-id"] == "1"
+                && head.framing == .none)
     }
 
-    @Test(arguments: ["GET / HTTP/1.1", "hello\r\n", "GET / HTTP/9.9\r\n", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\nno field\r\n"])
+    @Test(arguments: [
+        "GET / HTTP/1.1", "hello\r\n", "GET / HTTP/9.9\r\n", "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\nno field\r\n",
+    ])
     func nothingIsKnownBeforeAHeadAndNothingLeftOfItBehind(_ text: String) {
         var parser = HTTPParser(), position = 0
         let bytes = [UInt8](text.utf8)
@@ -166,7 +174,8 @@ struct HTTPParserTests {
     }
 
     @Test(arguments: [
-        ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", true), ("GET / HTTP/1.1\r\nHost: a\r\nConnection: x , CLOSE\r\n\r\n", false),
+        ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", true),
+        ("GET / HTTP/1.1\r\nHost: a\r\nConnection: x , CLOSE\r\n\r\n", false),
         ("GET / HTTP/1.0\r\n\r\n", false), ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", true),
         ("GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", false),
         ("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", false), ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", true),
@@ -209,7 +218,8 @@ struct HTTPParserTests {
         func request(target: Int = 1, fields: Int = 0, padding: Int = 0) -> [UInt8] {
             let lines = (0..<fields).map { "F\($0): x\r\n" }.joined()
             let pad = padding > 0 ? "P: \(String(repeating: "p", count: padding))\r\n" : ""
-            return [UInt8]("GET /\(String(repeating: "t", count: target - 1)) HTTP/1.1\r\nHost: a\r\n\(lines)\(pad)\r\n".utf8)
+            return [UInt8](
+                "GET /\(String(repeating: "t", count: target - 1)) HTTP/1.1\r\nHost: a\r\n\(lines)\(pad)\r\n".utf8)
         }
         #expect(Parsed(request(target: 8_192)).failure == nil)
         #expect(Parsed(request(target: 8_193)).failure?.status == 414)
@@ -219,13 +229,21 @@ struct HTTPParserTests {
         #expect(Parsed(request(padding: 32_768 - bare)).failure == nil)
         #expect(Parsed(request(padding: 32_769 - bare)).failure?.status == 431)
         // The framing's own.
-        func trailers(_ count: Int) -> [UInt8] { [UInt8]("\(chunked)0\r\nT: \(String(repeating: "t", count: count - 7))\r\n\r\n".utf8) }
+        func trailers(_ count: Int) -> [UInt8] {
+            [UInt8]("\(chunked)0\r\nT: \(String(repeating: "t", count: count - 7))\r\n\r\n".utf8)
+        }
         #expect(Parsed(trailers(8_192)).ended == 1)
         #expect(Parsed(trailers(8_193)).failure?.status == 431)
         #expect(Parsed([UInt8]("\(chunked)\(String(repeating: "0", count: 15))\r\n\r\n".utf8)).ended == 1)
-        #expect(try head("\(post)Content-Length: \(String(repeating: "9", count: 18))\r\n\r\n").framing == .length(999_999_999_999_999_999))
-        #expect(Parsed([UInt8]("\(post)Content-Length: \(String(repeating: "9", count: 19))\r\n\r\n".utf8)).failure?.status == 413)
-        for bytes in [request(target: 8_193), request(target: 100_000), request(fields: 100), request(padding: 32_769 - bare)] {
+        #expect(
+            try head("\(post)Content-Length: \(String(repeating: "9", count: 18))\r\n\r\n").framing
+                == .length(999_999_999_999_999_999))
+        #expect(
+            Parsed([UInt8]("\(post)Content-Length: \(String(repeating: "9", count: 19))\r\n\r\n".utf8)).failure?.status
+                == 413)
+        for bytes in [
+            request(target: 8_193), request(target: 100_000), request(fields: 100), request(padding: 32_769 - bare),
+        ] {
             #expect(Parsed(bytes, cuts: Array(1..<bytes.count)) == Parsed(bytes))
         }
     }
@@ -269,56 +287,84 @@ private let chunked = post + "Transfer-Encoding: chunked\r\n\r\n"
 let malformed: [(String, Int)] = [
     // The request line.
     ("GET\r\n\r\n", 400), ("GET /\r\n\r\n", 400), ("GET / \r\n\r\n", 400), ("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    ("GET / HTTP/1.1 \r\nHost: a\r\n\r\n", 400), (" GET / HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET\t/\tHTTP/1.1\r\n\r\n", 400),
-    ("G(T / HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GÉT / HTTP/1.1\r\nHost: a\r\n\r\n", 400), (" / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    (String(repeating: "M", count: 33) + " / HTTP/1.1\r\nHost: a\r\n\r\n", 501), ("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/1.1 \r\nHost: a\r\n\r\n", 400), (" GET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET\t/\tHTTP/1.1\r\n\r\n", 400),
+    ("G(T / HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GÉT / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    (" / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    (String(repeating: "M", count: 33) + " / HTTP/1.1\r\nHost: a\r\n\r\n", 501),
+    ("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     // The version.
-    ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), ("GET / HTTP/9.9\r\nHost: a\r\n\r\n", 505), ("GET / HTTP/0.9\r\n\r\n", 505),
-    ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505), ("GET / HTTP/1\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.10\r\nHost: a\r\n\r\n", 400),
-    ("GET / http/1.1\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1,1\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/+1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), ("GET / HTTP/9.9\r\nHost: a\r\n\r\n", 505),
+    ("GET / HTTP/0.9\r\n\r\n", 505),
+    ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505), ("GET / HTTP/1\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/1.10\r\nHost: a\r\n\r\n", 400),
+    ("GET / http/1.1\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1,1\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/+1.1\r\nHost: a\r\n\r\n", 400),
     ("GET / ICY/1.1x\r\nHost: a\r\n\r\n", 400),
     // The target.
-    ("GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET * HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    ("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET /é HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET /% HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    ("GET /%4 HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET /%C3 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET * HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET /é HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET /% HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET /%4 HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET /%C3 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET /?a=%C3%28 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("GET http://u@h/x HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 501),
     ("GET /" + String(repeating: "a", count: 9_000) + " HTTP/1.1\r\nHost: a\r\n\r\n", 414),
     // Line ends.
-    ("GET / HTTP/1.1\nHost: a\n\n", 400), (get + "Host: a\n\r\n", 400), (get + "Host: a\r\n\n", 400), (get + "Host: a\rX: b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\nHost: a\n\n", 400), (get + "Host: a\n\r\n", 400), (get + "Host: a\r\n\n", 400),
+    (get + "Host: a\rX: b\r\n\r\n", 400),
     (get + "Host: a\r\r\n\r\n", 400), ("\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     // Fields.
-    (get + "Host : a\r\n\r\n", 400), (get + "Host: a\r\n b\r\n\r\n", 400), (get + " Host: a\r\n\r\n", 400), (get + "Host\r\n\r\n", 400),
-    (get + "Host: a\r\n: x\r\n\r\n", 400), (get + "Host: a\r\nX y: z\r\n\r\n", 400), (get + "Host: a\r\nX: \u{0}\r\n\r\n", 400),
-    (get + "Host: a\r\nX\u{0}: y\r\n\r\n", 400), (get + "Host: a\r\nÉ: y\r\n\r\n", 400), (get + "Host: a\r\n\tX: y\r\n\r\n", 400),
+    (get + "Host : a\r\n\r\n", 400), (get + "Host: a\r\n b\r\n\r\n", 400), (get + " Host: a\r\n\r\n", 400),
+    (get + "Host\r\n\r\n", 400),
+    (get + "Host: a\r\n: x\r\n\r\n", 400), (get + "Host: a\r\nX y: z\r\n\r\n", 400),
+    (get + "Host: a\r\nX: \u{0}\r\n\r\n", 400),
+    (get + "Host: a\r\nX\u{0}: y\r\n\r\n", 400), (get + "Host: a\r\nÉ: y\r\n\r\n", 400),
+    (get + "Host: a\r\n\tX: y\r\n\r\n", 400),
     (get + "Host: a\r\nX: " + String(repeating: "x", count: 40_000) + "\r\n\r\n", 431),
     (get + "Host: a\r\n" + String(repeating: "X: y\r\n", count: 101) + "\r\n", 431),
     // Host.
-    (get + "\r\n", 400), (get + "Host: a\r\nHost: a\r\n\r\n", 400), (get + "Host:\r\n\r\n", 400), (get + "Host: a b\r\n\r\n", 400),
-    (get + "Host: a:b\r\n\r\n", 400), (get + "Host: a/b\r\n\r\n", 400), (get + "Host: [::1\r\n\r\n", 400), (get + "Host: u@h\r\n\r\n", 400),
-    (get + "Host: a, b:1\r\n\r\n", 400), (get + "Host: a:123456\r\n\r\n", 400), ("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+    (get + "\r\n", 400), (get + "Host: a\r\nHost: a\r\n\r\n", 400), (get + "Host:\r\n\r\n", 400),
+    (get + "Host: a b\r\n\r\n", 400),
+    (get + "Host: a:b\r\n\r\n", 400), (get + "Host: a/b\r\n\r\n", 400), (get + "Host: [::1\r\n\r\n", 400),
+    (get + "Host: u@h\r\n\r\n", 400),
+    (get + "Host: a, b:1\r\n\r\n", 400), (get + "Host: a:123456\r\n\r\n", 400),
+    ("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400),
     // Content-Length.
-    (post + "Content-Length: +4\r\n\r\nabcd", 400), (post + "Content-Length: -4\r\n\r\nabcd", 400), (post + "Content-Length: 4 4\r\n\r\n", 400),
-    (post + "Content-Length: 4,4\r\n\r\nabcd", 400), (post + "Content-Length: 0x4\r\n\r\nabcd", 400), (post + "Content-Length:\r\n\r\n", 400),
-    (post + "Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcd", 400), (post + "Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd", 400),
+    (post + "Content-Length: +4\r\n\r\nabcd", 400), (post + "Content-Length: -4\r\n\r\nabcd", 400),
+    (post + "Content-Length: 4 4\r\n\r\n", 400),
+    (post + "Content-Length: 4,4\r\n\r\nabcd", 400), (post + "Content-Length: 0x4\r\n\r\nabcd", 400),
+    (post + "Content-Length:\r\n\r\n", 400),
+    (post + "Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcd", 400),
+    (post + "Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd", 400),
     (post + "Content-Length : 4\r\n\r\nabcd", 400), (post + "Content-Length: 99999999999999999999\r\n\r\n", 413),
     // Transfer-Encoding.
-    (post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400), (post + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n", 400),
+    (post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    (post + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n", 400),
     (post + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400), (post + "Transfer-Encoding: gzip\r\n\r\n", 400),
-    (post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400), (post + "Transfer-Encoding: identity\r\n\r\n", 400),
-    (post + "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", 400), (post + "Transfer-Encoding: \u{B}chunked\r\n\r\n0\r\n\r\n", 400),
+    (post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    (post + "Transfer-Encoding: identity\r\n\r\n", 400),
+    (post + "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", 400),
+    (post + "Transfer-Encoding: \u{B}chunked\r\n\r\n0\r\n\r\n", 400),
     (post + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400), (post + "Transfer-Encoding:\r\n\r\n", 400),
     ("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     // Chunks.
-    (chunked + "+4\r\nabcd\r\n0\r\n\r\n", 400), (chunked + "0x4\r\nabcd\r\n0\r\n\r\n", 400), (chunked + " 4\r\nabcd\r\n0\r\n\r\n", 400),
-    (chunked + "4 \r\nabcd\r\n0\r\n\r\n", 400), (chunked + "\r\nabcd\r\n", 400), (chunked + "4\nabcd\n0\n\n", 400), (chunked + "-1\r\n", 400),
-    (chunked + "4\r\nabcdX\r\n0\r\n\r\n", 400), (chunked + "4\r\nabcd0\r\n\r\n", 400), (chunked + "10000000000000004\r\nabcd\r\n", 400),
-    (chunked + String(repeating: "0", count: 16) + "\r\n\r\n", 400), (chunked + "4;\n\r\nabcd", 400), (chunked + "4;a\u{0}\r\nabcd", 400),
+    (chunked + "+4\r\nabcd\r\n0\r\n\r\n", 400), (chunked + "0x4\r\nabcd\r\n0\r\n\r\n", 400),
+    (chunked + " 4\r\nabcd\r\n0\r\n\r\n", 400),
+    (chunked + "4 \r\nabcd\r\n0\r\n\r\n", 400), (chunked + "\r\nabcd\r\n", 400), (chunked + "4\nabcd\n0\n\n", 400),
+    (chunked + "-1\r\n", 400),
+    (chunked + "4\r\nabcdX\r\n0\r\n\r\n", 400), (chunked + "4\r\nabcd0\r\n\r\n", 400),
+    (chunked + "10000000000000004\r\nabcd\r\n", 400),
+    (chunked + String(repeating: "0", count: 16) + "\r\n\r\n", 400), (chunked + "4;\n\r\nabcd", 400),
+    (chunked + "4;a\u{0}\r\nabcd", 400),
     (chunked + "4;" + String(repeating: "x", count: 17_000) + "\r\nabcd", 400),
     (chunked + String(repeating: "1;" + String(repeating: "x", count: 1_000) + "\r\na\r\n", count: 17), 400),
     (chunked + "0\r\nT : x\r\n\r\n", 400), (chunked + "0\r\nT: x\n\r\n", 400), (chunked + "0\r\n T: x\r\n\r\n", 400),
-    (chunked + "0\r\nT: " + String(repeating: "x", count: 9_000) + "\r\n\r\n", 431), (chunked + "0\r\n" + String(repeating: "T: x\r\n", count: 2_000), 431),
+    (chunked + "0\r\nT: " + String(repeating: "x", count: 9_000) + "\r\n\r\n", 431),
+    (chunked + "0\r\n" + String(repeating: "T: x\r\n", count: 2_000), 431),
     // Expect.
-    (post + "Expect: 200-ok\r\nContent-Length: 1\r\n\r\na", 417), (post + "Expect: 100-continue, x\r\nContent-Length: 1\r\n\r\na", 417),
+    (post + "Expect: 200-ok\r\nContent-Length: 1\r\n\r\na", 417),
+    (post + "Expect: 100-continue, x\r\nContent-Length: 1\r\n\r\na", 417),
 ]

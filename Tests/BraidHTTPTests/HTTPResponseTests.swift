@@ -4,7 +4,9 @@ import Testing
 @testable import BraidHTTP
 
 struct HTTPResponseTests {
-    private func encoded(_ response: HTTPResponse, method: String = "GET", minor: Int = 1, keepsAlive: Bool = true) -> String {
+    private func encoded(_ response: HTTPResponse, method: String = "GET", minor: Int = 1, keepsAlive: Bool = true)
+        -> String
+    {
         var exchange = HTTPExchange()
         exchange.isHead = method == "HEAD"
         exchange.minor = minor
@@ -22,11 +24,14 @@ struct HTTPResponseTests {
     @Test func aStreamIsChunkedOrEndsWithTheConnection() {
         let response = HTTPResponse(status: 200, body: .stream(ByteStream()))
         #expect(encoded(response) == "HTTP/1.1 200 OK\r\nDate: D\r\nTransfer-Encoding: chunked\r\n\r\n")
-        #expect(encoded(response, minor: 0, keepsAlive: false) == "HTTP/1.1 200 OK\r\nDate: D\r\nConnection: close\r\n\r\n")
+        #expect(
+            encoded(response, minor: 0, keepsAlive: false) == "HTTP/1.1 200 OK\r\nDate: D\r\nConnection: close\r\n\r\n")
     }
 
     @Test func someAnswersHaveNoBody() {
-        #expect(encoded(HTTPResponse(status: 200, body: .bytes([1, 2, 3])), method: "HEAD").contains("Content-Length: 3\r\n"))
+        #expect(
+            encoded(HTTPResponse(status: 200, body: .bytes([1, 2, 3])), method: "HEAD").contains(
+                "Content-Length: 3\r\n"))
         #expect(!encoded(HTTPResponse(status: 204, body: .bytes([1]))).contains("Content-Length"))
         #expect(!encoded(HTTPResponse(status: 304, body: .bytes([1]))).contains("Content-Length"))
         for (status, sends) in [(200, true), (204, false), (304, false)] {
@@ -36,10 +41,12 @@ struct HTTPResponseTests {
 
     @Test func anApplicationCannotBreakTheFraming() {
         let headers = [
-            ("X", "a\r\nSet-Cookie: b"), ("Content-Length", "99"), ("Transfer-Encoding", "chunked"), ("Connection", "upgrade"), ("dATE", "never"),
+            ("X", "a\r\nSet-Cookie: b"), ("Content-Length", "99"), ("Transfer-Encoding", "chunked"),
+            ("Connection", "upgrade"), ("dATE", "never"),
         ]
         let text = encoded(HTTPResponse(status: 99, headers: headers, body: .bytes([1])))
-        #expect(text == "HTTP/1.1 500 Internal Server Error\r\nDate: D\r\nX: a  Set-Cookie: b\r\nContent-Length: 1\r\n\r\n")
+        #expect(
+            text == "HTTP/1.1 500 Internal Server Error\r\nDate: D\r\nX: a  Set-Cookie: b\r\nContent-Length: 1\r\n\r\n")
     }
 
     @Test func theConnectionIsAnnounced() {
@@ -48,8 +55,10 @@ struct HTTPResponseTests {
     }
 
     @Test(arguments: [
-        (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
-        (951_868_799, "Tue, 29 Feb 2000 23:59:59 GMT"), (4_102_444_799, "Thu, 31 Dec 2099 23:59:59 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+        (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+        (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+        (951_868_799, "Tue, 29 Feb 2000 23:59:59 GMT"), (4_102_444_799, "Thu, 31 Dec 2099 23:59:59 GMT"),
+        (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
     ]) func datesAreWrittenAsHTTPWantsThem(_ seconds: Int, _ text: String) {
         #expect(String(decoding: HTTPDate.text(secondsSince1970: seconds), as: UTF8.self) == text)
     }
@@ -62,7 +71,9 @@ struct HTTPResponseTests {
         let drained = Task { await stream.drained() }
         #expect(stream.take().bytes == 10)
         await drained.value
-        #expect(stream.write([UInt8](repeating: 0, count: 11)) == .accepted, "one piece over the limit, while the queue is empty")
+        #expect(
+            stream.write([UInt8](repeating: 0, count: 11)) == .accepted,
+            "one piece over the limit, while the queue is empty")
         await confirmation { closed in
             stream.onClose { closed() }
             stream.close()

@@ -27,13 +27,17 @@ struct HTTPServerTests {
                 switch number % 4 {
                 case 0: "GET /\(number % 8 == 0 ? "later" : "soon")?n=\(number % 7) HTTP/1.1\r\nHost: a\r\n\r\n"
                 case 1: "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\(1_000 + number)"
-                case 2: "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"
+                case 2:
+                    "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"
                 default: "GET /x?n=\(number) HTTP/1.1\r\nHost: a\r\n\r\n"
                 }
             }
             try client.send(all.joined())
             for number in 0..<100 {
-                let expected = ["\(number % 8 == 0 ? "later" : "soon") \(number % 7)", "\(1_000 + number)", "counted 3", "ready \(number)"][number % 4]
+                let expected = [
+                    "\(number % 8 == 0 ? "later" : "soon") \(number % 7)", "\(1_000 + number)", "counted 3",
+                    "ready \(number)",
+                ][number % 4]
                 #expect(try client.answer().body == expected)
             }
         }
@@ -42,7 +46,8 @@ struct HTTPServerTests {
     @Test func aRequestMayComeByteByByte() async throws {
         try await withServer { server, _ in
             let client = try Client(server)
-            for byte in "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8 {
+            for byte in "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8
+            {
                 try client.send([byte])
                 usleep(500)
             }
@@ -82,7 +87,9 @@ struct HTTPServerTests {
             let download = try Client(server)
             try download.get("/download?n=5000000")
             download.endSending()
-            #expect(try download.receiveAll().utf8.count { $0 == UInt8(ascii: "y") } >= 5_000_000, "one with an end is sent whole")
+            #expect(
+                try download.receiveAll().utf8.count { $0 == UInt8(ascii: "y") } >= 5_000_000,
+                "one with an end is sent whole")
         }
     }
 
@@ -125,7 +132,9 @@ struct HTTPServerTests {
             }
             try twice.send("GET /download?n=16384 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
             let all = try twice.receiveAll()
-            #expect(!all.contains("chunked") && all.contains("Connection: close\r\n") && all.hasSuffix("\r\n\r\n" + String(repeating: "y", count: 16_384)))
+            #expect(
+                !all.contains("chunked") && all.contains("Connection: close\r\n")
+                    && all.hasSuffix("\r\n\r\n" + String(repeating: "y", count: 16_384)))
         }
     }
 
@@ -138,7 +147,9 @@ struct HTTPServerTests {
             let all = try client.receive(until: "\r\n0\r\n\r\n")
             #expect(all.utf8.count { $0 == UInt8(ascii: "y") } == 4_194_304)
             // Many answers that the client does not read yet: the server stops reading requests, and loses none.
-            let sender = Thread { try? client.send(String(repeating: "GET /large?n=50000 HTTP/1.1\r\nHost: a\r\n\r\n", count: 200)) }
+            let sender = Thread {
+                try? client.send(String(repeating: "GET /large?n=50000 HTTP/1.1\r\nHost: a\r\n\r\n", count: 200))
+            }
             sender.start()
             usleep(200_000)
             for _ in 0..<200 { #expect(try client.answer().body.utf8.count == 50_000) }
@@ -174,7 +185,10 @@ struct HTTPServerTests {
     @Test func aBodyMayBeAsLongAsTheLimit() async throws {
         try await withServer { server, application in
             let limit = application.bodyLimit, body = String(repeating: "b", count: limit)
-            for framed in ["Content-Length: \(limit)\r\n\r\n\(body)", "Transfer-Encoding: chunked\r\n\r\n\(String(limit, radix: 16))\r\n\(body)\r\n0\r\n\r\n"] {
+            for framed in [
+                "Content-Length: \(limit)\r\n\r\n\(body)",
+                "Transfer-Encoding: chunked\r\n\r\n\(String(limit, radix: 16))\r\n\(body)\r\n0\r\n\r\n",
+            ] {
                 let client = try Client(server)
                 try client.send("POST /echo HTTP/1.1\r\nHost: a\r\n\(framed)")
                 #expect(try client.answer().body == body)
@@ -187,7 +201,8 @@ struct HTTPServerTests {
             let client = try Client(server)
             let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
             let body = String(repeating: smuggled, count: 10_000)
-            try client.send("POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body + smuggled)
+            try client.send(
+                "POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body + smuggled)
             let all = try client.receiveAll()
             #expect(status(all) == (target == "/early" ? 403 : 413))
             #expect(all.contains("Connection: close\r\n"))

@@ -120,18 +120,22 @@ extension HTTPHeaders {
 
     /// Every line, in order.
     var all: [(name: String, value: String)] {
-        func text(_ range: Range<Int32>) -> String { String(decoding: bytes[Int(range.lowerBound)..<Int(range.upperBound)], as: UTF8.self) }
+        func text(_ range: Range<Int32>) -> String {
+            String(decoding: bytes[Int(range.lowerBound)..<Int(range.upperBound)], as: UTF8.self)
+        }
         return fields.map { (text($0.name), text($0.value)) }
     }
 }
 
 /// Runs a server, and `body` on a thread of its own: a client that blocks must not hold a thread of the handlers.
 func withServer(
-    _ limits: HTTPServer.Limits = .init(), address: HTTPAddress = .tcp(host: "127.0.0.1", port: 0), maxConnections: Int = 10_000,
+    _ limits: HTTPServer.Limits = .init(), address: HTTPAddress = .tcp(host: "127.0.0.1", port: 0),
+    maxConnections: Int = 10_000,
     _ body: @escaping @Sendable (HTTPServer, TestApplication) throws -> Void
 ) async throws {
     let application = TestApplication()
-    let configuration = HTTPServer.Configuration(address: address, limits: limits, maxConnections: maxConnections, loops: 2)
+    let configuration = HTTPServer.Configuration(
+        address: address, limits: limits, maxConnections: maxConnections, loops: 2)
     let server = HTTPServer(configuration: configuration, handler: application)
     try server.start()
     let result: Result<Void, any Error> = await onThread { Result { try body(server, application) } }
@@ -170,13 +174,17 @@ final class Client: Sendable {
         case .tcp(let host, let port):
             let isSix = host.contains(":")
             socket = Glibc.socket(isSix ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            if var size = receiveBuffer { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
+            if var size = receiveBuffer {
+                setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            }
             var hints = addrinfo()
             hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
             var list: UnsafeMutablePointer<addrinfo>?
             getaddrinfo(host, String(port), &hints, &list)
             defer { freeaddrinfo(list) }
-            guard let info = list?.pointee, connect(socket, info.ai_addr, info.ai_addrlen) == 0 else { throw ClientError(what: "connect") }
+            guard let info = list?.pointee, connect(socket, info.ai_addr, info.ai_addrlen) == 0 else {
+                throw ClientError(what: "connect")
+            }
         case .unix(let path):
             socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
             var name = sockaddr_un()
@@ -184,7 +192,9 @@ final class Client: Sendable {
             withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
             let socket = socket
             let result = withUnsafePointer(to: &name) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
             }
             guard result == 0 else { throw ClientError(what: "connect") }
         }
@@ -200,7 +210,9 @@ final class Client: Sendable {
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL)) }
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
+            }
             guard count > 0 else { throw ClientError(what: "send") }
             sent += count
         }
@@ -235,7 +247,9 @@ final class Client: Sendable {
         let mark = [UInt8](mark.utf8)
         while true {
             let bytes = try receive()
-            if bytes.isEmpty { throw ClientError(what: "ended before the mark: \(String(decoding: all, as: UTF8.self))") }
+            if bytes.isEmpty {
+                throw ClientError(what: "ended before the mark: \(String(decoding: all, as: UTF8.self))")
+            }
             all += bytes
             if let range = all.firstRange(of: mark) {
                 rest.withLock { $0 = Array(all[range.upperBound...]) }

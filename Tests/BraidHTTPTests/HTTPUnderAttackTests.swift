@@ -39,7 +39,9 @@ struct HTTPUnderAttackTests {
             let slow = try Client(server)
             let steady = try Client(server)
             let absent = try Client(server)
-            for client in [slow, steady, absent] { try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n") }
+            for client in [slow, steady, absent] {
+                try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n")
+            }
             for _ in 0..<30 {
                 try? slow.send("s")
                 try steady.send(String(repeating: "f", count: 20))
@@ -58,7 +60,8 @@ struct HTTPUnderAttackTests {
             let others = try server.configuration.incoming.lease(200 << 20)
             let client = try Client(server)
             // Enough for as many seconds, while there is memory.
-            try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + String(repeating: "s", count: 130))
+            try client.send(
+                "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + String(repeating: "s", count: 130))
             #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
             others.end()
         }
@@ -80,7 +83,10 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test(arguments: [HTTPAddress.tcp(host: "127.0.0.1", port: 0), .unix(path: NSTemporaryDirectory() + "braid-stalled-\(getpid()).sock")])
+    @Test(arguments: [
+        HTTPAddress.tcp(host: "127.0.0.1", port: 0),
+        .unix(path: NSTemporaryDirectory() + "braid-stalled-\(getpid()).sock"),
+    ])
     func aStalledReaderIsClosedAndHoldsNoMemory(_ address: HTTPAddress) async throws {
         try await withServer(.short, address: address) { server, application in
             let large = try Client(server, receiveBuffer: 4_096)
@@ -138,10 +144,14 @@ struct HTTPUnderAttackTests {
             try? line.send("GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 10 << 20))
             #expect(status(try line.receive(until: "\r\n\r\n")) == 431)
             let extensions = try Client(server)
-            try? extensions.send("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;" + String(repeating: "x", count: 1 << 20))
+            try? extensions.send(
+                "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;"
+                    + String(repeating: "x", count: 1 << 20))
             #expect(status(try extensions.receive(until: "\r\n\r\n")) == 400)
             let trailers = try Client(server)
-            try? trailers.send("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + String(repeating: "T: x\r\n", count: 100_000))
+            try? trailers.send(
+                "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+                    + String(repeating: "T: x\r\n", count: 100_000))
             #expect(status(try trailers.receive(until: "\r\n\r\n")) == 431)
         }
     }
@@ -181,7 +191,9 @@ struct HTTPUnderAttackTests {
             for target in ["/echo", "/count", "/slow-reader"] {
                 try client.send("POST \(target) HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
                 try client.send(String(repeating: "1\r\nx\r\n", count: 90_000) + "0\r\n\r\n")
-                #expect(try client.answer().body == (target == "/echo" ? String(repeating: "x", count: 90_000) : "counted 90000"))
+                #expect(
+                    try client.answer().body
+                        == (target == "/echo" ? String(repeating: "x", count: 90_000) : "counted 90000"))
             }
         }
     }
@@ -200,7 +212,8 @@ struct HTTPUnderAttackTests {
                 if number % 2 == 0 {
                     // A reset instead of a farewell.
                     var linger = linger(l_onoff: 1, l_linger: 0)
-                    setsockopt(client.socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+                    setsockopt(
+                        client.socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
                 }
             }
             #expect(eventually { server.connectionFacts?.open == 0 })
@@ -213,7 +226,9 @@ struct HTTPUnderAttackTests {
 struct HTTPStopTests {
     private func started(_ limits: HTTPServer.Limits = .init()) throws -> (HTTPServer, TestApplication) {
         let application = TestApplication()
-        let server = HTTPServer(configuration: .init(address: .tcp(host: "127.0.0.1", port: 0), limits: limits, loops: 2), handler: application)
+        let server = HTTPServer(
+            configuration: .init(address: .tcp(host: "127.0.0.1", port: 0), limits: limits, loops: 2),
+            handler: application)
         try server.start()
         return (server, application)
     }
@@ -267,7 +282,9 @@ struct HTTPStopTests {
         await server.stop(grace: .milliseconds(300))
         #expect(start.duration(to: .now) < .seconds(100))
         #expect(application.closedStreams.load(ordering: .relaxed) == 1)
-        #expect(await onThread { eventually { application.answeredSoon.load(ordering: .relaxed) == 1 } }, "a task outlives the connection that it answers")
+        #expect(
+            await onThread { eventually { application.answeredSoon.load(ordering: .relaxed) == 1 } },
+            "a task outlives the connection that it answers")
         let rest = await onThread { (try? client.receiveAll()) ?? "" }
         #expect(!rest.hasSuffix("0\r\n\r\n"), "a download that was cut must not look whole")
     }

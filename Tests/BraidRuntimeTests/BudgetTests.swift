@@ -46,9 +46,13 @@ import Testing
         do {
             let first = try budget.lease(25, to: account)
             #expect(throws: Budget.Refusal.share) { try budget.lease(1, to: account) }
-            #expect(throws: Budget.Refusal.share, "the token's share is for all sessions") { try budget.lease(1, to: .init(resource: "other", client: "t")) }
+            #expect(throws: Budget.Refusal.share, "the token's share is for all sessions") {
+                try budget.lease(1, to: .init(resource: "other", client: "t"))
+            }
             let second = try budget.lease(25, to: .init(resource: "s", client: "u"))
-            #expect(throws: Budget.Refusal.share, "the session's share is for all tokens") { try budget.lease(1, to: .init(resource: "s")) }
+            #expect(throws: Budget.Refusal.share, "the session's share is for all tokens") {
+                try budget.lease(1, to: .init(resource: "s"))
+            }
             #expect(budget.taken == 50, "what was refused takes nothing")
             let others = try budget.lease(50, to: .init(resource: "other", client: "v"))
             #expect(throws: Budget.Refusal.budget) { try budget.lease(1) }
@@ -107,7 +111,8 @@ import Testing
             for task in 1...8 {
                 group.addTask {
                     for turn in 0..<2_000 {
-                        let lease = try? budget.lease(1 + (task * 7 + turn) % 90, to: .init(resource: "\(turn % 3)", client: "\(task)"))
+                        let lease = try? budget.lease(
+                            1 + (task * 7 + turn) % 90, to: .init(resource: "\(turn % 3)", client: "\(task)"))
                         try? lease?.grow(to: 95)
                     }
                 }

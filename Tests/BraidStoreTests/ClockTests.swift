@@ -13,8 +13,11 @@ import Testing
         let number = try await store.createSession(.make())
         let start = 1_000_000 * Self.hour
         for (index, time) in [start, start - 500 * Self.hour, 0, -Self.hour, start + Self.hour, start].enumerated() {
-            var commit = SessionCommit.make(number, to: index + 1, at: time) { $0.writtenRows = [(1, .make(index + 1))] }
-            commit.answer = KeptAnswer(session: number, requester: "", key: "k\(index)", at: time, request: index, answer: "{}")
+            var commit = SessionCommit.make(number, to: index + 1, at: time) {
+                $0.writtenRows = [(1, .make(index + 1))]
+            }
+            commit.answer = KeptAnswer(
+                session: number, requester: "", key: "k\(index)", at: time, request: index, answer: "{}")
             try await store.commit(commit)
         }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == Array(1...6))
@@ -22,7 +25,8 @@ import Testing
         // What was answered while the clock was behind by more than a day went when it was set right. Set back by years,
         // all else is still known, and goes on being known.
         for index in [0, 4, 5] {
-            #expect(try await store.answer(to: "k\(index)", by: "", of: number, now: -100 * Self.hour)?.request == index)
+            #expect(
+                try await store.answer(to: "k\(index)", by: "", of: number, now: -100 * Self.hour)?.request == index)
         }
         // An answer of the last day is known, though answers of a clock that ran ahead stand beside it.
         #expect(try await store.answer(to: "k5", by: "", of: number, now: start + 23 * Self.hour)?.request == 5)

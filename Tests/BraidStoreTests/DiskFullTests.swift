@@ -14,7 +14,8 @@ import Testing
         let number = try await store.createSession(.make(rows: [(1, .make(1))]))
         try await store.writer.write { try $0.query("PRAGMA max_page_count = 40") { _ in } }
         await #expect(throws: StoreError.full) {
-            try await store.commit(.make(number, to: 1) { [value = large(400_000)] in $0.writtenRows = [(1, .make(2, value))] })
+            try await store.commit(
+                .make(number, to: 1) { [value = large(400_000)] in $0.writtenRows = [(1, .make(2, value))] })
         }
         #expect(try await store.session("s")?.sections[0].rows.count == 1)
         #expect(try await store.sessionFacts("s")?.revision == 0)
@@ -36,9 +37,10 @@ import Testing
         var revision = 0
         await #expect(throws: StoreError.full) {
             while revision < 1000 {
-                try await store.commit(.make(number, to: revision + 1, rows: revision + 1) { [value = large(50_000), revision] in
-                    $0.writtenRows = [(1, .make(revision + 1, value))]
-                })
+                try await store.commit(
+                    .make(number, to: revision + 1, rows: revision + 1) { [value = large(50_000), revision] in
+                        $0.writtenRows = [(1, .make(revision + 1, value))]
+                    })
                 revision += 1
             }
         }
@@ -51,7 +53,8 @@ import Testing
         disk.clear()
         try await eventually { try await store.check() }
         #expect(access(path + "-reserve", F_OK) == 0)
-        try await store.commit(.make(number, to: revision + 1) { [revision] in $0.writtenRows = [(1, .make(revision + 1))] })
+        try await store.commit(
+            .make(number, to: revision + 1) { [revision] in $0.writtenRows = [(1, .make(revision + 1))] })
         await store.close()
         let again = try SQLiteStore(path: path)
         #expect(try await again.session("s")?.sections[0].rows.count == revision + 1)
@@ -69,9 +72,10 @@ import Testing
             var revision = 0
             await #expect(throws: StoreError.full) {
                 while revision < 1000 {
-                    try await store.commit(.make(number, to: revision + 1, rows: revision + 1) { [value = large(20_000), revision] in
-                        $0.writtenRows = [(1, .make(revision + 1, value))]
-                    })
+                    try await store.commit(
+                        .make(number, to: revision + 1, rows: revision + 1) { [value = large(20_000), revision] in
+                            $0.writtenRows = [(1, .make(revision + 1, value))]
+                        })
                     revision += 1
                 }
             }

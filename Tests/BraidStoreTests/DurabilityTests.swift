@@ -10,7 +10,8 @@ import Testing
     @Test func whatWasAcknowledgedOutlivesAKill() async throws {
         let directory = TestDirectory.make()
         for round in 1...6 {
-            await #expect(processExitsWith: .signal(SIGKILL)) { [directory = directory as String, round = round as Int] in
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [directory = directory as String, round = round as Int] in
                 let store = try SQLiteStore(path: directory + "/braid.sqlite")
                 let log = open(directory + "/acknowledged", O_WRONLY | O_CREAT | O_APPEND, 0o644)
                 Thread.detachNewThread {
@@ -39,10 +40,11 @@ import Testing
             var revision = facts.revision
             while true {
                 revision += 1
-                try await store.commit(.make(facts.number, to: revision, rows: revision) {
-                    $0.writtenRows = [(1, .make(revision))]
-                    if revision % 3 == 0 { $0.removedRows = [revision - 1] }
-                })
+                try await store.commit(
+                    .make(facts.number, to: revision, rows: revision) {
+                        $0.writtenRows = [(1, .make(revision))]
+                        if revision % 3 == 0 { $0.removedRows = [revision - 1] }
+                    })
                 let line = "s\(session) \(revision)\n"
                 guard write(log, line, line.utf8.count) == line.utf8.count else { exit(1) }
             }
@@ -66,8 +68,9 @@ import Testing
             #expect(stored >= revision && stored <= revision + rounds)
             let expected = stored == 0 ? [] : (1...stored).filter { $0 % 3 != 2 || $0 == stored }
             #expect(session.sections[0].rows.map(\.key) == expected)
-            #expect(try await store.journal(of: session.facts.number, after: 0, limit: .max).map(\.revision)
-                == Array(max(1, stored - 999)...max(1, stored)).filter { $0 <= stored })
+            #expect(
+                try await store.journal(of: session.facts.number, after: 0, limit: .max).map(\.revision)
+                    == Array(max(1, stored - 999)...max(1, stored)).filter { $0 <= stored })
         }
         await store.close()
     }

@@ -10,7 +10,8 @@ import Testing
 
     init() { path = directory + "/braid.sqlite" }
 
-    private func epochs(of path: String, _ synchronous: SQLiteStoreOptions.Synchronous = .full) async throws -> [String] {
+    private func epochs(of path: String, _ synchronous: SQLiteStoreOptions.Synchronous = .full) async throws -> [String]
+    {
         let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: synchronous))
         let epochs = try await store.sessions(after: nil, limit: 10).map(\.epoch)
         await store.close()
@@ -25,7 +26,9 @@ import Testing
         return copy
     }
 
-    @Test("What a power loss leaves of a store with synchronous normal has new epochs, however little that is", arguments: [true, false])
+    @Test(
+        "What a power loss leaves of a store with synchronous normal has new epochs, however little that is",
+        arguments: [true, false])
     func powerLosses(log: Bool) async throws {
         let first = try SQLiteStore(path: path)
         let number = try await first.createSession(.make())
@@ -55,7 +58,8 @@ import Testing
         _ = try await store.createSession(.make())
         try SQLiteStore.backup(of: path, to: path + ".copy")
         await store.close()
-        store = try SQLiteStore(path: path + ".copy", options: SQLiteStoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
+        store = try SQLiteStore(
+            path: path + ".copy", options: SQLiteStoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
         _ = try await store.createSession(.make("t"))
         #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["e-s-1", "e-t"])
         for (id, epoch) in [("s", "e-s-1"), ("t", "e-t")] {
@@ -66,7 +70,8 @@ import Testing
         // The copy of a copy.
         try SQLiteStore.backup(of: path + ".copy", to: path + ".second")
         await store.close()
-        store = try SQLiteStore(path: path + ".second", options: SQLiteStoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
+        store = try SQLiteStore(
+            path: path + ".second", options: SQLiteStoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
         #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["e-s-2", "e-t-2"])
         await store.close()
     }

@@ -5,25 +5,35 @@ import Testing
 
 /// What one edit writes does not depend on how large the table is, nor what it was opened with, nor its state.
 @Suite struct GrowthTests {
-    private static let edits: [(name: String, change: @Sendable (_ rows: Int, _ round: Int, inout TableChange) -> Void)] = [
-        ("insert at the front", { rows, round, change in
-            change.writtenRows = [(1, .make(rows + round, rank: -round, id: "new-\(round)"))]
-        }),
-        ("delete in the middle", { rows, round, change in change.removedRows = [rows / 2 + round] }),
-        ("move to the front", { rows, round, change in change.placedRows = [(1, rows / 4 + round, -1000 - round)] }),
-        ("update", { rows, round, change in change.writtenRows = [(1, .make(rows / 8 + round, "[\(round)]"))] }),
-    ]
+    private static let edits:
+        [(name: String, change: @Sendable (_ rows: Int, _ round: Int, inout TableChange) -> Void)] = [
+            (
+                "insert at the front",
+                { rows, round, change in
+                    change.writtenRows = [(1, .make(rows + round, rank: -round, id: "new-\(round)"))]
+                }
+            ),
+            ("delete in the middle", { rows, round, change in change.removedRows = [rows / 2 + round] }),
+            (
+                "move to the front",
+                { rows, round, change in change.placedRows = [(1, rows / 4 + round, -1000 - round)] }
+            ),
+            ("update", { rows, round, change in change.writtenRows = [(1, .make(rows / 8 + round, "[\(round)]"))] }),
+        ]
 
     /// For each edit, the pages that 20 commits add to the write-ahead log.
     private func pages(rows: Int, publishes: Bool) async throws -> [Int] {
         let store = try SQLiteStore(path: StoreKind.file.place(), options: SQLiteStoreOptions(journalLimit: 5))
         let large: JSONText = "\"\(String(repeating: "x", count: rows * 10))\""
-        let number = try await store.createSession(.make(
-            opening: large, state: large, rows: (1...rows).map { (1, .make($0, id: "row-\($0)", #"{"name":"Somebody"}"#)) }))
+        let number = try await store.createSession(
+            .make(
+                opening: large, state: large,
+                rows: (1...rows).map { (1, .make($0, id: "row-\($0)", #"{"name":"Somebody"}"#)) }))
         var revision = 0
         func commit(_ change: (inout TableChange) -> Void) async throws {
             revision += 1
-            try await store.commit(.make(number, to: revision, publishes: publishes, nextKey: rows + 1000, change: change))
+            try await store.commit(
+                .make(number, to: revision, publishes: publishes, nextKey: rows + 1000, change: change))
         }
         // The journal is full from here on, and the log of the opening has been copied.
         for _ in 1...10 { try await commit { _ in } }
@@ -43,7 +53,9 @@ import Testing
         let many = try await pages(rows: 100_000, publishes: publishes)
         for (index, edit) in Self.edits.enumerated() {
             #expect(few[index] <= 20 * (publishes ? 4 : 6), "\(edit.name): \(few[index]) pages for 20 commits")
-            #expect(many[index] <= few[index] + 5, "\(edit.name): \(few[index]) pages at 1,000 rows, \(many[index]) at 100,000")
+            #expect(
+                many[index] <= few[index] + 5,
+                "\(edit.name): \(few[index]) pages at 1,000 rows, \(many[index]) at 100,000")
         }
     }
 }

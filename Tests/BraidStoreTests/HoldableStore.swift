@@ -76,7 +76,9 @@ extension PostgresStore: HoldableStore {
         let end = Task { try await writer.write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
         // It has been taken once another connection sees it wait.
         let watch = try Connection(url: url, timeout: .seconds(30), settings: [])
-        while try watch.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid::bigint = \(key & 0xFFFF_FFFF)").count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        while try watch.query(
+            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid::bigint = \(key & 0xFFFF_FFFF)"
+        ).count == 0 { try await Task.sleep(for: .milliseconds(1)) }
         return ({ gate.signal() }, end)
     }
 

@@ -16,8 +16,10 @@ import Testing
 
     /// Of the other connections to the database.
     private func processes(_ condition: String = "true") throws -> [Int] {
-        try connect().query("SELECT pid::bigint FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND \(raw: condition)")
-            .map { $0.int(0) }
+        try connect().query(
+            "SELECT pid::bigint FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND \(raw: condition)"
+        )
+        .map { $0.int(0) }
     }
 
     /// Ends all connections to the database, as a restart of it does; returns when they have ended.
@@ -66,7 +68,9 @@ import Testing
         let number = try await store.createSession(.make())
         let writer = try #require(try processes().first)
         #expect(kill(pid_t(writer), SIGSTOP) == 0)
-        await #expect { try await store.commit(.make(number, to: 1)) } throws: { if case StoreError.io = $0 { true } else { false } }
+        await #expect { try await store.commit(.make(number, to: 1)) } throws: {
+            if case StoreError.io = $0 { true } else { false }
+        }
         // It was sent. Whether it was done shows when the process goes on.
         #expect(kill(pid_t(writer), SIGCONT) == 0)
         while try processes().contains(writer) { try await Task.sleep(for: .milliseconds(1)) }
@@ -85,7 +89,9 @@ import Testing
         _ = try other.all(["BEGIN", "SELECT 1 FROM session FOR UPDATE"])
         await #expect(throws: StoreError.revisionConflict) { try await store.commit(.make(number, to: 1)) }
         _ = try other.all(["LOCK TABLE journal"])
-        await #expect { try await store.commit(.make(number, to: 1)) } throws: { if case StoreError.busy = $0 { true } else { false } }
+        await #expect { try await store.commit(.make(number, to: 1)) } throws: {
+            if case StoreError.busy = $0 { true } else { false }
+        }
         _ = try other.all(["COMMIT"])
         try await store.commit(.make(number, to: 1))
         await store.close()
@@ -96,7 +102,10 @@ import Testing
         let store = try PostgresStore(url: url, options: .patient)
         _ = try await store.createSession(.make("held"))
         let number = try await store.createSession(.make("other")), holder = try connect()
-        _ = try holder.all(["BEGIN", "SELECT 1 FROM session WHERE id = 'held' FOR UPDATE", "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"])
+        _ = try holder.all([
+            "BEGIN", "SELECT 1 FROM session WHERE id = 'held' FOR UPDATE",
+            "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE",
+        ])
         async let ended = store.deleteSession("held")
         async let registered = store.putTable("t", description: "1", at: 1)
         while try processes("wait_event_type = 'Lock'").isEmpty { try await Task.sleep(for: .milliseconds(1)) }
@@ -113,7 +122,9 @@ import Testing
         let store = try PostgresStore(url: url, options: .patient)
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
-        async let faulty: Void = store.writer.write(["UPDATE session SET revision = 99", "INSERT INTO session (id) VALUES (NULL)"]) { _ in }
+        async let faulty: Void = store.writer.write([
+            "UPDATE session SET revision = 99", "INSERT INTO session (id) VALUES (NULL)",
+        ]) { _ in }
         async let commit: Void = store.commit(.make(number, to: 1))
         while store.queued < 2 { try await Task.sleep(for: .milliseconds(1)) }
         release()

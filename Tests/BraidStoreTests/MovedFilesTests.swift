@@ -6,14 +6,18 @@ import Testing
 @Suite struct MovedFilesTests {
     private let path = TestDirectory.make() + "/braid.sqlite"
 
-    @Test("Where the database or its log is removed, replaced or renamed, nothing is taken any more, until it is back", arguments: ["", "-wal"])
+    @Test(
+        "Where the database or its log is removed, replaced or renamed, nothing is taken any more, until it is back",
+        arguments: ["", "-wal"])
     func moved(file: String) async throws {
         let store = try SQLiteStore(path: path), file = path + file
         let number = try await store.createSession(.make())
         try await store.commit(.make(number, to: 1))
         #expect(rename(file, file + ".moved") == 0)
         func isRefused(_ write: () async throws -> Void) async {
-            await #expect { try await write() } throws: { if case StoreError.io(let detail) = $0 { detail.hasPrefix("\(file) was removed") } else { false } }
+            await #expect { try await write() } throws: {
+                if case StoreError.io(let detail) = $0 { detail.hasPrefix("\(file) was removed") } else { false }
+            }
         }
         await isRefused { try await store.commit(.make(number, to: 2)) }
         await isRefused { _ = try await store.createSession(.make("other")) }

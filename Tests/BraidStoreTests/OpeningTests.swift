@@ -29,10 +29,12 @@ import Testing
     func theSettingsAreInForce(synchronous: SQLiteStoreOptions.Synchronous, value: Int) async throws {
         let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: synchronous))
         let expectations = [
-            ("synchronous", "\(value)"), ("journal_mode", "wal"), ("mmap_size", "0"), ("application_id", "\(0x42726169)"),
+            ("synchronous", "\(value)"), ("journal_mode", "wal"), ("mmap_size", "0"),
+            ("application_id", "\(0x42726169)"),
         ]
         for (name, expected) in expectations {
-            #expect(try await store.writer.write { try $0.first("PRAGMA \(name)") { $0.text(0) } } == expected, "\(name)")
+            #expect(
+                try await store.writer.write { try $0.first("PRAGMA \(name)") { $0.text(0) } } == expected, "\(name)")
         }
         await store.close()
     }
@@ -60,7 +62,8 @@ import Testing
     /// A program that is just being started has a copy of every descriptor for a moment, and kept the lock of a store that was closed meanwhile.
     @Test func aStoreThatIsClosedCanBeOpenedThoughOthersHaveItsFilesOpen() async throws {
         let store = try SQLiteStore(path: path)
-        let copies = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.filter { descriptor in
+        let copies = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.filter
+        { descriptor in
             let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
             return file == path || file == path + "-lock"
         }.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
@@ -76,7 +79,9 @@ import Testing
         let store = try SQLiteStore(path: path)
         _ = try await store.createSession(.make("before"))
         func shell(_ sql: String) throws {
-            guard sqlite3_exec(other, sql, nil, nil, nil) == SQLITE_OK else { throw StoreError.io(String(cString: sqlite3_errmsg(other))) }
+            guard sqlite3_exec(other, sql, nil, nil, nil) == SQLITE_OK else {
+                throw StoreError.io(String(cString: sqlite3_errmsg(other)))
+            }
         }
         var other: OpaquePointer?
         #expect(sqlite3_open(path, &other) == SQLITE_OK)
@@ -84,7 +89,9 @@ import Testing
         var waited: [Duration] = []
         for number in 0..<4 {
             let start = ContinuousClock.now
-            await #expect { try await store.createSession(.make("\(number)")) } throws: { if case StoreError.busy = $0 { true } else { false } }
+            await #expect { try await store.createSession(.make("\(number)")) } throws: {
+                if case StoreError.busy = $0 { true } else { false }
+            }
             waited.append(ContinuousClock.now - start)
         }
         #expect(waited[1...].reduce(.zero, +) < waited[0], "\(waited)")
@@ -202,7 +209,9 @@ import Testing
         file.write(Data(repeating: 0xEE, count: 4096))
         try file.close()
         let store = try SQLiteStore(path: path)
-        await #expect { try await store.session("s") } throws: { if case StoreError.corrupt = $0 { true } else { false } }
+        await #expect { try await store.session("s") } throws: {
+            if case StoreError.corrupt = $0 { true } else { false }
+        }
         #expect(try await store.sessionFacts("s")?.revision == 0)
         _ = try await store.createSession(.make("other"))
         await store.close()

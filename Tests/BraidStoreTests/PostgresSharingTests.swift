@@ -50,7 +50,9 @@ import Testing
         }
         let known = sessions
         try await withThrowingTaskGroup(of: (Int, Int?).self) { group in
-            for round in 0..<500 { group.addTask { (round % 20, try await stores[1].revision(of: known[round % 20])?.number) } }
+            for round in 0..<500 {
+                group.addTask { (round % 20, try await stores[1].revision(of: known[round % 20])?.number) }
+            }
             for try await (number, revision) in group { #expect(revision == number) }
         }
         await close()
@@ -88,7 +90,9 @@ import Testing
         let session = try await stores[0].createSession(.make())
         try await stores[0].takeTurn(of: session)
         let hasty = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
-        await #expect { try await hasty.takeTurn(of: session) } throws: { if case StoreError.busy = $0 { true } else { false } }
+        await #expect { try await hasty.takeTurn(of: session) } throws: {
+            if case StoreError.busy = $0 { true } else { false }
+        }
         await hasty.close()
         await stores[0].close()
         try await stores[1].takeTurn(of: session)
@@ -100,7 +104,9 @@ import Testing
     @Test func aKeyThatAnotherStoreHasAnsweredIsNotAnsweredAgain() async throws {
         let session = try await stores[0].createSession(.make())
         try await commit(session, to: 1, answer: answer(session, "k", "1"), by: 0)
-        await #expect(throws: StoreError.answered) { try await commit(session, to: 2, answer: answer(session, "k", "2"), by: 1) }
+        await #expect(throws: StoreError.answered) {
+            try await commit(session, to: 2, answer: answer(session, "k", "2"), by: 1)
+        }
         await #expect(throws: StoreError.answered) { try await stores[1].keep(answer(session, "k", "3")) }
         #expect(try await stores[1].answer(to: "k", by: "", of: session, now: 1_000)?.answer == "1")
         #expect(try await stores[1].revision(of: session)?.number == 1)
@@ -114,13 +120,22 @@ import Testing
             let session = try await stores[0].createSession(.make("s\(round)"))
             let kept = try await withThrowingTaskGroup(of: String?.self) { group in
                 for store in 0..<2 {
-                    group.addTask { try await isKept { try await stores[store].keep(answer(session, "k", .string("keep \(store)"))) } ? "keep \(store)" : nil }
+                    group.addTask {
+                        try await isKept {
+                            try await stores[store].keep(answer(session, "k", .string("keep \(store)")))
+                        } ? "keep \(store)" : nil
+                    }
                 }
-                group.addTask { try await isKept { try await commit(session, to: 1, answer: answer(session, "k", "\"commit\""), by: 1) } ? "commit" : nil }
+                group.addTask {
+                    try await isKept {
+                        try await commit(session, to: 1, answer: answer(session, "k", "\"commit\""), by: 1)
+                    } ? "commit" : nil
+                }
                 return try await group.compactMap { $0 }.reduce(into: []) { $0.append($1) }
             }
             #expect(kept.count == 1)
-            #expect(try await stores[0].answer(to: "k", by: "", of: session, now: 1_000)?.answer.stringValue == kept.first)
+            #expect(
+                try await stores[0].answer(to: "k", by: "", of: session, now: 1_000)?.answer.stringValue == kept.first)
             #expect(try await stores[0].revision(of: session)?.number == (kept == ["commit"] ? 1 : 0))
         }
         await close()
@@ -167,7 +182,10 @@ import Testing
         #expect(try await stores[0].deleteToken("t", of: "s"))
         _ = try await stores[0].deleteSession("s")
         try await wait { heard.withLock { $0.contains(.ended(session: session)) } }
-        #expect(heard.withLock { $0.filter { $0 != .look } } == [.hearing, .committed(session: session, revision: 1), .revoked(token: "t"), .ended(session: session)])
+        #expect(
+            heard.withLock { $0.filter { $0 != .look } } == [
+                .hearing, .committed(session: session, revision: 1), .revoked(token: "t"), .ended(session: session),
+            ])
         // A server may end between a commit and its notice: nobody relies on them alone.
         try await wait { heard.withLock { $0.contains(.look) } }
         await close()
@@ -202,7 +220,9 @@ import Testing
         let heard = Mutex<[StoreNotice]>([])
         stores[1].listen { notice in heard.withLock { $0.append(notice) } }
         try await wait { heard.withLock { $0.contains(.hearing) } }
-        try PostgresCluster.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()", in: url)
+        try PostgresCluster.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            in: url)
         try await wait { heard.withLock { Array($0.filter { $0 != .look }.prefix(2)) == [.hearing, .hearing] } }
         let session = try await stores[0].createSession(.make())
         try await commit(session, to: 1, by: 0)

@@ -11,7 +11,9 @@ import Testing
 @Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct PostgresTests {
     private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-    private func connect(_ url: String) throws -> Connection { try Connection(url: url, timeout: .seconds(30), settings: []) }
+    private func connect(_ url: String) throws -> Connection {
+        try Connection(url: url, timeout: .seconds(30), settings: [])
+    }
 
     // MARK: The schema
 
@@ -20,7 +22,9 @@ import Testing
     @Test(arguments: 1...Schema.version)
     func everyVersionLeadsToTheSchema(version: Int) async throws {
         let old = try PostgresCluster.newDatabase(), new = try PostgresCluster.newDatabase()
-        try PostgresCluster.run(String(contentsOf: Self.tests.appendingPathComponent("Schemas/postgres-\(version).sql"), encoding: .utf8), in: old)
+        try PostgresCluster.run(
+            String(contentsOf: Self.tests.appendingPathComponent("Schemas/postgres-\(version).sql"), encoding: .utf8),
+            in: old)
         for url in [old, new] { try await PostgresStore(url: url).close() }
         #expect(try shape(old) == shape(new))
         #expect(try shape(new).count > 60)
@@ -43,12 +47,17 @@ import Testing
 
     // MARK: Opening
 
-    @Test(arguments: ["CREATE TABLE customers (id int)", "CREATE TABLE braid_server (x int)", "CREATE TABLE braid_server (application text, version int)"])
+    @Test(arguments: [
+        "CREATE TABLE customers (id int)", "CREATE TABLE braid_server (x int)",
+        "CREATE TABLE braid_server (application text, version int)",
+    ])
     func aDatabaseOfAnotherApplicationIsLeftAsItIs(sql: String) throws {
         let url = try PostgresCluster.newDatabase()
         try PostgresCluster.run(sql, in: url)
         let before = try connect(url).query("SELECT relname::text FROM pg_class ORDER BY 1").map { $0.text(0) }
-        #expect { try PostgresStore(url: url) } throws: { if case StoreError.wrongApplication = $0 { true } else { false } }
+        #expect { try PostgresStore(url: url) } throws: {
+            if case StoreError.wrongApplication = $0 { true } else { false }
+        }
         #expect(try connect(url).query("SELECT relname::text FROM pg_class ORDER BY 1").map { $0.text(0) } == before)
     }
 
@@ -65,7 +74,8 @@ import Testing
     }
 
     @Test func aReadOnlyDatabaseIsRefused() throws {
-        let url = try PostgresCluster.newDatabase() + "&options=-cdefault_transaction_read_only%3Don&target_session_attrs=any"
+        let url =
+            try PostgresCluster.newDatabase() + "&options=-cdefault_transaction_read_only%3Don&target_session_attrs=any"
         #expect { try PostgresStore(url: url) } throws: { if case StoreError.readOnly = $0 { true } else { false } }
     }
 
@@ -91,18 +101,27 @@ import Testing
 
     @Test func aServerThatIsNotThereIsNamedWithoutThePassword() {
         #expect { try PostgresStore(url: "postgres://me:secret@127.0.0.1:1/tables") } throws: {
-            if case StoreError.unavailable = $0 { "\($0)".contains("127.0.0.1") && !"\($0)".contains("secret") } else { false }
+            if case StoreError.unavailable = $0 {
+                "\($0)".contains("127.0.0.1") && !"\($0)".contains("secret")
+            } else {
+                false
+            }
         }
     }
 
     @Test func anAddressThatCannotBeReadIsNotShown() {
-        #expect { try PostgresStore(url: "postgres://me:sec@ret@x:y/tables?%zz") } throws: { !"\($0)".contains("ret@") && "\($0)".contains("address") }
+        #expect { try PostgresStore(url: "postgres://me:sec@ret@x:y/tables?%zz") } throws: {
+            !"\($0)".contains("ret@") && "\($0)".contains("address")
+        }
     }
 
     @Test(arguments: [(PostgresStoreOptions.Synchronous.full, "on"), (.normal, "off")])
     func theSettingsAreInForce(synchronous: PostgresStoreOptions.Synchronous, value: String) async throws {
-        let store = try PostgresStore(url: PostgresCluster.newDatabase(), options: PostgresStoreOptions(synchronous: synchronous))
-        #expect(try await store.writer.write(["SELECT current_setting('synchronous_commit')"]) { $0[0].first?.text(0) } == value)
+        let store = try PostgresStore(
+            url: PostgresCluster.newDatabase(), options: PostgresStoreOptions(synchronous: synchronous))
+        #expect(
+            try await store.writer.write(["SELECT current_setting('synchronous_commit')"]) { $0[0].first?.text(0) }
+                == value)
         await store.close()
     }
 
@@ -118,7 +137,8 @@ import Testing
                 for (index, store) in stores.enumerated() {
                     group.addTask {
                         do {
-                            try await store.commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(2 * revision + index))] })
+                            try await store.commit(
+                                .make(number, to: revision) { $0.writtenRows = [(1, .make(2 * revision + index))] })
                             return 1
                         } catch StoreError.revisionConflict {
                             return 0
@@ -139,7 +159,9 @@ import Testing
         let url = try PostgresCluster.newDatabase()
         let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
         let versions = try await withThrowingTaskGroup(of: Int.self) { group in
-            for round in 0..<20 { group.addTask { try await stores[round % 2].putTable("t", description: "1", at: round).version } }
+            for round in 0..<20 {
+                group.addTask { try await stores[round % 2].putTable("t", description: "1", at: round).version }
+            }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(versions.sorted() == Array(1...20))
@@ -154,10 +176,17 @@ import Testing
             let number = try await stores[0].createSession(.make("s\(round)"))
             async let commits: Void = {
                 for revision in 1...50 {
-                    do { try await stores[0].commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(revision))] }) } catch let error as StoreError where [.sessionMissing, .revisionConflict].contains(error) { return }
+                    do {
+                        try await stores[0].commit(
+                            .make(number, to: revision) { $0.writtenRows = [(1, .make(revision))] })
+                    } catch let error as StoreError where [.sessionMissing, .revisionConflict].contains(error) {
+                        return
+                    }
                 }
             }()
-            while try await stores[1].sessionFacts("s\(round)")?.revision == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            while try await stores[1].sessionFacts("s\(round)")?.revision == 0 {
+                try await Task.sleep(for: .milliseconds(1))
+            }
             #expect(try await stores[1].deleteSession("s\(round)") == number)
             try await commits
         }

@@ -27,9 +27,12 @@ import Testing
             for revision in 1...6 {
                 var commit = SessionCommit.make(number, to: revision, rows: revision) {
                     $0.writtenRows = [(1, .make(revision, "\"\(String(repeating: "x", count: 3000))\""))]
-                    if revision > 1 { $0.placedRows = [(section: 1, key: revision - 1, rank: (revision - 1) * 1000 + 1)] }
+                    if revision > 1 {
+                        $0.placedRows = [(section: 1, key: revision - 1, rank: (revision - 1) * 1000 + 1)]
+                    }
                 }
-                commit.answer = KeptAnswer(session: number, requester: "", key: "k\(revision)", at: 2000, request: revision, answer: "{}")
+                commit.answer = KeptAnswer(
+                    session: number, requester: "", key: "k\(revision)", at: 2000, request: revision, answer: "{}")
                 try await store.commit(commit)
             }
             kill(getpid(), SIGKILL)
@@ -55,12 +58,19 @@ import Testing
         let session = try #require(try await store.session("s"))
         let revision = session.facts.revision, number = session.facts.number
         #expect(session.sections[0].rows.map(\.key) == (0..<revision).map { $0 + 1 })
-        #expect(session.sections[0].rows.map(\.rank) == (0..<revision).map { $0 + 1 == revision ? ($0 + 1) * 1000 : ($0 + 1) * 1000 + 1 })
+        #expect(
+            session.sections[0].rows.map(\.rank)
+                == (0..<revision).map { $0 + 1 == revision ? ($0 + 1) * 1000 : ($0 + 1) * 1000 + 1 })
         #expect(session.facts.totalRowCount == revision)
-        #expect(try await store.journal(of: number, after: 0, limit: 100).map(\.revision) == (0..<revision).map { $0 + 1 })
+        #expect(
+            try await store.journal(of: number, after: 0, limit: 100).map(\.revision) == (0..<revision).map { $0 + 1 })
         for other in 1...Self.revisions {
-            #expect(try await store.answer(to: "k\(other)", by: "", of: number, now: 2000) != nil || other > revision, "an answer goes with its revision")
-            if other > revision { #expect(try await store.answer(to: "k\(other)", by: "", of: number, now: 2000) == nil) }
+            #expect(
+                try await store.answer(to: "k\(other)", by: "", of: number, now: 2000) != nil || other > revision,
+                "an answer goes with its revision")
+            if other > revision {
+                #expect(try await store.answer(to: "k\(other)", by: "", of: number, now: 2000) == nil)
+            }
         }
         await store.close()
         return revision
@@ -93,7 +103,9 @@ import Testing
                 switch tear {
                 case .cutOff: break
                 case .zeros: left.log.append(Data(count: end - offset))
-                case .noise: left.log.append(Data((offset..<end).map { files.log[$0] ^ UInt8.random(in: 1...255, using: &random) }))
+                case .noise:
+                    left.log.append(
+                        Data((offset..<end).map { files.log[$0] ^ UInt8.random(in: 1...255, using: &random) }))
                 }
                 try #expect(await revision(left, at: path) == Self.revisions - 1, "\(tear) at \(offset)")
                 torn += 1
@@ -104,7 +116,8 @@ import Testing
     }
 
     /// A disk writes its sectors in any order: of the last commits some are missing.
-    @Test(arguments: 0..<(isExhaustive ? 3000 : 100)) func sectorsInAnyOrderLeaveAWholeRevision(seed: Int) async throws {
+    @Test(arguments: 0..<(isExhaustive ? 3000 : 100)) func sectorsInAnyOrderLeaveAWholeRevision(seed: Int) async throws
+    {
         var random = SplitMix(seed: UInt64(seed))
         var left = try await Self.shared.files()
         let path = path
@@ -112,7 +125,8 @@ import Testing
         // The commits before were flushed, each before it was acknowledged.
         let flushed = Int.random(in: 1..<Self.revisions, using: &random)
         let start = left.commits[left.commits.count - 1 - Self.revisions + flushed]
-        for sector in stride(from: start / 512 * 512, to: left.log.count, by: 512) where Int.random(in: 0..<4, using: &random) == 0 {
+        for sector in stride(from: start / 512 * 512, to: left.log.count, by: 512)
+        where Int.random(in: 0..<4, using: &random) == 0 {
             for offset in max(start, sector)..<min(sector + 512, left.log.count) { left.log[offset] = 0 }
         }
         let found = try await revision(left, at: path)
@@ -121,7 +135,9 @@ import Testing
 
     /// The log is copied into the database, and the power goes in the middle: pages old, new and half of each. The log is
     /// still there, and mends them.
-    @Test(arguments: 0..<(isExhaustive ? 1000 : 40)) func aCheckpointBrokenOffAnywhereLosesNothing(seed: Int) async throws {
+    @Test(arguments: 0..<(isExhaustive ? 1000 : 40)) func aCheckpointBrokenOffAnywhereLosesNothing(seed: Int)
+        async throws
+    {
         var random = SplitMix(seed: UInt64(seed))
         let files = try await Self.shared.files()
         let path = path
@@ -131,12 +147,15 @@ import Testing
         try #require(after.count >= files.database.count && after != files.database)
         var mixed = Data()
         for page in stride(from: 0, to: after.count, by: 4096) {
-            let new = after[page..<page + 4096], old = page < files.database.count ? files.database[page..<page + 4096] : Data(count: 4096)
+            let new = after[page..<page + 4096],
+                old = page < files.database.count ? files.database[page..<page + 4096] : Data(count: 4096)
             let cut = [0, 4096, Int.random(in: 0...4096, using: &random)][Int.random(in: 0..<3, using: &random)]
             mixed += new.prefix(cut) + old.suffix(4096 - cut)
         }
         // The first page is never torn within its header's first sector: it is one write of the disk.
-        if Bool.random(using: &random) { mixed = mixed.prefix(Int.random(in: files.database.count...after.count, using: &random)) }
+        if Bool.random(using: &random) {
+            mixed = mixed.prefix(Int.random(in: files.database.count...after.count, using: &random))
+        }
         var left = files
         left.database = mixed
         try #expect(await revision(left, at: path) == Self.revisions)

@@ -27,7 +27,9 @@ import Testing
             try db.query("SELECT name, sql FROM sqlite_master WHERE type <> 'table' ORDER BY name") {
                 lines.append($0.text(0) + " " + ($0.optionalText(1) ?? "-"))
             }
-            try db.query("SELECT * FROM pragma_user_version, pragma_application_id") { lines.append("\($0.int(0)) \($0.int(1))") }
+            try db.query("SELECT * FROM pragma_user_version, pragma_application_id") {
+                lines.append("\($0.int(0)) \($0.int(1))")
+            }
             return lines
         }
     }

@@ -13,32 +13,40 @@ import Testing
     @Test(arguments: StoreKind.forTests)
     func aSessionIsReadAsItWasStored(kind: StoreKind) async throws {
         let store = try kind.open()
-        let number = try await store.createSession(.make(
-            "meeting", opening: #"{"table":"x"}"#, state: #"{"n":1.10}"#, displayed: #"["b","a"]"#,
-            sections: [
-                .init(number: 2, id: "b", ordinal: 1, header: #"{"title":"B"}"#, footer: "null"),
-                .init(number: 1, id: "a", ordinal: 7),
-            ],
-            rows: [
-                (1, .make(1, rank: 5, id: "Omar", #"{"big":12345678901234567890,"e":1e400}"#)), (1, .make(2, rank: -5, "[1]")),
-                (2, .make(3, rank: 0, id: "", #""é""#)),
-            ]))
+        let number = try await store.createSession(
+            .make(
+                "meeting", opening: #"{"table":"x"}"#, state: #"{"n":1.10}"#, displayed: #"["b","a"]"#,
+                sections: [
+                    .init(number: 2, id: "b", ordinal: 1, header: #"{"title":"B"}"#, footer: "null"),
+                    .init(number: 1, id: "a", ordinal: 7),
+                ],
+                rows: [
+                    (1, .make(1, rank: 5, id: "Omar", #"{"big":12345678901234567890,"e":1e400}"#)),
+                    (1, .make(2, rank: -5, "[1]")),
+                    (2, .make(3, rank: 0, id: "", #""é""#)),
+                ]))
         #expect(number > 0)
-        #expect(dump(try await store.session("meeting")) == """
-            meeting table=-/0 e-meeting.0 1000-1000 rows=3 next=4
-            description {"table":"inline"}
-            state {"n":1.10}
-            displayed ["b","a"]
-            [2 b @1 {"title":"B"} null]
-              3 @0  "é"
-            [1 a @7 - -]
-              2 @-5 - [1]
-              1 @5 Omar {"big":12345678901234567890,"e":1e400}
-            """)
-        #expect(try await store.sessionFacts("meeting") == SessionFacts(
-            id: "meeting", number: number, table: nil, epoch: "e-meeting", revision: 0, created: 1000, updated: 1000, totalRowCount: 3))
+        #expect(
+            dump(try await store.session("meeting")) == """
+                meeting table=-/0 e-meeting.0 1000-1000 rows=3 next=4
+                description {"table":"inline"}
+                state {"n":1.10}
+                displayed ["b","a"]
+                [2 b @1 {"title":"B"} null]
+                  3 @0  "é"
+                [1 a @7 - -]
+                  2 @-5 - [1]
+                  1 @5 Omar {"big":12345678901234567890,"e":1e400}
+                """)
+        #expect(
+            try await store.sessionFacts("meeting")
+                == SessionFacts(
+                    id: "meeting", number: number, table: nil, epoch: "e-meeting", revision: 0, created: 1000,
+                    updated: 1000, totalRowCount: 3))
         let opening = try #require(try await store.opening("meeting"))
-        #expect(opening.body == #"{"table":"x"}"# && opening.description == #"{"table":"inline"}"# && opening.facts.number == number)
+        #expect(
+            opening.body == #"{"table":"x"}"# && opening.description == #"{"table":"inline"}"#
+                && opening.facts.number == number)
         #expect(try await store.opening("other").map { _ in 1 } == nil)
         #expect(try await store.session("other").map { _ in 1 } == nil)
         #expect(try await store.sessionFacts("other") == nil)
@@ -56,8 +64,9 @@ import Testing
         #expect(try await store.session("s").map { _ in 1 } == nil)
         _ = try await store.createSession(.make("é"))
         _ = try await store.createSession(.make("e\u{301}"))
-        #expect(try await store.sessions(after: nil, limit: 9).map { Array($0.id.utf8) }
-            == ["e\u{301}", "s\0t", "é"].map { Array($0.utf8) })
+        #expect(
+            try await store.sessions(after: nil, limit: 9).map { Array($0.id.utf8) }
+                == ["e\u{301}", "s\0t", "é"].map { Array($0.utf8) })
         await store.close()
     }
 
@@ -125,29 +134,34 @@ import Testing
     @Test(arguments: StoreKind.forTests)
     func aCommitWritesWhatChanged(kind: StoreKind) async throws {
         let store = try kind.open()
-        let number = try await store.createSession(.make(
-            sections: [.init(number: 1, id: "a", ordinal: 1), .init(number: 2, id: "b", ordinal: 2)],
-            rows: [(1, .make(1, id: "one")), (1, .make(2, id: "two")), (2, .make(3, id: "three"))]))
-        try await store.commit(.make(number, to: 1, at: 1500, nextKey: 5, rows: 3) {
-            $0.writtenRows = [(1, .make(4, rank: 1, id: "new", "[4]")), (1, .make(1, id: "one", "[1]"))]
-            $0.placedRows = [(1, 3, 500)]
-            $0.removedRows = [2]
-            $0.removedSections = [2]
-            $0.writtenSections = [.init(number: 1, id: "a", ordinal: 1, header: #""A""#), .init(number: 3, id: "c", ordinal: 0)]
-            $0.state = "[true]"
-            $0.displayedSections = #"["a"]"#
-        })
-        #expect(dump(try await store.session("s")) == """
-            s table=-/0 e-s.1 1000-1500 rows=3 next=5
-            description {"table":"inline"}
-            state [true]
-            displayed ["a"]
-            [3 c @0 - -]
-            [1 a @1 "A" -]
-              4 @1 new [4]
-              3 @500 three {}
-              1 @1000 one [1]
-            """)
+        let number = try await store.createSession(
+            .make(
+                sections: [.init(number: 1, id: "a", ordinal: 1), .init(number: 2, id: "b", ordinal: 2)],
+                rows: [(1, .make(1, id: "one")), (1, .make(2, id: "two")), (2, .make(3, id: "three"))]))
+        try await store.commit(
+            .make(number, to: 1, at: 1500, nextKey: 5, rows: 3) {
+                $0.writtenRows = [(1, .make(4, rank: 1, id: "new", "[4]")), (1, .make(1, id: "one", "[1]"))]
+                $0.placedRows = [(1, 3, 500)]
+                $0.removedRows = [2]
+                $0.removedSections = [2]
+                $0.writtenSections = [
+                    .init(number: 1, id: "a", ordinal: 1, header: #""A""#), .init(number: 3, id: "c", ordinal: 0),
+                ]
+                $0.state = "[true]"
+                $0.displayedSections = #"["a"]"#
+            })
+        #expect(
+            dump(try await store.session("s")) == """
+                s table=-/0 e-s.1 1000-1500 rows=3 next=5
+                description {"table":"inline"}
+                state [true]
+                displayed ["a"]
+                [3 c @0 - -]
+                [1 a @1 "A" -]
+                  4 @1 new [4]
+                  3 @500 three {}
+                  1 @1000 one [1]
+                """)
         await store.close()
     }
 
@@ -189,13 +203,16 @@ import Testing
         let number = try await store.createSession(.make())
         #expect(try await store.journal(of: number, after: 0, limit: 10) == [])
         for revision in 1...5 {
-            try await store.commit(.make(number, to: revision, at: revision * 10, command: "\(revision)", update: "[\(revision)]"))
+            try await store.commit(
+                .make(number, to: revision, at: revision * 10, command: "\(revision)", update: "[\(revision)]"))
         }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [1, 2, 3, 4, 5])
-        #expect(try await store.journal(of: number, after: 3, limit: 1)
-            == [JournalRecord(revision: 4, at: 40, command: "4", update: "[4]")])
+        #expect(
+            try await store.journal(of: number, after: 3, limit: 1)
+                == [JournalRecord(revision: 4, at: 40, command: "4", update: "[4]")])
         #expect(try await store.journal(of: number, after: 1, limit: 10, bytes: 1).map(\.revision) == [2])
-        #expect(try await store.journal(of: number, after: 1, limit: 10, bytes: 1 << 20).map(\.revision) == [2, 3, 4, 5])
+        #expect(
+            try await store.journal(of: number, after: 1, limit: 10, bytes: 1 << 20).map(\.revision) == [2, 3, 4, 5])
         #expect(try await store.journal(of: number, after: 5, limit: 10) == [])
         #expect(try await store.journal(of: number, after: .max, limit: 10) == [])
         #expect(try await store.journal(of: number, after: -1, limit: 1).map(\.revision) == [1])
@@ -227,7 +244,10 @@ import Testing
         var firsts: Set<Int> = []
         for revision in 1...240 {
             try await store.commit(.make(number, to: revision))
-            if revision > 200 { firsts.insert(revision - (try await store.journal(of: number, after: 0, limit: 1).first?.revision ?? 0) + 1) }
+            if revision > 200 {
+                firsts.insert(
+                    revision - (try await store.journal(of: number, after: 0, limit: 1).first?.revision ?? 0) + 1)
+            }
         }
         // A 64th of the limit beyond it, less one.
         #expect(firsts == [192, 193, 194])
@@ -239,16 +259,20 @@ import Testing
     func theJournalKeepsItsBytes(kind: StoreKind) async throws {
         let store = try kind.open(journalBytes: 34)
         let number = try await store.createSession(.make())
-        for revision in 1...5 { try await store.commit(.make(number, to: revision, command: #""12345678""#, update: "{}", undo: "{}")) }
+        for revision in 1...5 {
+            try await store.commit(.make(number, to: revision, command: #""12345678""#, update: "{}", undo: "{}"))
+        }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [4, 5])
         // One that is larger than all the room there is stays until the next comes.
-        try await store.commit(.make(number, to: 6, command: #""0123456789012345678901234567890123456789""#, update: "{}", undo: "{}"))
+        try await store.commit(
+            .make(number, to: 6, command: #""0123456789012345678901234567890123456789""#, update: "{}", undo: "{}"))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [6])
         try await store.commit(.make(number, to: 7, command: "1", update: "{}", undo: "{}"))
         try await store.commit(.make(number, to: 8, command: "1", update: "{}", undo: "{}"))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [7, 8])
         // What leads back counts as well.
-        try await store.commit(.make(number, to: 9, command: "1", update: "{}", undo: #"{"updated":1,"nextKey":1,"nextSection":1}"#))
+        try await store.commit(
+            .make(number, to: 9, command: "1", update: "{}", undo: #"{"updated":1,"nextKey":1,"nextSection":1}"#))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [9])
         await store.close()
     }
@@ -288,24 +312,35 @@ import Testing
         await store.close()
     }
 
-    @Test("The answers of one requester have a quota: the oldest are deleted, and nobody else's", arguments: StoreKind.forTests)
+    @Test(
+        "The answers of one requester have a quota: the oldest are deleted, and nobody else's",
+        arguments: StoreKind.forTests)
     func answersHaveAQuota(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make()), other = try await store.createSession(.make("other"))
         func answer(_ session: Int, _ requester: String, _ key: String, bytes: Int) -> KeptAnswer {
-            KeptAnswer(session: session, requester: requester, key: key, at: 1000, request: 1, answer: .string(String(repeating: "x", count: bytes)))
+            KeptAnswer(
+                session: session, requester: requester, key: key, at: 1000, request: 1,
+                answer: .string(String(repeating: "x", count: bytes)))
         }
         func kept(_ keys: [String], _ session: Int, _ requester: String) async throws -> [String] {
             var kept: [String] = []
-            for key in keys where try await store.answer(to: key, by: requester, of: session, now: 1000) != nil { kept.append(key) }
+            for key in keys where try await store.answer(to: key, by: requester, of: session, now: 1000) != nil {
+                kept.append(key)
+            }
             return kept
         }
-        for (session, requester) in [(number, ""), (number, "t2"), (other, "t1"), (0, "")] { try await store.keep(answer(session, requester, "k0", bytes: 10)) }
+        for (session, requester) in [(number, ""), (number, "t2"), (other, "t1"), (0, "")] {
+            try await store.keep(answer(session, requester, "k0", bytes: 10))
+        }
         #expect(answer(number, "", "k", bytes: 10).cost == 1024, "so that many small ones have a quota as well")
         let keys = (0..<20).map { "k\($0)" }
         for key in keys { try await store.keep(answer(number, "t1", key, bytes: 1 << 20)) }
-        #expect(try await kept(keys, number, "t1") == Array(keys[5...]), "15 of a little more than 1 MiB are within 16 MiB")
-        for (session, requester) in [(number, ""), (number, "t2"), (other, "t1"), (0, "")] { #expect(try await kept(keys, session, requester) == ["k0"]) }
+        #expect(
+            try await kept(keys, number, "t1") == Array(keys[5...]), "15 of a little more than 1 MiB are within 16 MiB")
+        for (session, requester) in [(number, ""), (number, "t2"), (other, "t1"), (0, "")] {
+            #expect(try await kept(keys, session, requester) == ["k0"])
+        }
         // One that exceeds the quota by itself is kept until the next comes.
         try await store.keep(answer(number, "t1", "large", bytes: 20 << 20))
         #expect(try await kept(keys + ["large"], number, "t1") == ["large"])
@@ -329,8 +364,12 @@ import Testing
         #expect(try await store.table("t").map { [$0.version, $0.updated] } == [3, 30])
         #expect(try await store.table("t")?.description == "3")
         #expect(try await store.table("none").map { _ in 1 } == nil)
-        #expect(try await store.tables()
-            == [StoredTableFacts(name: "b", version: 1, updated: 5), StoredTableFacts(name: "t", version: 3, updated: 30)])
+        #expect(
+            try await store.tables()
+                == [
+                    StoredTableFacts(name: "b", version: 1, updated: 5),
+                    StoredTableFacts(name: "t", version: 3, updated: 30),
+                ])
         let old = try #require(try await store.session("old"))
         #expect(old.description == "1" && old.tableVersion == 1 && old.facts.table == "t")
         // Version 2 was dropped, for no session had it: whoever had read it before opens a session of it all the same.
@@ -340,8 +379,13 @@ import Testing
         #expect(try await store.table("t").map { [$0.version, $0.updated] } == [3, 30])
         // An id that is taken brings nothing back, nor does what was deleted.
         _ = try await store.deleteSession("late")
-        await #expect(throws: StoreError.sessionExists) { try await store.createSession(.make("old", table: "t", version: 2, description: "2")) }
-        for session in [NewSession.make("new", table: "t", version: 4, description: "4"), .make("new", table: "none", version: 1, description: "1")] {
+        await #expect(throws: StoreError.sessionExists) {
+            try await store.createSession(.make("old", table: "t", version: 2, description: "2"))
+        }
+        for session in [
+            NewSession.make("new", table: "t", version: 4, description: "4"),
+            .make("new", table: "none", version: 1, description: "1"),
+        ] {
             await #expect(throws: StoreError.tableMissing) { try await store.createSession(session) }
         }
         #expect(try await store.sessionFacts("new") == nil)
@@ -374,7 +418,8 @@ import Testing
     @Test func nothingIsLeftOfASessionThatIsEnded() async throws {
         let place = try StoreKind.file.place(), store = try StoreKind.file.open(at: place)
         _ = try await store.putTable("t", description: "1", at: 10)
-        let number = try await store.createSession(.make(table: "t", version: 1, description: "1", rows: [(1, .make(1)), (1, .make(2))]))
+        let number = try await store.createSession(
+            .make(table: "t", version: 1, description: "1", rows: [(1, .make(1)), (1, .make(2))]))
         _ = try await store.putTable("t", description: "2", at: 20)
         var commit = SessionCommit.make(number, to: 1, publishes: false) {
             $0.removedRows = [1]
@@ -387,9 +432,13 @@ import Testing
             var database: OpaquePointer?, counts: [String: Int] = [:]
             try #require(sqlite3_open(place, &database) == SQLITE_OK)
             defer { sqlite3_close(database) }
-            for table in ["table_description", "session", "opening", "state", "section", "model", "published", "published_section", "published_model", "journal", "answer", "token"] {
+            for table in [
+                "table_description", "session", "opening", "state", "section", "model", "published",
+                "published_section", "published_model", "journal", "answer", "token",
+            ] {
                 var statement: OpaquePointer?
-                try #require(sqlite3_prepare_v2(database, "SELECT count(*) FROM \(table)", -1, &statement, nil) == SQLITE_OK)
+                try #require(
+                    sqlite3_prepare_v2(database, "SELECT count(*) FROM \(table)", -1, &statement, nil) == SQLITE_OK)
                 if sqlite3_step(statement) == SQLITE_ROW { counts[table] = Int(sqlite3_column_int64(statement, 0)) }
                 sqlite3_finalize(statement)
             }

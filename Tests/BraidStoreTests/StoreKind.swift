@@ -30,9 +30,13 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
 
     func open(at place: String, journalLimit: Int = 1000, journalBytes: Int = 64 << 20) throws -> any SessionStore {
         #if PostgreSQL
-        if self == .postgres { return try PostgresStore(url: place, options: PostgresStoreOptions(journalLimit: journalLimit, journalBytes: journalBytes)) }
+        if self == .postgres {
+            return try PostgresStore(
+                url: place, options: PostgresStoreOptions(journalLimit: journalLimit, journalBytes: journalBytes))
+        }
         #endif
-        return try SQLiteStore(path: place, options: SQLiteStoreOptions(journalLimit: journalLimit, journalBytes: journalBytes))
+        return try SQLiteStore(
+            path: place, options: SQLiteStoreOptions(journalLimit: journalLimit, journalBytes: journalBytes))
     }
 }
 
@@ -111,20 +115,24 @@ extension NewSession {
         NewSession(
             id: id, table: table, tableVersion: version, description: description, epoch: "e-\(id)",
             created: 1000, opening: opening, state: state, displayedSections: displayed, cells: cells,
-            nextKey: (rows.map(\.row.key).max() ?? 0) + 1, nextSection: (sections.map(\.number).max() ?? 0) + 1, totalRowCount: rows.count, sections: sections, rows: rows)
+            nextKey: (rows.map(\.row.key).max() ?? 0) + 1, nextSection: (sections.map(\.number).max() ?? 0) + 1,
+            totalRowCount: rows.count, sections: sections, rows: rows)
     }
 }
 
 extension SessionCommit {
     static func make(
-        _ session: Int, to revision: Int, at: Int = 2000, publishes: Bool = true, nextKey: Int = 1000, nextSection: Int = 100, rows: Int = 0,
-        command: JSONText = "{}", update: JSONText = #"{"stages":[]}"#, undo: JSONText = #"{"updated":1,"nextKey":1,"nextSection":1}"#, change: (inout TableChange) -> Void = { _ in }
+        _ session: Int, to revision: Int, at: Int = 2000, publishes: Bool = true, nextKey: Int = 1000,
+        nextSection: Int = 100, rows: Int = 0,
+        command: JSONText = "{}", update: JSONText = #"{"stages":[]}"#,
+        undo: JSONText = #"{"updated":1,"nextKey":1,"nextSection":1}"#, change: (inout TableChange) -> Void = { _ in }
     ) -> SessionCommit {
         var made = TableChange()
         change(&made)
         return SessionCommit(
             session: session, from: revision - 1, to: revision, at: at, change: made, publishes: publishes,
-            nextKey: nextKey, nextSection: nextSection, totalRowCount: rows, command: command, update: update, undo: undo)
+            nextKey: nextKey, nextSection: nextSection, totalRowCount: rows, command: command, update: update,
+            undo: undo)
     }
 }
 

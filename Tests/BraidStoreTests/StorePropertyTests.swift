@@ -20,19 +20,25 @@ import Testing
                     oracle[id] = nil
                 } else {
                     let old = session
-                    let before = session.published
-                        ?? PublishedTable(updated: session.facts.updated, displayedSections: session.displayedSections, sections: session.sections)
+                    let before =
+                        session.published
+                        ?? PublishedTable(
+                            updated: session.facts.updated, displayedSections: session.displayedSections,
+                            sections: session.sections)
                     let change = randomChange(of: &session, using: &random)
                     session.facts.revision += 1
                     session.facts.updated = step
                     session.facts.totalRowCount = session.sections.map(\.rows.count).reduce(0, +)
                     let publishes = change.state != nil || Int.random(in: 0..<2, using: &random) == 0
                     session.published = publishes ? nil : before
-                    try await store.commit(SessionCommit(
-                        session: session.facts.number, from: session.facts.revision - 1, to: session.facts.revision, at: step,
-                        change: change, publishes: publishes, nextKey: session.nextKey, nextSection: session.nextSection,
-                        totalRowCount: session.facts.totalRowCount,
-                        command: "\(step)", update: "[\(step)]", undo: undo(of: change, from: old)))
+                    try await store.commit(
+                        SessionCommit(
+                            session: session.facts.number, from: session.facts.revision - 1, to: session.facts.revision,
+                            at: step,
+                            change: change, publishes: publishes, nextKey: session.nextKey,
+                            nextSection: session.nextSection,
+                            totalRowCount: session.facts.totalRowCount,
+                            command: "\(step)", update: "[\(step)]", undo: undo(of: change, from: old)))
                     oracle[id] = session
                     history[id, default: []].append(session)
                 }
@@ -44,7 +50,8 @@ import Testing
                         id: id, number: number, table: nil, epoch: new.epoch, revision: 0, created: 1000, updated: 1000,
                         totalRowCount: 3),
                     tableVersion: nil, description: new.description, state: new.state,
-                    displayedSections: nil, cells: nil, nextKey: new.nextKey, nextSection: new.nextSection, sections: [(new.sections[0], new.rows.map(\.row))])
+                    displayedSections: nil, cells: nil, nextKey: new.nextKey, nextSection: new.nextSection,
+                    sections: [(new.sections[0], new.rows.map(\.row))])
                 history[id] = oracle[id].map { [$0] }
             }
             #expect(dump(try await store.session(id)) == dump(oracle[id]))
@@ -65,8 +72,9 @@ import Testing
         for number in 0..<4 {
             #expect(dump(try await store.session("s\(number)")) == dump(oracle["s\(number)"]))
             guard let facts = oracle["s\(number)"]?.facts else { continue }
-            #expect(try await store.journal(of: facts.number, after: 0, limit: 100).map(\.revision)
-                == (0..<min(7, facts.revision)).map { facts.revision - $0 }.reversed())
+            #expect(
+                try await store.journal(of: facts.number, after: 0, limit: 100).map(\.revision)
+                    == (0..<min(7, facts.revision)).map { facts.revision - $0 }.reversed())
         }
         await store.close()
     }
@@ -90,7 +98,9 @@ import Testing
         undo.removedSections = change.writtenSections.map(\.number)
         if change.state != nil { undo.state = session.state }
         return StoredUndo(
-            change: undo, updated: session.facts.updated, nextKey: session.nextKey, nextSection: session.nextSection, isPublished: session.published == nil).json
+            change: undo, updated: session.facts.updated, nextKey: session.nextKey, nextSection: session.nextSection,
+            isPublished: session.published == nil
+        ).json
     }
 
     /// Changes the session as the engine might, and returns what a store has to write.
@@ -126,7 +136,8 @@ import Testing
                 let number = session.nextSection
                 session.nextSection += 1
                 let facts = StoredSectionFacts(
-                    number: number, id: SectionID("id\(number)"), ordinal: number * 2, header: pick(2) == 0 ? nil : "null")
+                    number: number, id: SectionID("id\(number)"), ordinal: number * 2,
+                    header: pick(2) == 0 ? nil : "null")
                 session.sections.append((facts, []))
                 change.writtenSections.append(facts)
             case (6, let section?) where session.sections[section].rows.isEmpty && change.writtenSections.isEmpty:

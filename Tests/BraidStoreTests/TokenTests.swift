@@ -8,7 +8,9 @@ import Testing
         NewToken(id: id, role: "viewer", created: created, expires: expires, hash: "h-\(id)")
     }
 
-    @Test("A token is found by its id, and listed with its session's others while it has not expired", arguments: StoreKind.forTests)
+    @Test(
+        "A token is found by its id, and listed with its session's others while it has not expired",
+        arguments: StoreKind.forTests)
     func tokensAreKept(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make("a"))

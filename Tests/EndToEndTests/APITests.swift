@@ -3,7 +3,8 @@ import Testing
 
 /// The HTTP API, resource by resource, on the real binary.
 @Suite(.serialized) struct APITests {
-    static let list = #"{"table":"list","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1","n":1.10},{"id":"2","n":2}],"b":[]},"editing":"delete","moving":{"to":"anySection"}}]}"#
+    static let list =
+        #"{"table":"list","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1","n":1.10},{"id":"2","n":2}],"b":[]},"editing":"delete","moving":{"to":"anySection"}}]}"#
 
     @Test func tablesAreRegisteredReplacedListedAndDeleted() throws {
         let client = try ServerProcess().keptClient()
@@ -11,8 +12,11 @@ import Testing
         #expect(created.status == 201)
         #expect(created.header("location") == "/v1/tables/list")
         #expect(created.text == #"{"table":"list","version":1}"#)
-        #expect(try client.request("PUT", "/v1/tables/list", Self.list).text == #"{"table":"list","version":1}"#, "the same description is no new version")
-        let replaced = try client.request("PUT", "/v1/tables/list", Self.list.replacingOccurrences(of: "1.10", with: "1.20"))
+        #expect(
+            try client.request("PUT", "/v1/tables/list", Self.list).text == #"{"table":"list","version":1}"#,
+            "the same description is no new version")
+        let replaced = try client.request(
+            "PUT", "/v1/tables/list", Self.list.replacingOccurrences(of: "1.10", with: "1.20"))
         #expect(replaced.status == 200)
         #expect(replaced.text == #"{"table":"list","version":2}"#)
         #expect(try client.get("/v1/tables/list").text == Self.list.replacingOccurrences(of: "1.10", with: "1.20"))
@@ -26,7 +30,10 @@ import Testing
 
     @Test func aFaultyDescriptionGetsAllItsFaultsWithPointers() throws {
         let client = try ServerProcess().keptClient()
-        let response = try client.request("PUT", "/v1/tables/x", #"{"table":"x","sectons":["a"],"bindings":[{"on":{"section":"nope"},"cell":"C","models":[]},{"on":"table","modles":[]}]}"#)
+        let response = try client.request(
+            "PUT", "/v1/tables/x",
+            #"{"table":"x","sectons":["a"],"bindings":[{"on":{"section":"nope"},"cell":"C","models":[]},{"on":"table","modles":[]}]}"#
+        )
         #expect(response.status == 422)
         let errors = (response.object["errors"] as? [[String: String]] ?? []).compactMap { $0["pointer"] }
         #expect(errors.contains("/sectons"))
@@ -36,13 +43,16 @@ import Testing
 
     @Test func thePointersOfADescriptionInARequestLeadThroughTheRequest() throws {
         let client = try ServerProcess().keptClient()
-        let response = try client.request("POST", "/v1/sessions", #"{"table":{"table":"x","bindings":[{"on":"table","cell":"C","models":[]}]}}"#)
+        let response = try client.request(
+            "POST", "/v1/sessions", #"{"table":{"table":"x","bindings":[{"on":"table","cell":"C","models":[]}]}}"#)
         let errors = response.object["errors"] as? [[String: String]]
-        #expect(response.status == 422 && errors?.map { $0["pointer"] } == ["/table/bindings/0/cell"], "\(response.text)")
+        #expect(
+            response.status == 422 && errors?.map { $0["pointer"] } == ["/table/bindings/0/cell"], "\(response.text)")
     }
 
     /// A client looked in its own request for what stands nowhere there.
-    @Test("A model that the description made is refused by the name of what made it, without a pointer into the request")
+    @Test(
+        "A model that the description made is refused by the name of what made it, without a pointer into the request")
     func aModelThatTheDescriptionMadeIsNotTheRequests() throws {
         let client = try ServerProcess().keptClient()
         let table = #"""
@@ -52,32 +62,42 @@ import Testing
             """#
         try #require(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(table)}"#).status == 201)
         for (method, path, body, maker) in [
-            ("PUT", "models", #"{"a":[{"id":"1","n":"one"}]}"#, #"`modelsFrom` of the section "d""#), ("POST", "taps", #"{"at":{"section":"a","row":0}}"#, #"handler of the section "a""#),
+            ("PUT", "models", #"{"a":[{"id":"1","n":"one"}]}"#, #"`modelsFrom` of the section "d""#),
+            ("POST", "taps", #"{"at":{"section":"a","row":0}}"#, #"handler of the section "a""#),
             ("PUT", "models", #"{"e":[{"id":"1","v":1}]}"#, #"the section "e""#),
         ] {
             let refused = try client.request(method, "/v1/sessions/x/\(path)", body)
             #expect(refused.status == 422 && refused.object["errors"] == nil, "\(refused.text)")
             #expect((refused.object["detail"] as? String)?.contains(maker) == true, "\(refused.text)")
             // Of a transaction it is said which command it was.
-            let transaction = try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"\#(path)":\#(body)}]}"#)
+            let transaction = try client.request(
+                "POST", "/v1/sessions/x/transactions", #"{"commands":[{"\#(path)":\#(body)}]}"#)
             let errors = transaction.object["errors"] as? [[String: String]]
             #expect(errors?.map { $0["pointer"] } == ["/commands/0"], "\(transaction.text)")
         }
         // A row of another section is no reason to deny that it is there.
-        #expect(try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"1","section":"e"}}"#).object["detail"] as? String == #"No displayed row of the section "e" has the id "1"."#)
+        #expect(
+            try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"1","section":"e"}}"#).object["detail"]
+                as? String == #"No displayed row of the section "e" has the id "1"."#)
     }
 
     @Test func sessionsAreOpenedListedPageByPageAndEnded() throws {
         let client = try ServerProcess().keptClient()
         try client.request("PUT", "/v1/tables/list", Self.list)
-        let opened = try client.request("POST", "/v1/sessions", #"{"table":"list","id":"s1","models":{"b":[{"id":"9","n":1e400}]},"state":{"x":1}}"#)
+        let opened = try client.request(
+            "POST", "/v1/sessions", #"{"table":"list","id":"s1","models":{"b":[{"id":"9","n":1e400}]},"state":{"x":1}}"#
+        )
         #expect(opened.status == 201)
         #expect(opened.header("location") == "/v1/sessions/s1")
         #expect(opened.text == (try client.get("/v1/sessions/s1/snapshot").text))
         #expect(opened.text.contains(#""n":1.10"#) && opened.text.contains(#""n":1e400"#), "numbers digit for digit")
         #expect(opened.text.hasSuffix(#""state":{"x":1}}"#))
-        for id in ["s2", "s3"] { #expect(try client.request("POST", "/v1/sessions", #"{"table":"list","id":"\#(id)"}"#).status == 201) }
-        #expect(try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list)}"#).status == 201, "an inline description, an id of the server's choosing")
+        for id in ["s2", "s3"] {
+            #expect(try client.request("POST", "/v1/sessions", #"{"table":"list","id":"\#(id)"}"#).status == 201)
+        }
+        #expect(
+            try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list)}"#).status == 201,
+            "an inline description, an id of the server's choosing")
         let first = try client.get("/v1/sessions?limit=2").object
         #expect((first["sessions"] as? [[String: Any]])?.count == 2)
         let next = try #require(first["next"] as? String)
@@ -108,7 +128,8 @@ import Testing
         #expect(head.status == 200)
         #expect(head.header("content-length") == "\(snapshot.body.count)")
         let window = try client.get("/v1/sessions/s/snapshot?section=a&offset=1&limit=1").text
-        #expect(window.contains(#""rowCount":2"#) && window.contains(#""id":"2""#) && !window.contains(#""id":"1","cell""#))
+        #expect(
+            window.contains(#""rowCount":2"#) && window.contains(#""id":"2""#) && !window.contains(#""id":"1","cell""#))
         #expect(window.contains(#"{"id":"b","header":null,"footer":null,"rowCount":0"#))
         let pretty = try client.get("/v1/sessions/s/snapshot?pretty")
         #expect(pretty.text.contains("\n  \"session\": \"s\""))
@@ -117,7 +138,8 @@ import Testing
     @Test func aLargeSnapshotIsSentAsItIsEncoded() throws {
         let client = try ServerProcess().keptClient()
         let models = (0..<5_000).map { #"{"id":"row-\#($0)","name":"Somebody"}"# }.joined(separator: ",")
-        let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s","models":{"a":[\#(models)]}}"#)
+        let opened = try client.request(
+            "POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s","models":{"a":[\#(models)]}}"#)
         #expect(opened.status == 201)
         try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"row-17"}}"#)
         let snapshot = try client.get("/v1/sessions/s/snapshot")
@@ -138,33 +160,60 @@ import Testing
         let dry = try client.request("POST", "/v1/sessions/s/edits?dryRun", #"{"delete":{"id":"1"}}"#)
         #expect(dry.object["revision"] as? Int == 1)
         #expect(try client.get("/v1/sessions/s/snapshot").header("etag") == etag, "a dry run changes nothing")
-        let minimal = try client.request("POST", "/v1/sessions/s/moves", #"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, headers: ["Prefer": "return=minimal", "If-Match": etag])
+        let minimal = try client.request(
+            "POST", "/v1/sessions/s/moves", #"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#,
+            headers: ["Prefer": "return=minimal", "If-Match": etag])
         #expect(minimal.status == 204)
         let several = ["Prefer": #"respond-async, return="minimal"; why=x, return=representation"#]
-        #expect(try client.request("POST", "/v1/sessions/s/edits?dryRun", #"{"delete":{"id":"1"}}"#, headers: several).status == 204, "the first counts")
+        #expect(
+            try client.request("POST", "/v1/sessions/s/edits?dryRun", #"{"delete":{"id":"1"}}"#, headers: several)
+                .status == 204, "the first counts")
         #expect(minimal.header("etag") != etag)
-        #expect(try client.request("POST", "/v1/sessions/s/moves", #"{"from":{"id":"1"},"to":{"section":"a","row":0}}"#, headers: ["If-Match": etag]).status == 412)
-        let whole = try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"A"}"#, headers: ["Prefer": "return=representation"])
+        #expect(
+            try client.request(
+                "POST", "/v1/sessions/s/moves", #"{"from":{"id":"1"},"to":{"section":"a","row":0}}"#,
+                headers: ["If-Match": etag]
+            ).status == 412)
+        let whole = try client.request(
+            "PUT", "/v1/sessions/s/headers", #"{"a":"A"}"#, headers: ["Prefer": "return=representation"])
         #expect(whole.text == (try client.get("/v1/sessions/s/snapshot").text))
         let unchanged = try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"A"}"#)
-        #expect(unchanged.text == #"{"revision":2,"outcome":"unchanged","update":{"from":2,"to":2,"stages":[],"totalRowCount":2}}"#)
-        let sequential = try client.request("POST", "/v1/sessions/s/edits?form=sequential", #"{"delete":{"section":"a","row":0}}"#)
-        #expect(sequential.text == #"{"revision":3,"outcome":"applied","update":{"from":2,"to":3,"operations":[{"deleteRow":[0,0]}],"totalRowCount":1}}"#)
+        #expect(
+            unchanged.text
+                == #"{"revision":2,"outcome":"unchanged","update":{"from":2,"to":2,"stages":[],"totalRowCount":2}}"#)
+        let sequential = try client.request(
+            "POST", "/v1/sessions/s/edits?form=sequential", #"{"delete":{"section":"a","row":0}}"#)
+        #expect(
+            sequential.text
+                == #"{"revision":3,"outcome":"applied","update":{"from":2,"to":3,"operations":[{"deleteRow":[0,0]}],"totalRowCount":1}}"#
+        )
         let state = try client.request("PATCH", "/v1/sessions/s/state", #"{"x":{"y":1}}"#)
-        #expect(state.text == #"{"revision":4,"outcome":"applied","update":{"from":3,"to":4,"stages":[],"totalRowCount":1,"state":{"x":{"y":1}}}}"#)
+        #expect(
+            state.text
+                == #"{"revision":4,"outcome":"applied","update":{"from":3,"to":4,"stages":[],"totalRowCount":1,"state":{"x":{"y":1}}}}"#
+        )
         let hidden = try client.request("PUT", "/v1/sessions/s/displayed-sections", #"["b"]"#)
-        #expect(hidden.text == #"{"revision":5,"outcome":"applied","update":{"from":4,"to":5,"stages":[{"deleteSections":[0]}],"totalRowCount":1}}"#)
-        #expect(try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"section":"a","row":0}}"#).status == 404, "a hidden section's rows cannot be referred to")
+        #expect(
+            hidden.text
+                == #"{"revision":5,"outcome":"applied","update":{"from":4,"to":5,"stages":[{"deleteSections":[0]}],"totalRowCount":1}}"#
+        )
+        #expect(
+            try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"section":"a","row":0}}"#).status == 404,
+            "a hidden section's rows cannot be referred to")
     }
 
     @Test func aTransactionIsOneRevisionOrNothing() throws {
         let client = try ServerProcess().keptClient()
         try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#)
         let before = try client.get("/v1/sessions/s/snapshot").text
-        let failed = try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[{"edits":{"delete":{"id":"1"}}},{"edits":{"delete":{"id":"1"}}}]}"#)
+        let failed = try client.request(
+            "POST", "/v1/sessions/s/transactions",
+            #"{"commands":[{"edits":{"delete":{"id":"1"}}},{"edits":{"delete":{"id":"1"}}}]}"#)
         #expect(failed.status == 404)
         #expect(try client.get("/v1/sessions/s/snapshot").text == before)
-        let done = try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[{"delete":{"id":"1"}},{"models":{"b":[{"id":"1","n":1.10}]}},{"headers":{"b":"B"}}]}"#)
+        let done = try client.request(
+            "POST", "/v1/sessions/s/transactions",
+            #"{"commands":[{"delete":{"id":"1"}},{"models":{"b":[{"id":"1","n":1.10}]}},{"headers":{"b":"B"}}]}"#)
         #expect(done.object["revision"] as? Int == 1)
         let updates = try client.get("/v1/sessions/s/updates?since=0").object
         #expect((updates["updates"] as? [Any])?.count == 1)
@@ -173,7 +222,8 @@ import Testing
 
     @Test func updatesSinceAPositionOrASnapshotWhereHistoryDoesNotReach() throws {
         let client = try ServerProcess(["--journal-limit", "3"]).keptClient()
-        let epoch = try #require(try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#).object["epoch"] as? String)
+        let epoch = try #require(
+            try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#).object["epoch"] as? String)
         for number in 0..<6 { try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"\#(number)"}"#) }
         let recent = try client.get("/v1/sessions/s/updates?since=4").object
         #expect((recent["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int } == [5, 6])
@@ -192,7 +242,9 @@ import Testing
         let old = try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#).text
         let deleted = try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#)
         let new = try client.get("/v1/sessions/s/snapshot").text
-        let diff = try client.request("POST", "/v1/diff", #"{"from":\#(old),"to":\#(new)}"#, headers: ["Content-Type": "Application/JSON; charset=utf-8"])
+        let diff = try client.request(
+            "POST", "/v1/diff", #"{"from":\#(old),"to":\#(new)}"#,
+            headers: ["Content-Type": "Application/JSON; charset=utf-8"])
         #expect(diff.status == 200)
         #expect(deleted.text == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
     }
@@ -204,7 +256,10 @@ import Testing
         #expect(options.header("allow") == "GET, HEAD, OPTIONS")
         #expect(try client.request("POST", "/v1/sessions/x/snapshot", "{}").header("allow") == "GET, HEAD, OPTIONS")
         #expect(try client.request("OPTIONS", "*").status == 204)
-        for (id, isTaken) in [("abc", true), (String(repeating: "i", count: 128), true), (String(repeating: "i", count: 129), false), ("a b", false)] {
+        for (id, isTaken) in [
+            ("abc", true), (String(repeating: "i", count: 128), true), (String(repeating: "i", count: 129), false),
+            ("a b", false),
+        ] {
             let answered = try client.get("/healthz", headers: ["X-Request-Id": id]).header("x-request-id")
             #expect((answered == id) == isTaken, "\(id)")
         }
@@ -215,13 +270,20 @@ import Testing
     func aRefusedTransactionNamesItsCommand() throws {
         let client = try ServerProcess(["--fixtures", "\(ServerProcess.package.path)/Examples/accounts"]).keptClient()
         for (command, status, pointer) in [
-            (#"{"delete": {"section": "savings", "row": 9}}"#, 404, "/commands/1"), (#"{"headers": {"none": "x"}}"#, 404, "/commands/1"),
+            (#"{"delete": {"section": "savings", "row": 9}}"#, 404, "/commands/1"),
+            (#"{"headers": {"none": "x"}}"#, 404, "/commands/1"),
             (#"{"models": {"checking": [{"number": 1}]}}"#, 422, "/commands/1/models/checking/0"),
-            (#"{"events": {"at": {"id": "filter"}, "event": {"segmentChosen": {"segment": "x"}}}}"#, 422, "/commands/1/events/event/segmentChosen/segment"),
+            (
+                #"{"events": {"at": {"id": "filter"}, "event": {"segmentChosen": {"segment": "x"}}}}"#, 422,
+                "/commands/1/events/event/segmentChosen/segment"
+            ),
         ] {
-            let refused = try client.request("POST", "/v1/sessions/bank/transactions", #"{"commands": [{"state": {"opened": "1"}}, \#(command)]}"#)
+            let refused = try client.request(
+                "POST", "/v1/sessions/bank/transactions", #"{"commands": [{"state": {"opened": "1"}}, \#(command)]}"#)
             let errors = refused.object["errors"] as? [[String: Any]]
-            #expect(refused.status == status && (errors?.first?["pointer"] as? String)?.hasPrefix(pointer) == true, "\(refused.text)")
+            #expect(
+                refused.status == status && (errors?.first?["pointer"] as? String)?.hasPrefix(pointer) == true,
+                "\(refused.text)")
             #expect(try client.get("/v1/sessions/bank/snapshot").text.contains(#""revision":0"#))
         }
     }
@@ -243,12 +305,16 @@ final class KeptClient {
     }
 
     @discardableResult
-    func request(_ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]) throws -> HTTPClient.Response {
+    func request(_ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]) throws
+        -> HTTPClient.Response
+    {
         // The server ends a connection that is idle for 75 s; a test that waits on a busy machine may come to that.
         if ContinuousClock.now - lastUse > .seconds(60) { client = try server.client() }
         defer { lastUse = .now }
         return try client.request(method, target, body, headers: headers)
     }
 
-    func get(_ target: String, headers: [String: String] = [:]) throws -> HTTPClient.Response { try request("GET", target, headers: headers) }
+    func get(_ target: String, headers: [String: String] = [:]) throws -> HTTPClient.Response {
+        try request("GET", target, headers: headers)
+    }
 }

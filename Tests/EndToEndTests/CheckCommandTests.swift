@@ -12,20 +12,22 @@ import Testing
         let directory = try TemporaryDirectory()
         let faulty = directory.path("faulty.json"), broken = directory.path("broken.json")
         try """
-            { "table": "t",
-              "cells": { "C": {} },
-              "bindings": [
-                { "on": "table", "cell": "D", "models": [] },
-                { "on": "anySection", "onTap": [ { "setState": { "$eval": "1 +" } } ] }
-              ] }
-            """.write(toFile: faulty, atomically: true, encoding: .utf8)
+        { "table": "t",
+          "cells": { "C": {} },
+          "bindings": [
+            { "on": "table", "cell": "D", "models": [] },
+            { "on": "anySection", "onTap": [ { "setState": { "$eval": "1 +" } } ] }
+          ] }
+        """.write(toFile: faulty, atomically: true, encoding: .utf8)
         try "{ \"table\": \"t\",\n  oops }".write(toFile: broken, atomically: true, encoding: .utf8)
         let (output, status) = try Self.check([faulty, broken, directory.path("missing.json")])
         let lines = output.split(separator: "\n").map(String.init)
         #expect(status == 1)
         #expect(lines.count == 4)
         #expect(lines.first == "\(faulty):4:30: /bindings/0/cell: the cell \"D\" is not declared; add it to `cells`")
-        #expect(lines.dropFirst().first?.hasPrefix("\(faulty):5:63: /bindings/1/onTap/0/setState/$eval: ") == true, "\(output)")
+        #expect(
+            lines.dropFirst().first?.hasPrefix("\(faulty):5:63: /bindings/1/onTap/0/setState/$eval: ") == true,
+            "\(output)")
         #expect(lines.dropFirst(2).first?.hasPrefix("\(broken):2:3: ") == true, "\(output)")
         #expect(lines.last == "\(directory.path("missing.json")): cannot be read")
     }
@@ -48,29 +50,34 @@ import Testing
         #expect(warnings?.map { "\($0["pointer"] ?? ""): \($0["detail"] ?? "")" } == [warning])
     }
 
-    @Test("A description with which no session can be opened is a fault for `check`, and a warning for `validate`", arguments: [
-        (
-            #"{ "table": "t", "cells": { "C": { "viewModel": { "properties": { "title": { "type": "string" } } } } },"#
-                + #" "bindings": [{ "on": "table", "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }"#,
-            #"The view model of row 0 of the section "table" is not what its cell "C" declares"#
-        ),
-        (
-            #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${state.title}" } }] }"#,
-            "title"
-        ),
-    ])
+    @Test(
+        "A description with which no session can be opened is a fault for `check`, and a warning for `validate`",
+        arguments: [
+            (
+                #"{ "table": "t", "cells": { "C": { "viewModel": { "properties": { "title": { "type": "string" } } } } },"#
+                    + #" "bindings": [{ "on": "table", "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }"#,
+                #"The view model of row 0 of the section "table" is not what its cell "C" declares"#
+            ),
+            (
+                #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${state.title}" } }] }"#,
+                "title"
+            ),
+        ])
     func aDescriptionThatCannotBeOpenedIsFaulty(text: String, reason: String) throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("unopenable.json")
         try text.write(toFile: file, atomically: true, encoding: .utf8)
         let (output, status) = try Self.check([file])
-        #expect(output.hasPrefix("\(file):1:1: no session can be opened with the description's own models and state: "), "\(output)")
+        #expect(
+            output.hasPrefix("\(file):1:1: no session can be opened with the description's own models and state: "),
+            "\(output)")
         #expect(output.contains(reason), "\(output)")
         #expect(status == 1)
         let client = try ServerProcess().keptClient()
         let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(text)}"#)
         #expect(opened.status == 422, "\(opened.text)")
-        let validated = try client.request("POST", "/v1/tables/validate", text), warnings = validated.object["warnings"] as? [[String: String]]
+        let validated = try client.request("POST", "/v1/tables/validate", text),
+            warnings = validated.object["warnings"] as? [[String: String]]
         #expect(validated.status == 200 && warnings?.map { $0["pointer"] } == [""], "\(validated.text)")
         #expect(output == "\(file):1:1: \(warnings?.first?["detail"] ?? "")\n", "the two say the same")
     }
@@ -79,16 +86,21 @@ import Testing
     func aFaultyDescriptionsWarningsArePrintedToo() throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("both.json")
-        try #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${Model.title}" } }] }"#
+        try
+            #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${Model.title}" } }] }"#
             .write(toFile: file, atomically: true, encoding: .utf8)
         let (output, status) = try Self.check([file])
-        #expect(output.contains(": warning: /bindings/0/viewModel: ") && output.contains(": no session can be opened "), "\(output)")
+        #expect(
+            output.contains(": warning: /bindings/0/viewModel: ") && output.contains(": no session can be opened "),
+            "\(output)")
         #expect(status == 1)
     }
 
     @Test func theExamplesHaveNeitherFaultsNorWarnings() throws {
         let root = ServerProcess.package.appendingPathComponent("Examples").path
-        let files = (FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".table.json") }.map { "\(root)/\($0)" }
+        let files = (FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []).filter {
+            $0.hasSuffix(".table.json")
+        }.map { "\(root)/\($0)" }
         #expect(files.count >= 7)
         let (output, status) = try Self.check(files)
         #expect(output.isEmpty && status == 0, "\(output)")

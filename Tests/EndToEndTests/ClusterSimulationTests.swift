@@ -15,7 +15,8 @@ import Testing
     func nothingIsLostOrDoubled() async throws {
         let seed = CrashSimulationTests.seed
         let postgres = try PostgresCluster(), directory = try TemporaryDirectory()
-        let cluster = try ServerCluster(Self.servers, database: postgres.address, ["--journal-limit", "1000000", "--session-idle-time", "1"])
+        let cluster = try ServerCluster(
+            Self.servers, database: postgres.address, ["--journal-limit", "1000000", "--session-idle-time", "1"])
         var course = ClusterCourse(cluster: cluster, seed: seed)
         try course.begin()
         for fault in 1...Self.faults {
@@ -54,14 +55,19 @@ private struct ClusterCourse {
         let client = try cluster[0].client(), seed = random.next()
         var epochs: [String: String] = [:]
         for id in sessions {
-            let opened = try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(ContendingClient.table)}"#)
+            let opened = try client.request(
+                "POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(ContendingClient.table)}"#)
             epochs[id] = try #require(opened.object["epoch"] as? String, "\(opened.text)")
         }
-        clients = (0..<4).map { ContendingClient("m\($0)", sessions: epochs, servers: cluster.running, seed: seed &+ UInt64($0)) }
+        clients = (0..<4).map {
+            ContendingClient("m\($0)", sessions: epochs, servers: cluster.running, seed: seed &+ UInt64($0))
+        }
         owners = (0..<2).map { SimulatedClient("own\($0)", seed: seed &+ 100 &+ UInt64($0), mayBeUnavailable: true) }
         for id in sessions {
             for form in ["stages", "sequential"] {
-                followers.append(SessionFollower(id, form: form, servers: cluster.running, seed: seed &+ 200 &+ UInt64(followers.count)))
+                followers.append(
+                    SessionFollower(
+                        id, form: form, servers: cluster.running, seed: seed &+ 200 &+ UInt64(followers.count)))
             }
         }
         followers.append(SessionFollower("x", isPoll: true, servers: cluster.running, seed: seed &+ 300))
@@ -89,14 +95,19 @@ private struct ClusterCourse {
         }
     }
 
-    private var answered: Int { clients.reduce(0) { $0 + $1.answered.withLock { $0 } } + owners.reduce(0) { $0 + $1.acknowledged.withLock { $0 } } }
+    private var answered: Int {
+        clients.reduce(0) { $0 + $1.answered.withLock { $0 } }
+            + owners.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }
+    }
 
     /// Returns when some more commands were answered, or something went wrong.
     mutating func progress() async throws {
         let goal = answered + Int.random(in: 40...140, using: &random), start = ContinuousClock.now
         while answered < goal, wrong.withLock({ $0.isEmpty }) {
             try await Task.sleep(for: .milliseconds(2))
-            if ContinuousClock.now - start > .seconds(120) { wrong.withLock { $0.append("nothing is answered any more, at \(answered) commands") } }
+            if ContinuousClock.now - start > .seconds(120) {
+                wrong.withLock { $0.append("nothing is answered any more, at \(answered) commands") }
+            }
         }
     }
 
@@ -125,8 +136,12 @@ private struct ClusterCourse {
         commands.wait()
         for id in sessions {
             // A server whose database has just been away is of the opinion that it still is, for some seconds.
-            for index in cluster.indices { while try cluster[index].client().get("/v1/sessions/\(id)").status >= 500 { usleep(20_000) } }
-            while try cluster[0].client().request("PATCH", "/v1/sessions/\(id)/state", #"{"done":true}"#, headers: ["Idempotency-Key": "done"]).status >= 500 {
+            for index in cluster.indices {
+                while try cluster[index].client().get("/v1/sessions/\(id)").status >= 500 { usleep(20_000) }
+            }
+            while try cluster[0].client().request(
+                "PATCH", "/v1/sessions/\(id)/state", #"{"done":true}"#, headers: ["Idempotency-Key": "done"]
+            ).status >= 500 {
                 usleep(20_000)
             }
         }
@@ -141,8 +156,10 @@ private struct ClusterCourse {
             check {
                 let snapshots = try cluster.clients().map { try $0.get("/v1/sessions/\(id)/snapshot") }
                 let ledgers = try cluster.clients().map { try SessionLedger(id, at: $0.client) }, ledger = ledgers[0]
-                for (index, snapshot) in snapshots.enumerated() where snapshot.body != snapshots[0].body || snapshot.header("etag") != snapshots[0].header("etag") {
-                    found.append("\(id): the server \(index) shows \(snapshot.text), and the first \(snapshots[0].text)")
+                for (index, snapshot) in snapshots.enumerated()
+                where snapshot.body != snapshots[0].body || snapshot.header("etag") != snapshots[0].header("etag") {
+                    found.append(
+                        "\(id): the server \(index) shows \(snapshot.text), and the first \(snapshots[0].text)")
                 }
                 if Set(ledgers.map(\.journal)).count != 1 { found.append("\(id): the servers' journals differ") }
                 check { try ledger.check(clients, others: 1) }
@@ -152,7 +169,9 @@ private struct ClusterCourse {
                     if follower.text != text { found.append("\(id): \(follower.form) led to another table") }
                 }
                 let replayed = try ledger.replayed(in: directory)
-                if replayed != snapshots[0].text + "\n" { found.append("\(id): the journal leads to \(replayed), not \(snapshots[0].text)") }
+                if replayed != snapshots[0].text + "\n" {
+                    found.append("\(id): the journal leads to \(replayed), not \(snapshots[0].text)")
+                }
             }
         }
         for owner in owners {
@@ -168,8 +187,10 @@ private struct ClusterCourse {
 
     var summary: String {
         let sent = clients.flatMap(\.sent)
-        let applied = sent.count { if case .applied = $0.fate { true } else { false } }, unknown = sent.count { $0.fate == .unknown }
-        return "\(sent.count) commands on shared sessions, of which \(applied) were applied and \(unknown) never answered; \(clients.reduce(0) { $0 + $1.lost }) answers lost, "
+        let applied = sent.count { if case .applied = $0.fate { true } else { false } },
+            unknown = sent.count { $0.fate == .unknown }
+        return
+            "\(sent.count) commands on shared sessions, of which \(applied) were applied and \(unknown) never answered; \(clients.reduce(0) { $0 + $1.lost }) answers lost, "
             + "\(clients.reduce(0) { $0 + $1.found }) found when asked again, \(clients.reduce(0) { $0 + $1.replayed }) asked again elsewhere; "
             + "\(owners.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }) revisions of sessions of one client; \(followers.reduce(0) { $0 + $1.connections }) connections of followers"
     }

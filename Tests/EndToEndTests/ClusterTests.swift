@@ -11,7 +11,9 @@ import Testing
         return (cluster, clients)
     }
 
-    private func patch(_ client: KeptClient, _ number: Int, headers: [String: String] = [:], query: String = "") throws -> HTTPClient.Response {
+    private func patch(_ client: KeptClient, _ number: Int, headers: [String: String] = [:], query: String = "") throws
+        -> HTTPClient.Response
+    {
         try client.request("PATCH", "/v1/sessions/x/state\(query)", #"{"n":\#(number)}"#, headers: headers)
     }
 
@@ -19,9 +21,15 @@ import Testing
     func acknowledgedIsSeen() throws {
         let (_, clients) = try open()
         for round in 1...150 {
-            let done = try patch(clients[round % 3], round), seen = try clients[(round + 1) % 3].get("/v1/sessions/x/snapshot")
-            #expect(seen.object["revision"] as? Int == round && seen.header("etag") == done.header("etag"), "round \(round): \(done.text), \(seen.text)")
-            #expect(try clients[(round + 2) % 3].get("/v1/sessions/x/snapshot", headers: ["If-None-Match": done.header("etag") ?? ""]).status == 304, "round \(round)")
+            let done = try patch(clients[round % 3], round),
+                seen = try clients[(round + 1) % 3].get("/v1/sessions/x/snapshot")
+            #expect(
+                seen.object["revision"] as? Int == round && seen.header("etag") == done.header("etag"),
+                "round \(round): \(done.text), \(seen.text)")
+            #expect(
+                try clients[(round + 2) % 3].get(
+                    "/v1/sessions/x/snapshot", headers: ["If-None-Match": done.header("etag") ?? ""]
+                ).status == 304, "round \(round)")
         }
         for resource in ["", "/updates?since=0", "/updates?since=0&coalesce", "/journal?limit=1000"] {
             let answers = try clients.map { try $0.get("/v1/sessions/x\(resource)").text }
@@ -33,10 +41,13 @@ import Testing
     func judgedByThePresent() throws {
         let (_, clients) = try open()
         for round in 0..<15 {
-            let row = #"{"at":[0,0],"model":{"id":"new\#(round)","taps":0}}"#, delete = #"{"delete":{"id":"new\#(round)"}}"#
+            let row = #"{"at":[0,0],"model":{"id":"new\#(round)","taps":0}}"#,
+                delete = #"{"delete":{"id":"new\#(round)"}}"#
             #expect(try clients[1].request("POST", "/v1/sessions/x/edits", delete).status == 404)
             #expect(try clients[round % 3].request("POST", "/v1/sessions/x/rows", row).status == 200)
-            #expect(try clients[(round + 1) % 3].request("POST", "/v1/sessions/x/rows", row).text.contains("/problems/duplicate-row-id"))
+            #expect(
+                try clients[(round + 1) % 3].request("POST", "/v1/sessions/x/rows", row).text.contains(
+                    "/problems/duplicate-row-id"))
             #expect(try clients[(round + 1) % 3].request("POST", "/v1/sessions/x/edits?dryRun", delete).status == 200)
             #expect(try clients[(round + 2) % 3].request("POST", "/v1/sessions/x/edits", delete).status == 200)
             #expect(try clients[round % 3].request("POST", "/v1/sessions/x/edits", delete).status == 404)
@@ -47,11 +58,16 @@ import Testing
     func positionsHoldEverywhere() throws {
         let (_, clients) = try open()
         for round in 0..<15 {
-            let seen = try #require(try patch(clients[round % 3], round).header("etag")), other = clients[(round + 1) % 3], third = clients[(round + 2) % 3]
+            let seen = try #require(try patch(clients[round % 3], round).header("etag")),
+                other = clients[(round + 1) % 3], third = clients[(round + 2) % 3]
             #expect(try patch(other, 1000 + round, headers: ["If-Match": seen]).status == 200)
             #expect(try patch(third, 2000 + round, headers: ["If-Match": seen]).status == 412)
             let base = seen.dropFirst().dropLast()
-            #expect(try third.request("POST", "/v1/sessions/x/moves", #"{"from":{"id":"a0"},"to":{"section":"a","row":\#(round % 2 + 1)}}"#).status == 200)
+            #expect(
+                try third.request(
+                    "POST", "/v1/sessions/x/moves",
+                    #"{"from":{"id":"a0"},"to":{"section":"a","row":\#(round % 2 + 1)}}"#
+                ).status == 200)
             let tapped = try other.request("POST", "/v1/sessions/x/taps?base=\(base)", #"{"at":{"id":"a0"}}"#)
             #expect(tapped.object["at"] as? [Int] == [0, round % 2 + 1], "\(tapped.text)")
         }
@@ -70,7 +86,9 @@ import Testing
             let client = clients[round % 3], last = clients[(round + 1) % 3]
             for number in 1...5 { #expect(try patch(client, round * 10 + number).status == 200) }
             let answer = try last.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"a0"}}"#)
-            #expect(answer.object["revision"] as? Int == 6 * round && answer.text.contains(#""taps":\#(round)}"#), "\(answer.text)")
+            #expect(
+                answer.object["revision"] as? Int == 6 * round && answer.text.contains(#""taps":\#(round)}"#),
+                "\(answer.text)")
             #expect(try clients[(round + 2) % 3].get("/v1/sessions/x/snapshot").header("etag") == answer.header("etag"))
         }
     }
@@ -79,8 +97,13 @@ import Testing
     func notPublishedIsNotPublishedAnywhere() throws {
         let (_, clients) = try open()
         let shown = try clients[2].get("/v1/sessions/x/snapshot").object["sections"]
-        #expect(try clients[0].request("POST", "/v1/sessions/x/rows?notify=false", #"{"at":[0,0],"model":{"id":"new","taps":0}}"#).status == 200)
-        for client in clients { #expect(try client.get("/v1/sessions/x/snapshot").object["sections"] as? NSArray == shown as? NSArray) }
+        #expect(
+            try clients[0].request(
+                "POST", "/v1/sessions/x/rows?notify=false", #"{"at":[0,0],"model":{"id":"new","taps":0}}"#
+            ).status == 200)
+        for client in clients {
+            #expect(try client.get("/v1/sessions/x/snapshot").object["sections"] as? NSArray == shown as? NSArray)
+        }
         #expect(try clients[1].get("/v1/sessions/x/rows/0/0").text.contains("new"))
         #expect(try patch(clients[1], 1).text.contains(#""insertRows":[{"at":[0,0],"row":{"id":"new""#))
         for client in clients { #expect(try client.get("/v1/sessions/x/snapshot").text.contains("new")) }
@@ -90,9 +113,11 @@ import Testing
     func tablesAreEverybodys() throws {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         for round in 0..<12 {
-            let table = #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"r\#(round)"}]}]}"#
+            let table =
+                #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"r\#(round)"}]}]}"#
             #expect(try clients[round % 3].request("PUT", "/v1/tables/t", table).object["version"] as? Int == round + 1)
-            let opened = try clients[(round + 1) % 3].request("POST", "/v1/sessions", #"{"id":"s\#(round)","table":"t"}"#)
+            let opened = try clients[(round + 1) % 3].request(
+                "POST", "/v1/sessions", #"{"id":"s\#(round)","table":"t"}"#)
             #expect(opened.status == 201 && opened.text.contains("\"r\(round)\""), "\(opened.text)")
             #expect(try clients[(round + 2) % 3].request("DELETE", "/v1/tables/t").status == 409)
             #expect((try clients[(round + 2) % 3].get("/v1/sessions").object["sessions"] as? [Any])?.count == round + 1)
@@ -127,11 +152,21 @@ import Testing
             #expect(try clients[round % 3].request("DELETE", "/v1/sessions/x").status == 204)
             try ConcurrencyTests.open(clients[(round + 1) % 3], rows: 1)
             // Whatever is asked first: it is of the new one.
-            if round % 2 == 0 { for client in clients.reversed() { #expect(try patch(client, 100 + round, query: "?dryRun").status == 200) } }
-            if round % 4 == 1 { for client in clients { #expect(try patch(client, round, headers: ["If-Match": "\"\(old).3\""]).status == 412) } }
+            if round % 2 == 0 {
+                for client in clients.reversed() {
+                    #expect(try patch(client, 100 + round, query: "?dryRun").status == 200)
+                }
+            }
+            if round % 4 == 1 {
+                for client in clients {
+                    #expect(try patch(client, round, headers: ["If-Match": "\"\(old).3\""]).status == 412)
+                }
+            }
             for client in clients {
                 let snapshot = try client.get("/v1/sessions/x/snapshot").object
-                #expect(snapshot["revision"] as? Int == 0 && snapshot["totalRowCount"] as? Int == 3 && snapshot["epoch"] as? String != old)
+                #expect(
+                    snapshot["revision"] as? Int == 0 && snapshot["totalRowCount"] as? Int == 3
+                        && snapshot["epoch"] as? String != old)
                 #expect(try client.get("/v1/sessions/x/updates?since=\(old).1").object["reset"] as? Bool == true)
                 #expect(try patch(client, 1, headers: ["If-Match": "\"\(old).3\""]).status == 412)
             }
@@ -140,7 +175,9 @@ import Testing
         }
     }
 
-    @Test("A session is there at every server as soon as it is opened, and gone as soon as it is ended, also where it is asked for all the time")
+    @Test(
+        "A session is there at every server as soon as it is opened, and gone as soon as it is ended, also where it is asked for all the time"
+    )
     func openedIsThereAtOnce() throws {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         let ports = cluster.indices.map { cluster[$0].port }, isOver = Mutex(false), group = DispatchGroup()
@@ -174,9 +211,12 @@ import Testing
                 group.enter()
                 Thread.detachNewThread {
                     do {
-                        let server = try ServerProcess(database: database, ServerProcess.attendees), client = try server.client()
+                        let server = try ServerProcess(database: database, ServerProcess.attendees),
+                            client = try server.client()
                         let snapshot = try client.get("/v1/sessions/party/snapshot")
-                        if snapshot.status != 200 || !snapshot.text.contains("Omar") { failures.withLock { $0.append(snapshot.text) } }
+                        if snapshot.status != 200 || !snapshot.text.contains("Omar") {
+                            failures.withLock { $0.append(snapshot.text) }
+                        }
                         if server.stop() != 0 { failures.withLock { $0.append(server.log) } }
                     } catch { failures.withLock { $0.append("\(error)") } }
                     group.leave()
@@ -189,17 +229,27 @@ import Testing
 
     @Test("A token is one at every server, and none once it is revoked at one; its streams and polls end everywhere")
     func tokensAreEverybodys() throws {
-        let cluster = try ServerCluster(environment: ["BRAID_TOKEN": "secret-of-the-controller"]), clients = try cluster.clients()
-        let opened = try clients[0].request("POST", "/v1/sessions", #"{"table":\#(AccessTests.table),"id":"mine"}"#, headers: AccessTests.controller)
+        let cluster = try ServerCluster(environment: ["BRAID_TOKEN": "secret-of-the-controller"]),
+            clients = try cluster.clients()
+        let opened = try clients[0].request(
+            "POST", "/v1/sessions", #"{"table":\#(AccessTests.table),"id":"mine"}"#, headers: AccessTests.controller)
         #expect(opened.status == 201)
         for round in 0..<4 {
-            let (token, id) = try AccessTests.token("viewer", on: cluster[round % 3]), bearer = AccessTests.bearer(token)
+            let (token, id) = try AccessTests.token("viewer", on: cluster[round % 3]),
+                bearer = AccessTests.bearer(token)
             for client in clients { #expect(try client.get("/v1/sessions/mine", headers: bearer).status == 200) }
-            let streams = try cluster.indices.map { try EventStreamClient(port: cluster[$0].port, "/v1/sessions/mine/updates", headers: bearer) }
+            let streams = try cluster.indices.map {
+                try EventStreamClient(port: cluster[$0].port, "/v1/sessions/mine/updates", headers: bearer)
+            }
             for stream in streams { _ = try stream.events(through: "caught-up") }
             let poll = try cluster[(round + 1) % 3].client()
-            try poll.send("GET /v1/sessions/mine/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\r\n")
-            #expect(try clients[(round + 2) % 3].request("DELETE", "/v1/sessions/mine/tokens/\(id)", headers: AccessTests.controller).status == 204)
+            try poll.send(
+                "GET /v1/sessions/mine/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\r\n"
+            )
+            #expect(
+                try clients[(round + 2) % 3].request(
+                    "DELETE", "/v1/sessions/mine/tokens/\(id)", headers: AccessTests.controller
+                ).status == 204)
             for client in clients { #expect(try client.get("/v1/sessions/mine", headers: bearer).status == 401) }
             for stream in streams { #expect(throws: EventStreamClient.Ended.self) { try stream.next() } }
             #expect(try poll.receive().status == 401)
@@ -210,18 +260,26 @@ import Testing
     @Test("A token for a session that was opened anew is let in by a server that still has the session before it")
     func aTokenIsAskedForAtTheSessionAsItIs() throws {
         let postgres = try PostgresCluster()
-        let cluster = try ServerCluster(database: postgres.address, environment: ["BRAID_TOKEN": "secret-of-the-controller"]), clients = try cluster.clients()
+        let
+            cluster = try ServerCluster(
+                database: postgres.address, environment: ["BRAID_TOKEN": "secret-of-the-controller"]),
+            clients = try cluster.clients()
         func open() throws {
-            let opened = try clients[0].request("POST", "/v1/sessions", #"{"table":\#(AccessTests.table),"id":"mine"}"#, headers: AccessTests.controller)
+            let opened = try clients[0].request(
+                "POST", "/v1/sessions", #"{"table":\#(AccessTests.table),"id":"mine"}"#, headers: AccessTests.controller
+            )
             try #require(opened.status == 201, "\(opened.text)")
         }
         try open()
-        for client in clients { #expect(try client.get("/v1/sessions/mine/snapshot", headers: AccessTests.controller).status == 200) }
+        for client in clients {
+            #expect(try client.get("/v1/sessions/mine/snapshot", headers: AccessTests.controller).status == 200)
+        }
         try postgres.cutConnections()
         #expect(try clients[0].request("DELETE", "/v1/sessions/mine", headers: AccessTests.controller).status == 204)
         try open()
         let bearer = AccessTests.bearer(try AccessTests.token("participant", on: cluster[0]).token)
-        let deleted = try clients[1].request("POST", "/v1/sessions/mine/edits", #"{"delete":{"id":"1"}}"#, headers: bearer)
+        let deleted = try clients[1].request(
+            "POST", "/v1/sessions/mine/edits", #"{"delete":{"id":"1"}}"#, headers: bearer)
         #expect(deleted.status == 200, "\(deleted.text)")
         let updates = try clients[2].get("/v1/sessions/mine/updates?since=0", headers: bearer)
         #expect(updates.object["to"] as? Int == 1, "\(updates.text)")

@@ -9,7 +9,9 @@ import Testing
         var replica: TableReplica { TableReplica(snapshot: snapshot) }
     }
 
-    private func snapshot(_ client: KeptClient) throws -> Revision { Revision(snapshot: try client.get("/v1/sessions/x/snapshot").object) }
+    private func snapshot(_ client: KeptClient) throws -> Revision {
+        Revision(snapshot: try client.get("/v1/sessions/x/snapshot").object)
+    }
 
     /// From every revision, from memory and, after a restart, from disk, in both forms.
     @Test(arguments: 0..<3) func oneUpdateLeadsFromAnyRevisionToNow(seed: Int) throws {
@@ -22,14 +24,22 @@ import Testing
         for step in 0..<60 {
             let section = Int.random(in: 0..<3, using: &random), row = Int.random(in: 0..<5, using: &random)
             switch Int.random(in: 0..<8, using: &random) {
-            case 0: try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":\#(section),"row":\#(row)}}"#)
+            case 0:
+                try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":\#(section),"row":\#(row)}}"#)
             case 1...3:
                 let to = Int.random(in: 0..<3, using: &random)
-                try client.request("POST", "/v1/sessions/x/moves", #"{"from":{"section":\#(section),"row":\#(row)},"to":{"section":\#(to),"row":\#(Int.random(in: 0..<5, using: &random))}}"#)
-            case 4: try client.request("POST", "/v1/sessions/x/rows", #"{"at":[\#(section),\#(row)],"model":{"id":"n\#(step)","taps":0}}"#)
+                try client.request(
+                    "POST", "/v1/sessions/x/moves",
+                    #"{"from":{"section":\#(section),"row":\#(row)},"to":{"section":\#(to),"row":\#(Int.random(in: 0..<5, using: &random))}}"#
+                )
+            case 4:
+                try client.request(
+                    "POST", "/v1/sessions/x/rows", #"{"at":[\#(section),\#(row)],"model":{"id":"n\#(step)","taps":0}}"#)
             case 5:
                 let displayed = ["a", "b", "c"].shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
-                try client.request("PUT", "/v1/sessions/x/displayed-sections", "[\(displayed.map { "\"\($0)\"" }.joined(separator: ","))]")
+                try client.request(
+                    "PUT", "/v1/sessions/x/displayed-sections",
+                    "[\(displayed.map { "\"\($0)\"" }.joined(separator: ","))]")
             case 6: try client.request("PUT", "/v1/sessions/x/headers", #"{"a":"A\#(step)"}"#)
             default: try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":\#(section),"row":\#(row)}}"#)
             }
@@ -68,9 +78,13 @@ import Testing
         try ConcurrencyTests.open(client, rows: 2)
         try client.request("POST", "/v1/sessions/x/rows", #"{"at":[0,1],"model":{"id":"n","taps":0}}"#)
         try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"id":"n"}}"#)
-        #expect(try client.get("/v1/sessions/x/updates?since=0&coalesce").text == #"{"from":0,"to":2,"updates":[{"from":0,"to":2,"stages":[],"totalRowCount":6}]}"#)
+        #expect(
+            try client.get("/v1/sessions/x/updates?since=0&coalesce").text
+                == #"{"from":0,"to":2,"updates":[{"from":0,"to":2,"stages":[],"totalRowCount":6}]}"#)
         #expect(try client.get("/v1/sessions/x/updates?since=2&coalesce").text == #"{"from":2,"to":2,"updates":[]}"#)
-        #expect(try client.get("/v1/sessions/x/updates?since=0&coalesce", headers: ["Accept": "text/event-stream"]).status == 400)
+        #expect(
+            try client.get("/v1/sessions/x/updates?since=0&coalesce", headers: ["Accept": "text/event-stream"]).status
+                == 400)
         #expect(try client.get("/v1/sessions/x/updates?since=nope.0&coalesce").object["reset"] as? Bool == true)
     }
 }

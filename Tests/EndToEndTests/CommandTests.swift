@@ -13,29 +13,44 @@ import Testing
     @Test func diffPrintsTheUpdateBetweenTwoSnapshots() throws {
         let client = try ServerProcess(["--fixtures", "\(ServerProcess.package.path)/Examples/attendees"]).keptClient()
         let before = try file("before.json", try client.get("/v1/sessions/party/snapshot?pretty").text)
-        let answer = try client.request("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#).text
+        let answer = try client.request(
+            "POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#
+        ).text
         let after = try file("after.json", try client.get("/v1/sessions/party/snapshot").text)
         let run = try CommandRun(["diff", before, after])
         #expect(run.status == 0 && run.errors.isEmpty)
         #expect(answer == #"{"revision":1,"outcome":"applied","update":\#(run.output.dropLast())}"#)
-        #expect(try CommandRun(["diff", before, after, "--form", "sequential"]).output.contains(#""operations":[{"moveRow""#))
+        #expect(
+            try CommandRun(["diff", before, after, "--form", "sequential"]).output.contains(
+                #""operations":[{"moveRow""#))
         // The faults of both, with their places.
-        let faulty = try file("faulty.json", "{\n  \"sections\": [ { \"id\": \"a\",\n      \"rows\": 5 } ] }"), broken = try file("broken.json", "{]")
+        let faulty = try file("faulty.json", "{\n  \"sections\": [ { \"id\": \"a\",\n      \"rows\": 5 } ] }"),
+            broken = try file("broken.json", "{]")
         let failed = try CommandRun(["diff", faulty, broken])
         #expect(failed.status == 1 && failed.output.isEmpty)
-        #expect(failed.errors.contains("\(faulty):3:15: /sections/0/rows: ") && failed.errors.contains("\(broken):1:2: "), "\(failed.errors)")
+        #expect(
+            failed.errors.contains("\(faulty):3:15: /sections/0/rows: ") && failed.errors.contains("\(broken):1:2: "),
+            "\(failed.errors)")
     }
 
     @Test func renderPrintsWhatATemplateGives() throws {
-        let template = try file("template.json", #"{"title": "${name}", "n": {"$eval": "n + 1"}, "none": {"$if": "false", "then": 1}}"#)
+        let template = try file(
+            "template.json", #"{"title": "${name}", "n": {"$eval": "n + 1"}, "none": {"$if": "false", "then": 1}}"#)
         let context = try file("context.json", #"{"name": "Omar", "n": 1}"#)
         #expect(try CommandRun(["render", template, "--context", context]).output == #"{"title":"Omar","n":2}"# + "\n")
-        #expect(try CommandRun(["render", try file("absent.json", #"{"$if": "false", "then": 1}"#)]) == CommandRun(["render", directory.path("absent.json")]))
+        #expect(
+            try CommandRun(["render", try file("absent.json", #"{"$if": "false", "then": 1}"#)])
+                == CommandRun(["render", directory.path("absent.json")]))
         let failed = try CommandRun(["render", template])
-        #expect(failed.status == 1 && failed.output.isEmpty && failed.errors.contains("\(template):1:"), "\(failed.errors)")
+        #expect(
+            failed.status == 1 && failed.output.isEmpty && failed.errors.contains("\(template):1:"), "\(failed.errors)")
         #expect(failed.errors.contains("/title: ") || failed.errors.contains("/n/$eval: "), "\(failed.errors)")
-        #expect(try CommandRun(["render", template, "--context", try file("list.json", "[]")]).errors.contains("the context must be an object"))
-        #expect(try CommandRun(["render", template, "--context", directory.path("missing")]).errors.contains("cannot be read"))
+        #expect(
+            try CommandRun(["render", template, "--context", try file("list.json", "[]")]).errors.contains(
+                "the context must be an object"))
+        #expect(
+            try CommandRun(["render", template, "--context", directory.path("missing")]).errors.contains(
+                "cannot be read"))
     }
 
     /// Runs a line of the shell; `$braid` is the binary.
@@ -53,20 +68,29 @@ import Testing
     }
 
     @Test func whatComesThroughAPipeIsReadAsAFileIs() throws {
-        let template = try file("template.json", #"{"n": {"$eval": "n"}}"#), table = try file("x.table.json", #"{"table": "x", "bound": 1}"#)
-        let journal = try file("x.ndjson", #"{"session":"x","epoch":"e","created":"2026-01-01T00:00:00.000Z","opening":{"rows":[]}}"#)
-        #expect(try shell(#"echo '{"n": 1.50}' | "$braid" render \#(template) --context /dev/stdin"#) == (0, #"{"n":1.50}"# + "\n"))
+        let template = try file("template.json", #"{"n": {"$eval": "n"}}"#),
+            table = try file("x.table.json", #"{"table": "x", "bound": 1}"#)
+        let journal = try file(
+            "x.ndjson", #"{"session":"x","epoch":"e","created":"2026-01-01T00:00:00.000Z","opening":{"rows":[]}}"#)
+        #expect(
+            try shell(#"echo '{"n": 1.50}' | "$braid" render \#(template) --context /dev/stdin"#) == (
+                0, #"{"n":1.50}"# + "\n"
+            ))
         #expect(try shell(#"cat \#(journal) | "$braid" replay /dev/stdin"#) == shell(#""$braid" replay \#(journal)"#))
         // With the places of its faults, which are told after it was read.
         let faulty = try shell(#"cat \#(table) | "$braid" check /dev/stdin"#)
         #expect(faulty.status == 1 && faulty.output.hasPrefix("/dev/stdin:1:25: /bound: "), "\(faulty)")
         #expect(try shell(#"echo ' ' | "$braid" serve --token-file /dev/stdin"#).output.contains("/dev/stdin is empty"))
-        #expect(try CommandRun(["check", directory.url.path]).errors == "" && CommandRun(["check", directory.url.path]).output.contains("cannot be read"))
+        #expect(
+            try CommandRun(["check", directory.url.path]).errors == ""
+                && CommandRun(["check", directory.url.path]).output.contains("cannot be read"))
     }
 
     @Test func aResultThatCannotBeWrittenIsAFailureThatIsSaid() throws {
-        let template = try file("template.json", "1"), snapshot = try file("snapshot.json", #"{"sections":[],"revision":0,"state":{}}"#)
-        let journal = try file("x.ndjson", #"{"session":"x","epoch":"e","created":"2026-01-01T00:00:00.000Z","opening":{"rows":[]}}"#)
+        let template = try file("template.json", "1"),
+            snapshot = try file("snapshot.json", #"{"sections":[],"revision":0,"state":{}}"#)
+        let journal = try file(
+            "x.ndjson", #"{"session":"x","epoch":"e","created":"2026-01-01T00:00:00.000Z","opening":{"rows":[]}}"#)
         for command in ["render \(template)", "diff \(snapshot) \(snapshot)", "replay \(journal)"] {
             let run = try shell("\"$braid\" \(command) 2>&1 >/dev/full")
             #expect(run == (1, "Error: The result could not be written: No space left on device.\n"), "\(run)")
@@ -93,8 +117,12 @@ import Testing
         let high = try client.get("/v1/sessions/s").object["revision"] as? Int ?? -1
         #expect(FileManager.default.createFile(atPath: stop, contents: nil))
         defer { try? FileManager.default.removeItem(atPath: stop) }
-        #expect(run == (try CommandRun(["render", try file("nothing.json", #"{"$if": "false", "then": 1}"#)])), "no word, status 0: \(run)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).contains("copy.sqlite-partial") == false)
+        #expect(
+            run == (try CommandRun(["render", try file("nothing.json", #"{"$if": "false", "then": 1}"#)])),
+            "no word, status 0: \(run)")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.url.path).contains("copy.sqlite-partial")
+                == false)
         while !writer.isFinished { usleep(1_000) }
         #expect(server.stop() == 0)
         // The copy is a database: one revision of those meanwhile, with as many rows as that revision had.
@@ -104,15 +132,22 @@ import Testing
         #expect(try restored.get("/v1/sessions/s/snapshot").object["totalRowCount"] as? Int == revision + 1)
     }
 
-    @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupIsTheFileThatIsNamedAlsoWhereSQLiteTakesTheNameForAURI() throws {
+    @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupIsTheFileThatIsNamedAlsoWhereSQLiteTakesTheNameForAURI()
+        throws
+    {
         let database = directory.path("plain.sqlite")
         try ServerProcess(database: database).stop()
         #expect(try CommandRun(["backup", database, "file:copy"], directory: directory.url.path).status == 0)
-        #expect(try CommandRun(["backup", "file:copy", "file:copy?mode=memory"], directory: directory.url.path).status == 0)
+        #expect(
+            try CommandRun(["backup", "file:copy", "file:copy?mode=memory"], directory: directory.url.path).status == 0)
         for name in ["file:copy", "file:copy?mode=memory"] {
-            #expect(FileManager.default.contents(atPath: directory.path(name))?.starts(with: Data("SQLite format 3".utf8)) == true, "\(name)")
+            #expect(
+                FileManager.default.contents(atPath: directory.path(name))?.starts(with: Data("SQLite format 3".utf8))
+                    == true, "\(name)")
         }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).filter { $0.contains("copy") }.count == 2)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.url.path).filter { $0.contains("copy") }.count
+                == 2)
     }
 
     @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupThatCannotBeMadeSaysWhy() throws {
@@ -120,8 +155,10 @@ import Testing
         try ServerProcess(database: database).stop()
         let there = try file("there.sqlite", "mine")
         for (from, to, said) in [
-            (database, there, "Error: There is a file \(there) already"), (directory.path("none.sqlite"), directory.path("x"), "Error: There is no file"),
-            (there, directory.path("y"), "is not an SQLite database"), (database, "/no/such/directory/copy", "/no/such/directory"),
+            (database, there, "Error: There is a file \(there) already"),
+            (directory.path("none.sqlite"), directory.path("x"), "Error: There is no file"),
+            (there, directory.path("y"), "is not an SQLite database"),
+            (database, "/no/such/directory/copy", "/no/such/directory"),
         ] {
             let run = try CommandRun(["backup", from, to])
             #expect(run.status == 1 && run.errors.contains(said), "\(run)")
@@ -131,7 +168,10 @@ import Testing
         _ = FileManager.default.createFile(atPath: emptied, contents: nil)
         #expect(try CommandRun(["backup", emptied, directory.path("y")]).status == 1)
         #expect(try String(contentsOfFile: there, encoding: .utf8) == "mine")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).filter { $0.hasSuffix("-partial") || $0 == "x" || $0 == "y" } == [])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.url.path).filter {
+                $0.hasSuffix("-partial") || $0 == "x" || $0 == "y"
+            } == [])
     }
 
     @Test func aPostgreSQLDatabaseIsCopiedByItsOwnTools() throws {
@@ -146,13 +186,17 @@ import Testing
         #expect(well.status == 0 && well.output == "http://127.0.0.1:\(server.port)/readyz: 200\n")
         #expect(try CommandRun(["health", "http://localhost:\(server.port)/healthz"]).status == 0)
         #expect(try CommandRun(["health", "http://127.0.0.1:\(server.port)/v1/nothing"]).status == 1)
-        #expect(try CommandRun(["health", "http://localhost:\(server.port)/healthz?pretty=false"]).output == "http://localhost:\(server.port)/healthz?pretty=false: 200\n")
+        #expect(
+            try CommandRun(["health", "http://localhost:\(server.port)/healthz?pretty=false"]).output
+                == "http://localhost:\(server.port)/healthz?pretty=false: 200\n")
         // A port that there is not is another one in 16 bits.
         #expect(try CommandRun(["health", "--port", "\(server.port + 65_536)"]).status == 64)
         server.stop()
         let gone = try CommandRun(["health", "--port", "\(server.port)"])
         #expect(gone.status == 1 && gone.errors.contains("Connection refused"))
-        for url in ["https://127.0.0.1", "127.0.0.1:8080", "http://", "http://127.0.0.1:\(server.port + 65_536)"] { #expect(try CommandRun(["health", url]).status == 64) }
+        for url in ["https://127.0.0.1", "127.0.0.1:8080", "http://", "http://127.0.0.1:\(server.port + 65_536)"] {
+            #expect(try CommandRun(["health", url]).status == 64)
+        }
     }
 
     @Test func healthOverAUnixSocket() throws {

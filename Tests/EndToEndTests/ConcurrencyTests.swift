@@ -4,13 +4,15 @@ import Testing
 
 /// Clients that have not seen the latest revision: `?base=`, and `reset`.
 @Suite(.serialized) struct ConcurrencyTests {
-    static let table = #"{"table":"t","sections":["a","b","c"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"taps":{"$eval":"model.taps + 1"}}}}]}]}"#
+    static let table =
+        #"{"table":"t","sections":["a","b","c"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"taps":{"$eval":"model.taps + 1"}}}}]}]}"#
 
     static func open(_ client: KeptClient, rows: Int = 6) throws {
         func models(_ section: String) -> String {
             "[" + (0..<rows).map { #"{"id":"\#(section)\#($0)","taps":0}"# }.joined(separator: ",") + "]"
         }
-        let body = #"{"id":"x","table":\#(table),"models":{"a":\#(models("a")),"b":\#(models("b")),"c":\#(models("c"))}}"#
+        let body =
+            #"{"id":"x","table":\#(table),"models":{"a":\#(models("a")),"b":\#(models("b")),"c":\#(models("c"))}}"#
         try #require(try client.request("POST", "/v1/sessions", body).status == 201)
     }
 
@@ -38,22 +40,31 @@ import Testing
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
-        try client.request("POST", "/v1/sessions/x/moves", #"{"from":{"section":"a","row":1},"to":{"section":"b","row":3}}"#)
+        try client.request(
+            "POST", "/v1/sessions/x/moves", #"{"from":{"section":"a","row":1},"to":{"section":"b","row":3}}"#)
         // a2 as of the beginning has moved to b.
         let tapped = try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":{"section":"a","row":2}}"#)
         #expect(tapped.object["at"] as? [Int] == [1, 3])
         #expect(tapped.text.contains(#""id":"a2","cell":"C","model":{"id":"a2","taps":1}"#), "\(tapped.text)")
         // With the epoch as well, and by index.
         let epoch = try #require(try client.get("/v1/sessions/x").object["epoch"] as? String)
-        #expect(try client.request("POST", "/v1/sessions/x/taps?base=\(epoch).1", #"{"at":{"section":0,"row":4}}"#).object["at"] as? [Int] == [0, 3])
+        #expect(
+            try client.request("POST", "/v1/sessions/x/taps?base=\(epoch).1", #"{"at":{"section":0,"row":4}}"#).object[
+                "at"] as? [Int] == [0, 3])
         // What is gone is gone; without a base the same reference is another row.
         let gone = try client.request("POST", "/v1/sessions/x/edits?base=0", #"{"delete":{"section":"a","row":0}}"#)
         #expect(gone.status == 409 && gone.text.contains("/problems/row-gone"))
-        #expect(try client.request("POST", "/v1/sessions/x/edits?dryRun", #"{"delete":{"section":"a","row":0}}"#).object["at"] == nil)
+        #expect(
+            try client.request("POST", "/v1/sessions/x/edits?dryRun", #"{"delete":{"section":"a","row":0}}"#).object[
+                "at"] == nil)
         // Not the past of this session.
-        #expect(try client.request("POST", "/v1/sessions/x/taps?base=99", #"{"at":{"section":0,"row":0}}"#).status == 400)
-        #expect(try client.request("POST", "/v1/sessions/x/taps?base=nope.0", #"{"at":{"section":0,"row":0}}"#).text.contains("/problems/base-too-old"))
-        #expect(try client.request("POST", "/v1/sessions/x/taps?base=-1", #"{"at":{"section":0,"row":0}}"#).status == 400)
+        #expect(
+            try client.request("POST", "/v1/sessions/x/taps?base=99", #"{"at":{"section":0,"row":0}}"#).status == 400)
+        #expect(
+            try client.request("POST", "/v1/sessions/x/taps?base=nope.0", #"{"at":{"section":0,"row":0}}"#).text
+                .contains("/problems/base-too-old"))
+        #expect(
+            try client.request("POST", "/v1/sessions/x/taps?base=-1", #"{"at":{"section":0,"row":0}}"#).status == 400)
         // The journal has what was done.
         let records = try client.get("/v1/sessions/x/journal?after=2&limit=1").text
         #expect(records.contains(#""command":{"taps":{"at":{"section":1,"row":3}}}"#), "\(records)")
@@ -65,12 +76,14 @@ import Testing
         for _ in 0..<5 { try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":0,"row":1}}"#) }
         let old = try client.request("POST", "/v1/sessions/x/taps?base=1", #"{"at":{"section":0,"row":1}}"#)
         #expect(old.status == 409 && old.text.contains("/problems/base-too-old"))
-        #expect(try client.request("POST", "/v1/sessions/x/taps?base=4", #"{"at":{"section":0,"row":1}}"#).status == 200)
+        #expect(
+            try client.request("POST", "/v1/sessions/x/taps?base=4", #"{"at":{"section":0,"row":1}}"#).status == 200)
     }
 
     @Test func callsToTheDataSourceAreFollowedToo() throws {
         let client = try ServerProcess().keptClient()
-        try client.request("POST", "/v1/sessions", #"{"id":"x","sections":[{"rows":[{"id":"1"},{"id":"2"}]},{"rows":[{"id":"3"}]}]}"#)
+        try client.request(
+            "POST", "/v1/sessions", #"{"id":"x","sections":[{"rows":[{"id":"1"},{"id":"2"}]},{"rows":[{"id":"3"}]}]}"#)
         try client.request("DELETE", "/v1/sessions/x/rows/0/0")
         let updated = try client.request("PUT", "/v1/sessions/x/rows/0/1?base=0", #"{"model":{"id":"2","new":true}}"#)
         #expect(updated.object["at"] as? [Int] == [0, 0])
@@ -86,16 +99,28 @@ import Testing
         for path in ["sections/7/data", "sections/7/rows", "rows/7/0", "rows/0/40"] {
             let body = ["sections/7/data": "{}", "sections/7/rows": #"{"rows":[]}"#][path] ?? #"{"model":{"id":"n"}}"#
             let ignored = try client.request("PUT", "/v1/sessions/x/\(path)?base=0", body)
-            #expect(ignored.object["outcome"] as? String == "ignored" && ignored.object["at"] == nil, "\(path): \(ignored.text)")
+            #expect(
+                ignored.object["outcome"] as? String == "ignored" && ignored.object["at"] == nil,
+                "\(path): \(ignored.text)")
             #expect(!ignored.text.contains("9223372036854775807"), "\(path): \(ignored.text)")
         }
         // However far out of bounds: beyond what a section could hold it was said to be gone.
         let far = 1 << 40
-        #expect(try client.request("PUT", "/v1/sessions/x/rows/0/\(far)?base=0", #"{"model":{"id":"n"}}"#).object["outcome"] as? String == "ignored")
-        #expect(try client.request("POST", "/v1/sessions/x/rows?base=0&dryRun", #"{"at":[0,\#(far)],"model":{"id":"n"}}"#).object["at"] as? [Int] == [0, 5])
-        for (reference, told) in [(#"{"section":0,"row":\#(far)}"#, "no row \(far)"), (#"{"section":\#(far),"row":0}"#, "no section \(far)"), (#"{"section":7,"row":0}"#, "no section 7"), (#"{"section":0,"row":40}"#, "no row 40"), (#"{"section":"a","row":6}"#, "no row 6")] {
+        #expect(
+            try client.request("PUT", "/v1/sessions/x/rows/0/\(far)?base=0", #"{"model":{"id":"n"}}"#).object["outcome"]
+                as? String == "ignored")
+        #expect(
+            try client.request("POST", "/v1/sessions/x/rows?base=0&dryRun", #"{"at":[0,\#(far)],"model":{"id":"n"}}"#)
+                .object["at"] as? [Int] == [0, 5])
+        for (reference, told) in [
+            (#"{"section":0,"row":\#(far)}"#, "no row \(far)"), (#"{"section":\#(far),"row":0}"#, "no section \(far)"),
+            (#"{"section":7,"row":0}"#, "no section 7"), (#"{"section":0,"row":40}"#, "no row 40"),
+            (#"{"section":"a","row":6}"#, "no row 6"),
+        ] {
             let refused = try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":\#(reference)}"#)
-            #expect(refused.status == 404 && (refused.object["detail"] as? String)?.contains(told) == true, "\(reference): \(refused.text)")
+            #expect(
+                refused.status == 404 && (refused.object["detail"] as? String)?.contains(told) == true,
+                "\(reference): \(refused.text)")
         }
     }
 
@@ -110,31 +135,45 @@ import Testing
             let who = Int.random(in: 0...1, using: &random)
             if Int.random(in: 0..<4, using: &random) == 0 { seen[who] = try Seen(client) }
             let view = seen[who]
-            guard let section = view.rows.indices.filter({ !view.rows[$0].isEmpty }).randomElement(using: &random) else { continue }
+            guard let section = view.rows.indices.filter({ !view.rows[$0].isEmpty }).randomElement(using: &random)
+            else { continue }
             let row = Int.random(in: view.rows[section].indices, using: &random), id = view.rows[section][row]
-            let reference = Bool.random(using: &random) ? #"{"section":\#(section),"row":\#(row)}"# : #"{"section":"\#(view.sections[section])","row":\#(row)}"#
+            let reference =
+                Bool.random(using: &random)
+                ? #"{"section":\#(section),"row":\#(row)}"# : #"{"section":"\#(view.sections[section])","row":\#(row)}"#
             let before = try Seen(client)
             let answer: HTTPClient.Response
             switch Int.random(in: 0..<8, using: &random) {
-            case 0: answer = try client.request("POST", "/v1/sessions/x/edits?base=\(view.revision)", #"{"delete":\#(reference)}"#)
+            case 0:
+                answer = try client.request(
+                    "POST", "/v1/sessions/x/edits?base=\(view.revision)", #"{"delete":\#(reference)}"#)
             case 1...3:
                 let target = Int.random(in: view.sections.indices, using: &random)
                 answer = try client.request(
                     "POST", "/v1/sessions/x/moves?base=\(view.revision)",
-                    #"{"from":\#(reference),"to":{"section":"\#(view.sections[target])","row":\#(Int.random(in: 0..<max(1, view.rows[target].count), using: &random))}}"#)
+                    #"{"from":\#(reference),"to":{"section":"\#(view.sections[target])","row":\#(Int.random(in: 0..<max(1, view.rows[target].count), using: &random))}}"#
+                )
             case 4:
                 let displayed = ["a", "b", "c"].shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
-                try client.request("PUT", "/v1/sessions/x/displayed-sections", "[\(displayed.map { "\"\($0)\"" }.joined(separator: ","))]")
+                try client.request(
+                    "PUT", "/v1/sessions/x/displayed-sections",
+                    "[\(displayed.map { "\"\($0)\"" }.joined(separator: ","))]")
                 continue
-            default: answer = try client.request("POST", "/v1/sessions/x/taps?base=\(view.revision)", #"{"at":\#(reference)}"#)
+            default:
+                answer = try client.request(
+                    "POST", "/v1/sessions/x/taps?base=\(view.revision)", #"{"at":\#(reference)}"#)
             }
             if answer.status == 200 {
-                #expect(answer.object["at"] as? [Int] == before.place(of: id), "\(id) as of \(view.revision): \(answer.text)")
+                #expect(
+                    answer.object["at"] as? [Int] == before.place(of: id),
+                    "\(id) as of \(view.revision): \(answer.text)")
                 hits += 1
             } else {
                 #expect(answer.status == 409 && answer.text.contains("row-gone"), "\(answer.text)")
                 // The section that it was to be moved to may be the one that is gone.
-                if answer.text.contains("The row") { #expect(before.place(of: id) == nil, "\(id) as of \(view.revision): \(answer.text)") }
+                if answer.text.contains("The row") {
+                    #expect(before.place(of: id) == nil, "\(id) as of \(view.revision): \(answer.text)")
+                }
                 gone += 1
             }
         }
@@ -187,7 +226,8 @@ import Testing
             #expect(answer.status == 200 && answer.object["revision"] as? Int == 5)
             reset = try client.get("/v1/sessions/x/snapshot").text
             #expect(reset == opened.replacingOccurrences(of: #""revision":0"#, with: #""revision":5"#))
-            #expect(try client.request("POST", "/v1/sessions/x/reset", "{}").object["outcome"] as? String == "unchanged")
+            #expect(
+                try client.request("POST", "/v1/sessions/x/reset", "{}").object["outcome"] as? String == "unchanged")
             #expect(try client.request("POST", "/v1/sessions/x/reset", #"{"x":1}"#).status == 400)
             #expect(try client.request("POST", "/v1/sessions/y/reset").status == 404)
             server.kill()
@@ -195,11 +235,14 @@ import Testing
         let client = try ServerProcess(database: database).keptClient()
         #expect(try client.get("/v1/sessions/x/snapshot").text == reset)
         // Sessions without a table as well.
-        try client.request("POST", "/v1/sessions", #"{"id":"d","rows":[{"id":"1"}],"cellsForModelTypes":{"object":"C"}}"#)
+        try client.request(
+            "POST", "/v1/sessions", #"{"id":"d","rows":[{"id":"1"}],"cellsForModelTypes":{"object":"C"}}"#)
         let first = try client.get("/v1/sessions/d/snapshot").text
         try client.request("POST", "/v1/sessions/d/sections", #"{"section":{"rows":[2]},"at":0}"#)
         try client.request("PUT", "/v1/sessions/d/cells-for-model-types/object", #"{"cell":"D"}"#)
         try client.request("POST", "/v1/sessions/d/reset")
-        #expect(try client.get("/v1/sessions/d/snapshot").text == first.replacingOccurrences(of: #""revision":0"#, with: #""revision":3"#))
+        #expect(
+            try client.get("/v1/sessions/d/snapshot").text
+                == first.replacingOccurrences(of: #""revision":0"#, with: #""revision":3"#))
     }
 }

@@ -12,21 +12,30 @@ import Testing
     }
 
     private func observe(_ client: KeptClient, _ lines: String, ifMatch: String) throws -> HTTPClient.Response {
-        try client.server.client().request("POST", "/v1/sessions/s/observe", lines, headers: ["Content-Type": "application/x-ndjson", "If-Match": ifMatch])
+        try client.server.client().request(
+            "POST", "/v1/sessions/s/observe", lines,
+            headers: ["Content-Type": "application/x-ndjson", "If-Match": ifMatch])
     }
 
     @Test func aSessionIsEndedOnlyWhileItIsWhatTheClientSaw() throws {
         let (client, etag) = try start()
         let changed = try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#)
         let refused = try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": etag])
-        #expect(refused.status == 412 && refused.object["type"] as? String == "/problems/etag-mismatch", "\(refused.text)")
+        #expect(
+            refused.status == 412 && refused.object["type"] as? String == "/problems/etag-mismatch", "\(refused.text)")
         let present = try #require(refused.header("etag"))
         #expect(present == changed.header("etag"))
         #expect(try client.get("/v1/sessions/s").status == 200)
-        #expect(try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": "\"other\", \(present)"]).status == 204)
-        #expect(try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": present]).status == 404, "what is not there is 404, whatever the condition")
+        #expect(
+            try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": "\"other\", \(present)"]).status == 204
+        )
+        #expect(
+            try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": present]).status == 404,
+            "what is not there is 404, whatever the condition")
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
-        #expect(try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": present]).status == 412, "another session under the id")
+        #expect(
+            try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": present]).status == 412,
+            "another session under the id")
         #expect(try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": "*"]).status == 204)
     }
 
@@ -55,7 +64,9 @@ import Testing
             let end = try clients[0].request("DELETE", "/v1/sessions/s\(round)", headers: ["If-Match": etag]).status
             while change.withLock({ $0 == nil }), .now - start < .seconds(60) { usleep(100) }
             let changed = change.withLock { $0 }
-            #expect(end == 204 && changed == 404 || end == 412 && changed == 200, "round \(round): \(end), \(changed ?? -1)")
+            #expect(
+                end == 204 && changed == 404 || end == 412 && changed == 200, "round \(round): \(end), \(changed ?? -1)"
+            )
             if end == 204 { ended += 1 }
         }
         #expect(ended > 0 && ended < rounds, "\(ended) of \(rounds): there was no race")
@@ -66,17 +77,23 @@ import Testing
         let lines = #"{"a":[]}"# + "\n" + #"{"b":[{"id":"9"}]}"#
         for body in [lines, ""] {
             let refused = try observe(client, body, ifMatch: "\"other\"")
-            #expect(refused.status == 412 && refused.object["type"] as? String == "/problems/etag-mismatch" && refused.header("etag") == etag, "\(refused.text)")
+            #expect(
+                refused.status == 412 && refused.object["type"] as? String == "/problems/etag-mismatch"
+                    && refused.header("etag") == etag, "\(refused.text)")
         }
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 0)
-        #expect(try observe(client, lines, ifMatch: etag).text == #"{"applied":2,"unchanged":0,"revision":2}"#, "its own lines are no reason to stop")
+        #expect(
+            try observe(client, lines, ifMatch: etag).text == #"{"applied":2,"unchanged":0,"revision":2}"#,
+            "its own lines are no reason to stop")
         #expect(try observe(client, lines, ifMatch: etag).status == 412)
     }
 
     @Test func whatTheFirstLineDoesIsUnderTheConditionToo() throws {
         let (client, etag) = try start()
         let sender = try client.server.client()
-        try sender.send("POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIf-Match: \(etag)\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try sender.send(
+            "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIf-Match: \(etag)\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         usleep(200_000)  // it has begun
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#).status == 200)
         try sender.send("9\r\n{\"a\":[]}\n\r\n0\r\n\r\n")
@@ -99,31 +116,54 @@ import Testing
             ("DELETE", "/v1/sessions/s", nil, ["If-None-Match"]),
             ("POST", "/v1/sessions", #"{"id":"new","rows":[]}"#, ["If-Match", "If-None-Match"]),
             ("PUT", "/v1/tables/list", other, ["If-Match", "If-None-Match"]),
-            ("PUT", "/v1/tables/new", APITests.list.replacingOccurrences(of: #""table":"list""#, with: #""table":"new""#), ["If-Match", "If-None-Match"]),
+            (
+                "PUT", "/v1/tables/new",
+                APITests.list.replacingOccurrences(of: #""table":"list""#, with: #""table":"new""#),
+                ["If-Match", "If-None-Match"]
+            ),
             ("DELETE", "/v1/tables/list", nil, ["If-Match", "If-None-Match"]),
             ("POST", "/v1/sessions/s/tokens", #"{"role":"viewer","expiresIn":600}"#, ["If-Match", "If-None-Match"]),
-            ("DELETE", "/v1/sessions/s/tokens/\(tokens["tokenId"] as? String ?? "")", nil, ["If-Match", "If-None-Match"]),
+            (
+                "DELETE", "/v1/sessions/s/tokens/\(tokens["tokenId"] as? String ?? "")", nil,
+                ["If-Match", "If-None-Match"]
+            ),
             ("POST", "/v1/render", #"{"template":1}"#, ["If-Match", "If-None-Match"]),
         ]
         for (method, path, body, conditions) in requests {
             for condition in conditions {
                 for value in ["*", "\"nope\"", etag] {
                     let refused = try client.request(method, path, body, headers: [condition: value])
-                    #expect(refused.status == 412 && refused.object["type"] as? String == "/problems/precondition-failed", "\(method) \(path) \(condition): \(value): \(refused.text)")
+                    #expect(
+                        refused.status == 412 && refused.object["type"] as? String == "/problems/precondition-failed",
+                        "\(method) \(path) \(condition): \(value): \(refused.text)")
                     #expect((refused.object["detail"] as? String)?.contains(condition) == true)
                 }
             }
         }
-        #expect(try client.server.client().request("POST", "/v1/sessions/s/observe", "{}", headers: ["Content-Type": "application/x-ndjson", "If-None-Match": "*"]).status == 412)
+        #expect(
+            try client.server.client().request(
+                "POST", "/v1/sessions/s/observe", "{}",
+                headers: ["Content-Type": "application/x-ndjson", "If-None-Match": "*"]
+            ).status == 412)
         #expect(try client.get("/v1/sessions/s/snapshot").text == before && client.get("/v1/tables").text == tables)
         #expect(try client.get("/v1/sessions/new").status == 404)
         #expect((try client.get("/v1/sessions/s/tokens").object["tokens"] as? [Any])?.count == 1)
-        #expect(try client.get("/v1/tables", headers: ["If-Match": "\"nope\"", "If-None-Match": "\"nope\""]).status == 200, "reading changes nothing")
+        #expect(
+            try client.get("/v1/tables", headers: ["If-Match": "\"nope\"", "If-None-Match": "\"nope\""]).status == 200,
+            "reading changes nothing")
         // What has no date of modification is not unmodified since any (RFC 9110, 13.1.4).
-        #expect(try client.request("PATCH", "/v1/sessions/s/state", "{}", headers: ["If-Unmodified-Since": "Sat, 01 Jan 2000 00:00:00 GMT"]).status == 200)
+        #expect(
+            try client.request(
+                "PATCH", "/v1/sessions/s/state", "{}", headers: ["If-Unmodified-Since": "Sat, 01 Jan 2000 00:00:00 GMT"]
+            ).status == 200)
     }
 
-    @Test("Updates whose ETag the client has are 304", arguments: ["since=0", "since=0&coalesce", "since=0&form=sequential", "since=0&wait=30", "since=2", "since=other.1", "since=99"])
+    @Test(
+        "Updates whose ETag the client has are 304",
+        arguments: [
+            "since=0", "since=0&coalesce", "since=0&form=sequential", "since=0&wait=30", "since=2", "since=other.1",
+            "since=99",
+        ])
     func knownUpdatesAreNotSentAgain(query: String) throws {
         let (client, _) = try start()
         for number in 1...2 { _ = try client.request("PATCH", "/v1/sessions/s/state", #"{"n":\#(number)}"#) }
@@ -132,7 +172,9 @@ import Testing
         let etag = try #require(first.header("etag"))
         for match in [etag, "W/\(etag)", "\"x\", \(etag)", "*"] {
             let known = try client.get(target, headers: ["If-None-Match": match])
-            #expect(known.status == 304 && known.body.isEmpty && known.header("etag") == etag && known.header("vary") == "Accept", "\(match): \(known.text)")
+            #expect(
+                known.status == 304 && known.body.isEmpty && known.header("etag") == etag
+                    && known.header("vary") == "Accept", "\(match): \(known.text)")
         }
         #expect(try client.request("HEAD", target, headers: ["If-None-Match": etag]).status == 304)
         #expect(try client.get(target, headers: ["If-None-Match": "\"x\""]).text == first.text)
@@ -149,7 +191,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s/updates?since=0&wait=1", headers: ["If-None-Match": etag]).status == 304)
         #expect(ContinuousClock.now - start >= .seconds(1))
         let poll = try client.server.client()
-        try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \(etag)\r\n\r\n")
+        try poll.send(
+            "GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \(etag)\r\n\r\n")
         while try !client.get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) { usleep(20_000) }
         _ = try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#)
         let answer = try poll.receive()
@@ -160,16 +203,27 @@ import Testing
     func aStreamHasNoCondition() throws {
         let (client, etag) = try start()
         for match in [etag, "*"] {
-            let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/s/updates", headers: ["If-None-Match": match])
-            #expect(stream.head.hasPrefix("HTTP/1.1 200 ") && !stream.head.lowercased().contains("\r\netag:"), "\(stream.head)")
+            let stream = try EventStreamClient(
+                port: client.server.port, "/v1/sessions/s/updates", headers: ["If-None-Match": match])
+            #expect(
+                stream.head.hasPrefix("HTTP/1.1 200 ") && !stream.head.lowercased().contains("\r\netag:"),
+                "\(stream.head)")
             #expect(try stream.next().name == "snapshot")
         }
     }
 
     @Test func anythingIsTheWholeValueAlone() throws {
         let (client, etag) = try start()
-        func status(_ ifMatch: String) throws -> Int { try client.request("PATCH", "/v1/sessions/s/state?dryRun", #"{"n":1}"#, headers: ["If-Match": ifMatch]).status }
-        for right in ["*", etag, "\"a,b\", \(etag)", "\"x\",\(etag)", ", \(etag) ,"] { #expect(try status(right) == 200, "\(right)") }
-        for wrong in ["\"x,*,y\"", "\"x\", *", "*, *", "W/\(etag)", "\"x,\(etag.dropFirst())", String(etag.dropFirst().dropLast()), ""] { #expect(try status(wrong) == 412, "\(wrong)") }
+        func status(_ ifMatch: String) throws -> Int {
+            try client.request("PATCH", "/v1/sessions/s/state?dryRun", #"{"n":1}"#, headers: ["If-Match": ifMatch])
+                .status
+        }
+        for right in ["*", etag, "\"a,b\", \(etag)", "\"x\",\(etag)", ", \(etag) ,"] {
+            #expect(try status(right) == 200, "\(right)")
+        }
+        for wrong in [
+            "\"x,*,y\"", "\"x\", *", "*, *", "W/\(etag)", "\"x,\(etag.dropFirst())",
+            String(etag.dropFirst().dropLast()), "",
+        ] { #expect(try status(wrong) == 412, "\(wrong)") }
     }
 }

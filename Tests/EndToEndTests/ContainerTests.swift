@@ -5,24 +5,34 @@ import Testing
 /// libraries, read-only but for the volume, as another user.
 ///
 /// Without a container engine: mounts in a namespace of their own, and chroot. Where the machine does not allow that, skipped.
-@Suite(.serialized, .enabled(if: ContainerRoot.isPossible, "needs root, and mounts in a namespace of their own")) struct ContainerTests {
+@Suite(.serialized, .enabled(if: ContainerRoot.isPossible, "needs root, and mounts in a namespace of their own"))
+struct ContainerTests {
     @Test func theImageServesFromAReadOnlyRootAsAnotherUser() throws {
         let root = try ContainerRoot(), image = try Dockerfile()
         #expect(image.volume == "/data" && image.user == "10001" && image.entrypoint == ["braid-server"])
         // Without a token it does not listen beyond this machine.
-        let open = try root.run(image.entrypoint + image.command, as: image.user, environment: image.environment.merging(["BRAID_PORT": "0"]) { $1 })
-        #expect(open.process.terminationReason == .exit && open.status == 1 && open.errors.contains("--allow-anonymous"), "\(open.errors)")
+        let open = try root.run(
+            image.entrypoint + image.command, as: image.user,
+            environment: image.environment.merging(["BRAID_PORT": "0"]) { $1 })
+        #expect(
+            open.process.terminationReason == .exit && open.status == 1 && open.errors.contains("--allow-anonymous"),
+            "\(open.errors)")
 
-        let environment = image.environment.merging(["BRAID_PORT": "0", "BRAID_TOKEN": "secret", "BRAID_FIXTURES": "/fixtures"]) { $1 }
+        let environment = image.environment.merging([
+            "BRAID_PORT": "0", "BRAID_TOKEN": "secret", "BRAID_FIXTURES": "/fixtures",
+        ]) { $1 }
         let server = try root.start(image.entrypoint + image.command, as: image.user, environment: environment)
         defer { server.process.terminate() }
         let line = try server.standardOutput.line()
         let port = try #require(line.split(separator: ":").last.flatMap { Int($0) }, "\(line)")
         #expect(line == "listening on http://0.0.0.0:\(port)")
         let status = try String(contentsOfFile: "/proc/\(server.process.processIdentifier)/status", encoding: .utf8)
-        #expect(status.contains("Uid:\t10001\t10001\t10001\t10001\n") && status.contains("Gid:\t10001\t10001\t10001\t10001\n"))
+        #expect(
+            status.contains("Uid:\t10001\t10001\t10001\t10001\n")
+                && status.contains("Gid:\t10001\t10001\t10001\t10001\n"))
         // The health check is the image's. Without a start interval its first run is an interval after the start.
-        #expect(image.healthcheckOptions["start-interval"] == "250ms" && image.healthcheckOptions["start-period"] == "30s")
+        #expect(
+            image.healthcheckOptions["start-interval"] == "250ms" && image.healthcheckOptions["start-period"] == "30s")
         var inside = image.environment
         inside["BRAID_PORT"] = "\(port)"
         let health = try root.run(image.healthcheck, as: image.user, environment: inside)
@@ -30,21 +40,25 @@ import Testing
 
         let client = try HTTPClient(port: port), token = ["Authorization": "Bearer secret"]
         #expect(try client.get("/v1/sessions").status == 401)
-        let answer = try client.request("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#, headers: token)
+        let answer = try client.request(
+            "POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#, headers: token)
         #expect(answer.status == 200, "\(answer.text)")
         #expect(try client.get("/metrics").status == 200)
 
         // The volume can be written, and nothing else.
-        let copied = try root.run(["braid-server", "backup", "/data/braid.sqlite", "/data/copy.sqlite"], as: image.user, environment: inside)
+        let copied = try root.run(
+            ["braid-server", "backup", "/data/braid.sqlite", "/data/copy.sqlite"], as: image.user, environment: inside)
         #expect(copied.status == 0, "\(copied.errors)")
         for place in ["/copy.sqlite", "/fixtures/copy.sqlite", "/usr/local/bin/copy.sqlite"] {
-            let refused = try root.run(["braid-server", "backup", "/data/braid.sqlite", place], as: image.user, environment: inside)
+            let refused = try root.run(
+                ["braid-server", "backup", "/data/braid.sqlite", place], as: image.user, environment: inside)
             #expect(refused.status == 1, "\(place)")
         }
         server.process.terminate()
         server.process.waitUntilExit()
         #expect(server.process.terminationStatus == 0)
-        #expect(try root.volume().sorted() == ["braid.sqlite", "braid.sqlite-lock", "braid.sqlite-reserve", "copy.sqlite"])
+        #expect(
+            try root.volume().sorted() == ["braid.sqlite", "braid.sqlite-lock", "braid.sqlite-reserve", "copy.sqlite"])
         // A health check of a server that is gone.
         #expect(try root.run(image.healthcheck, as: image.user, environment: inside).status == 1)
     }
@@ -52,19 +66,26 @@ import Testing
 
 /// What the Dockerfile's last stage says.
 struct Dockerfile {
-    private(set) var environment: [String: String] = ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
+    private(set) var environment: [String: String] = [
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    ]
     private(set) var user = "", volume = ""
     private(set) var entrypoint: [String] = [], command: [String] = [], healthcheck: [String] = []
     private(set) var healthcheckOptions: [String: String] = [:]
 
     init() throws {
         let text = try String(contentsOf: ServerProcess.package.appendingPathComponent("Dockerfile"), encoding: .utf8)
-        func list(_ text: Substring) throws -> [String] { try JSONDecoder().decode([String].self, from: Data(text.utf8)) }
+        func list(_ text: Substring) throws -> [String] {
+            try JSONDecoder().decode([String].self, from: Data(text.utf8))
+        }
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ", maxSplits: 1)
             guard words.count == 2 else { continue }
             switch words[0] {
-            case "ENV": for pair in words[1].split(separator: " ") { environment[String(pair.prefix { $0 != "=" })] = String(pair.drop { $0 != "=" }.dropFirst()) }
+            case "ENV":
+                for pair in words[1].split(separator: " ") {
+                    environment[String(pair.prefix { $0 != "=" })] = String(pair.drop { $0 != "=" }.dropFirst())
+                }
             case "USER": user = String(words[1])
             case "VOLUME": volume = String(words[1])
             case "ENTRYPOINT": entrypoint = try list(words[1])
@@ -72,7 +93,8 @@ struct Dockerfile {
             case "HEALTHCHECK":
                 healthcheck = try list(words[1].drop { $0 != "[" })
                 for option in words[1].split(separator: " ") where option.hasPrefix("--") {
-                    healthcheckOptions[String(option.dropFirst(2).prefix { $0 != "=" })] = String(option.drop { $0 != "=" }.dropFirst())
+                    healthcheckOptions[String(option.dropFirst(2).prefix { $0 != "=" })] = String(
+                        option.drop { $0 != "=" }.dropFirst())
                 }
             default: break
             }

@@ -23,7 +23,9 @@ import Testing
                 }
             }
             let goal = acknowledged(by: clients) + Int.random(in: 1...150, using: &random)
-            while acknowledged(by: clients) < goal, wrong.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+            while acknowledged(by: clients) < goal, wrong.withLock({ $0.isEmpty }) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
             try await Task.sleep(for: .microseconds(Int.random(in: 0...3000, using: &random)))
             server.kill()
             group.wait()
@@ -33,7 +35,9 @@ import Testing
             for client in clients {
                 do {
                     try client.check(port: again.port)
-                    if crash % 4 == 0 { try client.checkReplay(port: again.port, path: directory.path("journal.ndjson")) }
+                    if crash % 4 == 0 {
+                        try client.checkReplay(port: again.port, path: directory.path("journal.ndjson"))
+                    }
                 } catch { wrong.withLock { $0.append("crash \(crash): \(error)") } }
             }
             again.kill()
@@ -41,17 +45,23 @@ import Testing
             try #require(found.isEmpty, "seed \(Self.seed): \(found.joined(separator: "\n"))")
         }
         let found = clients.reduce(0) { $0 + $1.found }, repeated = clients.reduce(0) { $0 + $1.repeated }
-        print("\(Self.crashes) crashes, \(acknowledged(by: clients)) revisions acknowledged; of the requests under way \(found) were stored, \(repeated) were not")
+        print(
+            "\(Self.crashes) crashes, \(acknowledged(by: clients)) revisions acknowledged; of the requests under way \(found) were stored, \(repeated) were not"
+        )
         #expect(found + repeated > 0, "requests were under way")
     }
 
-    private func acknowledged(by clients: [SimulatedClient]) -> Int { clients.reduce(0) { $0 + $1.acknowledged.withLock { $0 } } }
+    private func acknowledged(by clients: [SimulatedClient]) -> Int {
+        clients.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }
+    }
 
     /// The recovery itself is broken off.
     private func killWhileStarting(_ database: String, _ random: inout SeededNumbers) async throws {
         let process = Process()
         process.executableURL = ServerProcess.binary
-        process.arguments = ["serve", "--port", "0", "--database", try TestDatabase.address(of: database), "--log-level", "critical"]
+        process.arguments = [
+            "serve", "--port", "0", "--database", try TestDatabase.address(of: database), "--log-level", "critical",
+        ]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()

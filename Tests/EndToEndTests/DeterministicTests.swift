@@ -5,14 +5,18 @@ import Testing
 ///
 /// To write the golden transcript again, and review what changed: `BRAID_WRITE_GOLDEN=1 swift test --filter DeterministicTests`.
 @Suite(.serialized) struct DeterministicTests {
-    private static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden/deterministic.txt")
+    private static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+        "Golden/deterministic.txt")
     private static let fixtures = "\(ServerProcess.package.path)/Examples/attendees"
 
     private static let requests: [(method: String, target: String, body: String?)] = [
         ("GET", "/v1/sessions", nil),
         ("POST", "/v1/sessions", #"{"table":"attendees"}"#),
         ("POST", "/v1/sessions", #"{"table":"attendees","id":"mine"}"#),
-        ("POST", "/v1/sessions", #"{"table":{"table":"clock","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"viewModel":{"at":"${now}"}}]}}"#),
+        (
+            "POST", "/v1/sessions",
+            #"{"table":{"table":"clock","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"viewModel":{"at":"${now}"}}]}}"#
+        ),
         ("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#),
         ("POST", "/v1/sessions/party/moves", #"{"from":{"id":"Yvonne"},"to":{"section":"attending","row":0}}"#),
         ("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"invited","row":0}}"#),
@@ -29,13 +33,17 @@ import Testing
     private static func transcript(_ client: KeptClient) throws -> String {
         try requests.map { method, target, body in
             let answer = try client.request(method, target, body)
-            let names = ["etag", "location", "x-request-id"].compactMap { name in answer.header(name).map { "\(name): \($0)\n" } }
-            return "> \(method) \(target)\n" + (body.map { "\($0)\n" } ?? "") + "\(answer.status)\n\(names.joined())\(answer.text)\n"
+            let names = ["etag", "location", "x-request-id"].compactMap { name in
+                answer.header(name).map { "\(name): \($0)\n" }
+            }
+            return "> \(method) \(target)\n" + (body.map { "\($0)\n" } ?? "")
+                + "\(answer.status)\n\(names.joined())\(answer.text)\n"
         }.joined(separator: "\n")
     }
 
     @Test func theTranscriptIsTheGoldenOne() throws {
-        let transcript = try Self.transcript(ServerProcess(["--deterministic", "--fixtures", Self.fixtures]).keptClient())
+        let transcript = try Self.transcript(
+            ServerProcess(["--deterministic", "--fixtures", Self.fixtures]).keptClient())
         if ProcessInfo.processInfo.environment["BRAID_WRITE_GOLDEN"] != nil {
             try transcript.write(to: Self.golden, atomically: true, encoding: .utf8)
         }
@@ -45,10 +53,12 @@ import Testing
     @Test func afterARestartNothingComesAgain() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let first = try ServerProcess(database: database, ["--deterministic"]).keptClient()
-        #expect(try first.request("POST", "/v1/sessions", #"{"rows":[]}"#).header("location") == "/v1/sessions/session-1")
+        #expect(
+            try first.request("POST", "/v1/sessions", #"{"rows":[]}"#).header("location") == "/v1/sessions/session-1")
         #expect(try first.request("POST", "/v1/sessions", #"{"id":"session-2","rows":[]}"#).status == 201)
         // Its next number is a client's.
-        #expect(try first.request("POST", "/v1/sessions", #"{"rows":[]}"#).header("location") == "/v1/sessions/session-3")
+        #expect(
+            try first.request("POST", "/v1/sessions", #"{"rows":[]}"#).header("location") == "/v1/sessions/session-3")
         try first.request("POST", "/v1/sessions/session-1/rows", #"{"at":[0,0],"model":1}"#)
         let before = try first.get("/v1/sessions").text
         #expect(before.contains(#""epoch":"epoch-3","revision":0,"created":"2000-01-01T00:00:00.002Z""#), "\(before)")

@@ -7,7 +7,8 @@ import Testing
     @Test func nothingAcknowledgedIsLostWhenTheServerIsKilledUnderLoad() async throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
-        let table = #"{"table":"list","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
+        let table =
+            #"{"table":"list","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
         let sessions = (0..<4).map { "s\($0)" }
         var acknowledged = Dictionary(uniqueKeysWithValues: sessions.map { ($0, 0) })
         for round in 0..<10 {
@@ -15,7 +16,10 @@ import Testing
             if round == 0 {
                 let client = try server.client()
                 #expect(try client.request("PUT", "/v1/tables/list", table).status == 201)
-                for id in sessions { #expect(try client.request("POST", "/v1/sessions", #"{"table":"list","id":"\#(id)"}"#).status == 201) }
+                for id in sessions {
+                    #expect(
+                        try client.request("POST", "/v1/sessions", #"{"table":"list","id":"\#(id)"}"#).status == 201)
+                }
             }
             let counts = Mutex(acknowledged)
             let port = server.port
@@ -25,7 +29,8 @@ import Testing
                     guard let client = try? HTTPClient(port: port) else { return }
                     for number in 0... {
                         let body = #"{"insert":{"section":0,"row":0},"model":{"id":"\#(round)-\#(number)"}}"#
-                        guard let response = try? client.request("POST", "/v1/sessions/\(id)/edits", body), response.status == 200,
+                        guard let response = try? client.request("POST", "/v1/sessions/\(id)/edits", body),
+                            response.status == 200,
                             let revision = response.object["revision"] as? Int
                         else { return }
                         counts.withLock { $0[id] = revision }
@@ -74,8 +79,12 @@ import Testing
     /// SQLite opens another file than is named so: another server could open that one, too.
     @Test func aDatabaseThatIsNamedByAURIIsRefused() throws {
         let directory = try TemporaryDirectory()
-        let run = try CommandRun(["serve", "--port", "0", "--database", "file:braid.sqlite"], directory: directory.url.path)
-        #expect(run.status == 64 && run.errors.contains("--database takes a path, not a URI; a file of that name is ./file:braid.sqlite"), "\(run)")
+        let run = try CommandRun(
+            ["serve", "--port", "0", "--database", "file:braid.sqlite"], directory: directory.url.path)
+        #expect(
+            run.status == 64
+                && run.errors.contains("--database takes a path, not a URI; a file of that name is ./file:braid.sqlite"),
+            "\(run)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).isEmpty)
     }
 

@@ -12,14 +12,16 @@ import Testing
     }
 
     private func open(_ client: HTTPClient) throws {
-        try #require(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"a"},{"id":"b"}]}"#).status == 201)
+        try #require(
+            try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"a"},{"id":"b"}]}"#).status == 201)
     }
 
     /// Changes the session `count` times, and returns its entity tag.
     private func change(_ client: HTTPClient, _ text: String, times count: Int) throws -> String {
         var etag: String?
         for number in 0..<count {
-            let answer = try client.request("PUT", "/v1/sessions/s/rows/0/0", #"{"model":{"id":"a","text":"\#(text) \#(number)"}}"#)
+            let answer = try client.request(
+                "PUT", "/v1/sessions/s/rows/0/0", #"{"model":{"id":"a","text":"\#(text) \#(number)"}}"#)
             #expect(answer.status == 200, "\(answer.text)")
             etag = answer.header("etag")
         }
@@ -39,7 +41,9 @@ import Testing
     /// Until the server has reads and writes again: each of its connections comes back by itself.
     private func awaitDatabase(_ server: ServerProcess) throws {
         let client = try server.client()
-        while try client.get("/readyz").status != 200 || client.get("/v1/sessions/s/snapshot").status != 200 { usleep(20_000) }
+        while try client.get("/readyz").status != 200 || client.get("/v1/sessions/s/snapshot").status != 200 {
+            usleep(20_000)
+        }
     }
 
     private func position(_ etag: String) -> String { String(etag.dropFirst().dropLast()) }
@@ -64,7 +68,9 @@ import Testing
         #expect(try client.get("/v1/sessions/s").text == before)
     }
 
-    @Test("A client that was ahead of a restored backup is sent a snapshot, also when the revisions have caught up", .enabled(if: TestDatabase.isSQLite))
+    @Test(
+        "A client that was ahead of a restored backup is sent a snapshot, also when the revisions have caught up",
+        .enabled(if: TestDatabase.isSQLite))
     func restoredBackups() throws {
         var server = try ServerProcess(database: database), client = try server.client()
         try open(client)
@@ -76,7 +82,8 @@ import Testing
         var epochs = [first]
         for _ in 1...2 {  // the same backup may be restored twice
             #expect(server.stop() == 0)
-            for file in try FileManager.default.contentsOfDirectory(atPath: directory.path("")) where file.hasPrefix("braid.sqlite") {
+            for file in try FileManager.default.contentsOfDirectory(atPath: directory.path(""))
+            where file.hasPrefix("braid.sqlite") {
                 try FileManager.default.removeItem(atPath: directory.path(file))
             }
             try FileManager.default.copyItem(atPath: directory.path("backup"), toPath: database)
@@ -87,7 +94,9 @@ import Testing
             #expect(other != lost && other.contains(".6"))
             try expectForgotten(lost, by: server)
             try expectForgotten(shared, by: server)
-            #expect(try client.get("/v1/sessions/s/updates?since=\(position(other))").object["to"] as? Int == 6, "the new positions are good")
+            #expect(
+                try client.get("/v1/sessions/s/updates?since=\(position(other))").object["to"] as? Int == 6,
+                "the new positions are good")
             epochs.append(try epoch(client))
             // The backup is restored by its first start alone.
             #expect(server.stop() == 0)
@@ -95,12 +104,16 @@ import Testing
             client = try server.client()
             #expect(try epoch(client) == epochs.last)
             // A session that is opened after it.
-            #expect(try client.request("POST", "/v1/sessions", #"{"id":"later","rows":[]}"#).object["epoch"] as? String != epochs.last)
+            #expect(
+                try client.request("POST", "/v1/sessions", #"{"id":"later","rows":[]}"#).object["epoch"] as? String
+                    != epochs.last)
         }
         #expect(Set(epochs).count == 3, "\(epochs)")
     }
 
-    @Test("After kill -9 every session has a new epoch with --synchronous normal, and its old one with full", .enabled(if: TestDatabase.isSQLite), arguments: ["normal", "full"])
+    @Test(
+        "After kill -9 every session has a new epoch with --synchronous normal, and its old one with full",
+        .enabled(if: TestDatabase.isSQLite), arguments: ["normal", "full"])
     func uncleanStarts(synchronous: String) throws {
         func start() throws -> ServerProcess { try ServerProcess(database: database, ["--synchronous", synchronous]) }
         var server = try start()
@@ -129,7 +142,9 @@ import Testing
         #expect(try lastEpoch(ServerProcess(database: database)) == last, "with full a crash loses nothing")
     }
 
-    @Test("A deterministic server counts the epochs of restored backups, and goes on counting behind them", .enabled(if: TestDatabase.isSQLite))
+    @Test(
+        "A deterministic server counts the epochs of restored backups, and goes on counting behind them",
+        .enabled(if: TestDatabase.isSQLite))
     func countedEpochs() throws {
         let server = try ServerProcess(database: database, ["--deterministic"])
         try open(server.client())
@@ -137,13 +152,19 @@ import Testing
         #expect(try CommandRun(["backup", database, copy]).status == 0)
         let restored = try ServerProcess(database: copy, ["--deterministic"])
         #expect(try epoch(restored.client()) == "epoch-1-1")
-        #expect(try restored.client().request("POST", "/v1/sessions", #"{"id":"t","rows":[]}"#).object["epoch"] as? String == "epoch-2")
+        #expect(
+            try restored.client().request("POST", "/v1/sessions", #"{"id":"t","rows":[]}"#).object["epoch"] as? String
+                == "epoch-2")
     }
 
-    @Test("A crash of PostgreSQL begins new epochs with --synchronous normal, for servers that go on as well, and none with full", .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs), arguments: ["normal", "full"])
+    @Test(
+        "A crash of PostgreSQL begins new epochs with --synchronous normal, for servers that go on as well, and none with full",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs), arguments: ["normal", "full"])
     func crashesOfPostgres(synchronous: String) throws {
         let cluster = try PostgresCluster()
-        let servers = try (0..<2).map { _ in try ServerProcess(database: cluster.address, ["--synchronous", synchronous]) }
+        let servers = try (0..<2).map { _ in
+            try ServerProcess(database: cluster.address, ["--synchronous", synchronous])
+        }
         try open(servers[0].client())
         let etag = try change(servers[0].client(), "a", times: 2), first = try epoch(servers[1].client())
         #expect(try epoch(servers[0].client()) == first)
@@ -163,7 +184,9 @@ import Testing
         }
     }
 
-    @Test("A dump of PostgreSQL that is restored begins new epochs", .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
+    @Test(
+        "A dump of PostgreSQL that is restored begins new epochs",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func restoredDumps() throws {
         let cluster = try PostgresCluster()
         let server = try ServerProcess(database: cluster.address)
@@ -173,7 +196,9 @@ import Testing
         let restored = cluster.address.replacingOccurrences(of: "/postgres?", with: "/restored?")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", #"pg_dump --dbname "$0" | psql -q --dbname "$1" >/dev/null"#, cluster.address, restored]
+        process.arguments = [
+            "-c", #"pg_dump --dbname "$0" | psql -q --dbname "$1" >/dev/null"#, cluster.address, restored,
+        ]
         try process.run()
         process.waitUntilExit()
         let other = try ServerProcess(database: restored)

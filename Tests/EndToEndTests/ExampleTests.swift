@@ -10,14 +10,19 @@ import Testing
         .filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
 
     @Test func everyExampleHasAFlow() throws {
-        let examples = try FileManager.default.contentsOfDirectory(atPath: ServerProcess.package.appendingPathComponent("Examples").path)
-        let tables = examples.filter { FileManager.default.fileExists(atPath: ServerProcess.package.appendingPathComponent("Examples/\($0)/\($0).table.json").path) }
+        let examples = try FileManager.default.contentsOfDirectory(
+            atPath: ServerProcess.package.appendingPathComponent("Examples").path)
+        let tables = examples.filter {
+            FileManager.default.fileExists(
+                atPath: ServerProcess.package.appendingPathComponent("Examples/\($0)/\($0).table.json").path)
+        }
         #expect(Set(tables) == Set(Self.names))
     }
 
     @Test(arguments: names) func anExampleRunsThroughItsFlow(name: String) throws {
         // All examples are loaded, as ./run loads them.
-        let client = try ServerProcess(["--fixtures", ServerProcess.package.appendingPathComponent("Examples").path]).keptClient()
+        let client = try ServerProcess(["--fixtures", ServerProcess.package.appendingPathComponent("Examples").path])
+            .keptClient()
         let flow = try JSONText(parsing: [UInt8](Data(contentsOf: Self.flows.appendingPathComponent("\(name).json"))))
         let steps = try #require(flow.elements())
         #expect(steps.count >= 3)
@@ -26,13 +31,16 @@ import Testing
             let method = try #require(step["method"]?.stringValue), path = try #require(step["path"]?.stringValue)
             let response = try client.request(method, path, step["body"].flatMap { $0.isNull ? nil : $0.text })
             #expect(response.status == step["status"]?.intValue, "\(label): \(response.text)")
-            let body = try JSONText(parsing: response.body.isEmpty ? Array("null".utf8) : response.body, depthLimit: 200)
+            let body = try JSONText(
+                parsing: response.body.isEmpty ? Array("null".utf8) : response.body, depthLimit: 200)
             for (pointer, expected) in step["expect"]?.members() ?? [] {
                 let found = try body[#require(JSONPointer(pointer))]
                 #expect(found?.value() == expected.value(), "\(label): \(pointer) in \(response.text)")
             }
             for pointer in step["absent"]?.elements() ?? [] {
-                #expect(try body[#require(pointer.stringValue.flatMap { JSONPointer($0) })] == nil, "\(label): \(pointer.text) in \(response.text)")
+                #expect(
+                    try body[#require(pointer.stringValue.flatMap { JSONPointer($0) })] == nil,
+                    "\(label): \(pointer.text) in \(response.text)")
             }
         }
     }

@@ -3,7 +3,8 @@ import Testing
 
 /// What many heavy sessions leave to the others.
 @Suite(.serialized) struct FairnessTests {
-    static let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{"title":"${model.id} of ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
+    static let table =
+        #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{"title":"${model.id} of ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
 
     @Test func aSessionIsOpenedWhileSlowCommandsAreUnderWay() throws {
         let server = try ServerProcess()
@@ -11,7 +12,8 @@ import Testing
         let models = "[" + (0..<4_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",") + "]"
         let heavy = try (0..<4 * processors).map { number in
             let client = try server.client()
-            let body = #"{"id":"heavy-\#(number)","table":\#(Self.table),"state":{"n":0},"models":{"table":\#(models)}}"#
+            let body =
+                #"{"id":"heavy-\#(number)","table":\#(Self.table),"state":{"n":0},"models":{"table":\#(models)}}"#
             try #require(try client.request("POST", "/v1/sessions", body).status == 201)
             // From here on the server knows that the session is slow.
             try #require(try client.request("PATCH", "/v1/sessions/heavy-\(number)/state", #"{"n":1}"#).status == 200)
@@ -21,7 +23,8 @@ import Testing
         for (number, other) in heavy.enumerated() {
             let body = #"{"n":2}"#
             try other.send(
-                "PATCH /v1/sessions/heavy-\(number)/state HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+                "PATCH /v1/sessions/heavy-\(number)/state HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            )
         }
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"light","table":\#(Self.table)}"#).status == 201)
         let answered = heavy.count { $0.hasAnswer }

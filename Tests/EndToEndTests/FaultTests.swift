@@ -6,15 +6,20 @@ import Testing
 /// vanish. Nothing is lost, it says what is the matter, and goes on by itself when the fault is gone.
 @Suite(.serialized) struct FaultTests {
     private static let insert = #"{"insert":{"section":"a","row":0},"model":{"id":"%ID%"%MORE%}}"#
-    private static let table = #"{"table":"list","sections":["a"],"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":{"a":[{"id":"first"}]},"editing":"insert"}]}"#
+    private static let table =
+        #"{"table":"list","sections":["a"],"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":{"a":[{"id":"first"}]},"editing":"insert"}]}"#
 
     private func open(_ client: HTTPClient, _ id: String = "x") throws {
-        try #require(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(Self.table)}"#).status == 201)
+        try #require(
+            try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(Self.table)}"#).status == 201)
     }
 
-    private func insert(_ client: HTTPClient, _ id: Int, padding: Int = 0, headers: [String: String] = [:]) throws -> HTTPClient.Response {
+    private func insert(_ client: HTTPClient, _ id: Int, padding: Int = 0, headers: [String: String] = [:]) throws
+        -> HTTPClient.Response
+    {
         let more = padding == 0 ? "" : #","text":"\#(String(repeating: "x", count: padding))""#
-        let body = Self.insert.replacingOccurrences(of: "%ID%", with: "\(id)").replacingOccurrences(of: "%MORE%", with: more)
+        let body = Self.insert.replacingOccurrences(of: "%ID%", with: "\(id)").replacingOccurrences(
+            of: "%MORE%", with: more)
         return try client.request("POST", "/v1/sessions/x/edits", body, headers: headers)
     }
 
@@ -37,7 +42,9 @@ import Testing
             let answer = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
             if answer.status == 200 { done += 1 } else { refused = answer }
         }
-        #expect(refused?.status == 507 && refused?.text.contains("/problems/storage-full") == true, "\(refused?.text ?? "never full")")
+        #expect(
+            refused?.status == 507 && refused?.text.contains("/problems/storage-full") == true,
+            "\(refused?.text ?? "never full")")
         #expect(try revision(client) == done)
         #expect(try client.get("/v1/sessions/x/snapshot").object["totalRowCount"] as? Int == done + 1)
         #expect(try client.get("/v1/sessions/x/updates?since=0").status == 200)
@@ -64,7 +71,9 @@ import Testing
 
     // MARK: A file that is gone
 
-    @Test("Of a database that was removed under the server no change is acknowledged, nor is it called ready, and the log says why", .enabled(if: TestDatabase.isSQLite))
+    @Test(
+        "Of a database that was removed under the server no change is acknowledged, nor is it called ready, and the log says why",
+        .enabled(if: TestDatabase.isSQLite))
     func removed() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("braid.sqlite")
@@ -75,7 +84,8 @@ import Testing
         #expect(try insert(client, 2).status == 500)
         #expect(try client.get("/metrics").text.contains(#"outcome="failed"} 1"#))
         #expect(try client.get("/readyz").status == 503 && client.get("/healthz").status == 200)
-        #expect(server.log.contains("warning not ready: ") && server.log.contains("\(path) was removed"), "\(server.log)")
+        #expect(
+            server.log.contains("warning not ready: ") && server.log.contains("\(path) was removed"), "\(server.log)")
     }
 
     // MARK: A damaged file
@@ -96,7 +106,9 @@ import Testing
             Issue.record("a damaged database was opened")
         } catch let failure as ServerProcess.StartFailure {
             #expect(failure.status != 0 && failure.output.isEmpty)
-            #expect(failure.errors.contains(path) && failure.errors.contains("damaged") && failure.errors.contains("backup"), "\(failure.errors)")
+            #expect(
+                failure.errors.contains(path) && failure.errors.contains("damaged")
+                    && failure.errors.contains("backup"), "\(failure.errors)")
         }
         #expect(FileManager.default.contents(atPath: path) == damaged, "what is left of it stays as it is")
     }
@@ -123,7 +135,8 @@ import Testing
         try bytes.write(to: URL(fileURLWithPath: path))
         let server = try ServerProcess(database: path), client = try server.client()
         let broken = try client.get("/v1/sessions/x/snapshot")
-        #expect(broken.status == 500 && !broken.text.contains("SQLite") && !broken.text.contains(path), "\(broken.text)")
+        #expect(
+            broken.status == 500 && !broken.text.contains("SQLite") && !broken.text.contains(path), "\(broken.text)")
         #expect(server.log.contains("damaged"), "\(server.log)")
         #expect(try client.get("/v1/sessions/y/snapshot").status == 200)
         #expect(try client.request("PUT", "/v1/sessions/y/models", #"{"a":[]}"#).status == 200)
@@ -134,7 +147,8 @@ import Testing
     /// Everyone who is connected is served; who comes waits, and is served when others have left.
     @Test func outOfDescriptorsThoseWhoAreThereAreServed() throws {
         let directory = try TemporaryDirectory()
-        let server = try ServerProcess(database: directory.path("braid.sqlite"), launcher: ["/bin/sh", "-c", "ulimit -n 60; exec \"$0\" \"$@\""])
+        let server = try ServerProcess(
+            database: directory.path("braid.sqlite"), launcher: ["/bin/sh", "-c", "ulimit -n 60; exec \"$0\" \"$@\""])
         let client = try server.client()
         try open(client)
         // More than there are descriptors: the kernel accepts them all, the server some.
@@ -157,7 +171,8 @@ import Testing
         let server = try ServerProcess(), client = try server.client()
         try open(client)
         let body = #"{"insert":{"section":"a","row":0},"model":{"id":"half"}}"#
-        let request = "POST /v1/sessions/x/edits HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        let request =
+            "POST /v1/sessions/x/edits HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
         for count in stride(from: 1, to: request.utf8.count, by: 5) {
             let visitor = try server.client()
             try visitor.send(Array(request.utf8.prefix(count)))
@@ -166,7 +181,9 @@ import Testing
         #expect(try revision(client) == 0)
         for number in 0..<20 {
             let visitor = try server.client()
-            try visitor.send(request.replacingOccurrences(of: "half", with: "h\(number + 10)").replacingOccurrences(of: "Length: \(body.utf8.count)", with: "Length: \(body.utf8.count - 1)"))
+            try visitor.send(
+                request.replacingOccurrences(of: "half", with: "h\(number + 10)").replacingOccurrences(
+                    of: "Length: \(body.utf8.count)", with: "Length: \(body.utf8.count - 1)"))
             // Its request is read whole before the farewell is.
             visitor.finishSending()
             if number % 2 == 0 { _ = try visitor.receive() }
@@ -181,9 +198,12 @@ import Testing
         for number in 0..<20 {
             let visitor = try server.client()
             if number % 2 == 0 {
-                try visitor.send("GET /v1/sessions/x/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+                try visitor.send(
+                    "GET /v1/sessions/x/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
             } else {
-                try visitor.send("POST /v1/sessions/x/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":[{\"\r\n")
+                try visitor.send(
+                    "POST /v1/sessions/x/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":[{\"\r\n"
+                )
             }
             visitor.vanish()
         }

@@ -4,11 +4,13 @@ import Testing
 /// `--fixtures`: what is loaded at start.
 @Suite(.serialized) struct FixtureTests {
     private let directory = try! TemporaryDirectory()
-    private static let table = #"{"table":"NAME","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete"}]}"#
+    private static let table =
+        #"{"table":"NAME","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete"}]}"#
 
     private func write(_ name: String, _ text: String) throws -> String {
         let path = directory.path(name)
-        try FileManager.default.createDirectory(at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         return path
     }
@@ -19,16 +21,24 @@ import Testing
         let fixtures = directory.path("a"), other = directory.path("b")
         let database = directory.path("braid.sqlite")
         _ = try write("a/right.table.json", table("right"))
-        let faulty = try write("a/faulty.table.json", "{ \"table\": \"t\", \"cells\": {},\n  \"bindings\": [ { \"on\": \"table\", \"cell\": \"D\", \"models\": [] } ] }")
+        let faulty = try write(
+            "a/faulty.table.json",
+            "{ \"table\": \"t\", \"cells\": {},\n  \"bindings\": [ { \"on\": \"table\", \"cell\": \"D\", \"models\": [] } ] }"
+        )
         let broken = try write("a/deep/broken.session.json", "{\n  oops }")
         let nameless = try write("b/nameless.session.json", #"{"table":"right"}"#)
         let unknown = try write("b/unknown.session.json", "{\"id\":\"x\",\n\"tables\":\"right\"}")
         let twice = try write("b/twice.table.json", table("right"))
-        let run = try CommandRun(["--port", "0", "--database", database, "--fixtures", fixtures, "--fixtures", other, "--fixtures", directory.path("none")])
+        let run = try CommandRun([
+            "--port", "0", "--database", database, "--fixtures", fixtures, "--fixtures", other, "--fixtures",
+            directory.path("none"),
+        ])
         #expect(run.status == 1 && run.output.isEmpty)
         for said in [
-            "\(faulty):2:", "/bindings/0/cell", "\(broken):2:3: ", "\(nameless): a session fixture needs an `id`", "\(unknown):",
-            "\(twice): describes \"right\", as \(fixtures)/right.table.json does", "The fixtures directory \(directory.path("none")) cannot be read.",
+            "\(faulty):2:", "/bindings/0/cell", "\(broken):2:3: ", "\(nameless): a session fixture needs an `id`",
+            "\(unknown):",
+            "\(twice): describes \"right\", as \(fixtures)/right.table.json does",
+            "The fixtures directory \(directory.path("none")) cannot be read.",
         ] { #expect(run.errors.contains(said), "\(said) in \(run.errors)") }
         // Nothing of it was stored.
         #expect(try ServerProcess(database: database).keptClient().get("/v1/tables").text == #"{"tables":[]}"#)
@@ -37,10 +47,14 @@ import Testing
     @Test func aSessionThatCannotBeOpenedStopsTheStart() throws {
         let fixtures = directory.path("a")
         _ = try write("a/t.table.json", table("t"))
-        let models = try write("a/models.session.json", "{\"id\":\"x\", \"table\":\"t\",\n \"models\":{\"0\":[{\"id\":\"1\"},{\"id\":\"1\"}]}}")
+        let models = try write(
+            "a/models.session.json",
+            "{\"id\":\"x\", \"table\":\"t\",\n \"models\":{\"0\":[{\"id\":\"1\"},{\"id\":\"1\"}]}}")
         let tableless = try write("a/tableless.session.json", #"{"id":"y","table":"u"}"#)
         let run = try CommandRun(["--port", "0", "--database", ":memory:", "--fixtures", fixtures])
-        #expect(run.status == 1 && run.errors.contains("\(models):") && run.errors.contains("\(tableless): There is no table description \"u\""), "\(run.errors)")
+        #expect(
+            run.status == 1 && run.errors.contains("\(models):")
+                && run.errors.contains("\(tableless): There is no table description \"u\""), "\(run.errors)")
     }
 
     @Test func aSessionThatIsThereIsLeftAloneAndAResetPutsItBack() throws {

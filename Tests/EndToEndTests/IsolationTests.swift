@@ -13,36 +13,53 @@ import Testing
 
     static func server(_ options: [String] = []) throws -> ServerProcess {
         let server = try ServerProcess(options, environment: ["BRAID_TOKEN": "secret"])
-        try open("light", #"{"table":"light","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"editing":"insert"}]}"#, on: server)
+        try open(
+            "light",
+            #"{"table":"light","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"editing":"insert"}]}"#,
+            on: server)
         return server
     }
 
     static func open(_ id: String, _ table: String, _ members: String = "", on server: ServerProcess) throws {
-        try #require(try server.client().request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(table)\#(members)}"#, headers: controller).status == 201)
+        try #require(
+            try server.client().request(
+                "POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(table)\#(members)}"#, headers: controller
+            ).status == 201)
     }
 
     static func token(_ role: String, of session: String, on server: ServerProcess) throws -> String {
-        let answer = try server.client().request("POST", "/v1/sessions/\(session)/tokens", #"{"role":"\#(role)","expiresIn":3600}"#, headers: controller)
+        let answer = try server.client().request(
+            "POST", "/v1/sessions/\(session)/tokens", #"{"role":"\#(role)","expiresIn":3600}"#, headers: controller)
         return try #require(answer.object["token"] as? String)
     }
 
     /// Rows that all read the state, so that a change of the state renders all of them again.
     static func readingTable(_ rows: Int) -> String {
         let models = (0..<rows).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
-        return #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert"}]}"#
+        return
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert"}]}"#
     }
 
     static func text(_ method: String, _ target: String, _ body: String = "", token: String = "secret") -> String {
         let content = body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
-        return "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\(content)\r\n\(body)"
+        return
+            "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\(content)\r\n\(body)"
     }
 
     /// One round of what the others ask.
-    func expectOthersAreServed(_ server: ServerProcess, _ round: Int, at place: SourceLocation = #_sourceLocation) throws {
+    func expectOthersAreServed(_ server: ServerProcess, _ round: Int, at place: SourceLocation = #_sourceLocation)
+        throws
+    {
         let insert = #"{"insert":{"section":0,"row":0},"model":{"id":"\#(round)"}}"#
-        #expect(try server.client().request("POST", "/v1/sessions/light/edits", insert, headers: Self.controller).status == 200, sourceLocation: place)
-        #expect(try server.client().get("/v1/sessions/light/snapshot", headers: Self.controller).status == 200, sourceLocation: place)
-        for route in ["/healthz", "/readyz", "/metrics"] { #expect(try server.client().get(route).status == 200, "\(route)", sourceLocation: place) }
+        #expect(
+            try server.client().request("POST", "/v1/sessions/light/edits", insert, headers: Self.controller).status
+                == 200, sourceLocation: place)
+        #expect(
+            try server.client().get("/v1/sessions/light/snapshot", headers: Self.controller).status == 200,
+            sourceLocation: place)
+        for route in ["/healthz", "/readyz", "/metrics"] {
+            #expect(try server.client().get(route).status == 200, "\(route)", sourceLocation: place)
+        }
     }
 
     @Test("Slow commands, refused ones and dry runs hold up nobody else")
@@ -56,7 +73,10 @@ import Testing
         let heavy = try (0..<16).map { number in
             let client = try server.client()
             let session = "/v1/sessions/heavy\(number % 4)"
-            try client.send(number < 8 ? Self.text("POST", "\(session)/transactions", slow) : Self.text("PATCH", "\(session)/state?dryRun", dryRun))
+            try client.send(
+                number < 8
+                    ? Self.text("POST", "\(session)/transactions", slow)
+                    : Self.text("PATCH", "\(session)/state?dryRun", dryRun))
             return client
         }
         for round in 0..<5 { try expectOthersAreServed(server, round) }
@@ -70,7 +90,9 @@ import Testing
         for token in ["braid_abcdefghijkl.unknown", "wrong"] {
             let clients = try (0..<16).map { _ in
                 let client = try server.client()
-                try client.send("PUT /v1/sessions/light/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n")
+                try client.send(
+                    "PUT /v1/sessions/light/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n"
+                )
                 return client
             }
             // No byte of a body was sent.
@@ -85,13 +107,16 @@ import Testing
     @Test("A valid token's unfinished bodies take its share of the memory, and nothing from the others")
     func unfinishedBodies() throws {
         let server = try Self.server(["--max-buffered-bytes", "33554432"])
-        let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"editing":"insert"}]}"#
+        let table =
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"editing":"insert"}]}"#
         try Self.open("other", table, on: server)
         let token = try Self.token("participant", of: "other", on: server)
         let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
         let clients = try (0..<8).map { _ in
             let client = try server.client()
-            try client.send("POST /v1/sessions/other/edits HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n")
+            try client.send(
+                "POST /v1/sessions/other/edits HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n"
+            )
             for _ in 0..<5 where (try? client.send(piece)) != nil {}
             return client
         }
@@ -101,10 +126,15 @@ import Testing
         #expect(refused.count >= clients.count - 1)
         for client in refused {
             let answer = try client.receive()
-            #expect(answer.status == 429 && answer.object["type"] as? String == "/problems/quota-exceeded" && answer.header("retry-after") == "1")
+            #expect(
+                answer.status == 429 && answer.object["type"] as? String == "/problems/quota-exceeded"
+                    && answer.header("retry-after") == "1")
         }
-        let large = #"{"insert":{"section":0,"row":0},"model":{"id":"large","text":"\#(String(repeating: "x", count: 4 << 20))"}}"#
-        #expect(try server.client().request("POST", "/v1/sessions/light/edits", large, headers: Self.controller).status == 200, "another session's large body has room")
+        let large =
+            #"{"insert":{"section":0,"row":0},"model":{"id":"large","text":"\#(String(repeating: "x", count: 4 << 20))"}}"#
+        #expect(
+            try server.client().request("POST", "/v1/sessions/light/edits", large, headers: Self.controller).status
+                == 200, "another session's large body has room")
         try expectOthersAreServed(server, 0)
         withExtendedLifetime(clients) {}
     }
@@ -113,7 +143,9 @@ import Testing
     func hopelessBody() throws {
         let server = try Self.server(["--max-buffered-bytes", "2097152"])
         let client = try server.client()
-        try client.send("PUT /v1/sessions/light/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret\r\nContent-Type: application/json\r\nContent-Length: 3000000\r\n\r\n")
+        try client.send(
+            "PUT /v1/sessions/light/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret\r\nContent-Type: application/json\r\nContent-Length: 3000000\r\n\r\n"
+        )
         let refused = try client.receive()
         #expect(refused.status == 413 && refused.header("retry-after") == nil)
     }
@@ -121,8 +153,11 @@ import Testing
     @Test("Slow readers of a large snapshot take no memory from writes")
     func slowReaders() throws {
         let server = try Self.server(["--max-buffered-bytes", "16777216"])
-        let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 5_000))"}"# }.joined(separator: ",")
-        try Self.open("large", #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#, on: server)
+        let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 5_000))"}"# }.joined(
+            separator: ",")
+        try Self.open(
+            "large", #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#,
+            on: server)
         let readers = try (0..<64).map { _ in
             let client = try HTTPClient(port: server.port, receiveBuffer: 16_384)
             try client.send(Self.text("GET", "/v1/sessions/large/snapshot"))
@@ -130,8 +165,11 @@ import Testing
         }
         let statuses = try readers.map { try $0.receive(isHead: true).status }
         #expect(Set(statuses).isSubset(of: [200, 429]) && statuses.contains(200) && statuses.contains(429))
-        let large = #"{"insert":{"section":0,"row":0},"model":{"id":"large","text":"\#(String(repeating: "x", count: 4 << 20))"}}"#
-        #expect(try server.client().request("POST", "/v1/sessions/light/edits", large, headers: Self.controller).status == 200)
+        let large =
+            #"{"insert":{"section":0,"row":0},"model":{"id":"large","text":"\#(String(repeating: "x", count: 4 << 20))"}}"#
+        #expect(
+            try server.client().request("POST", "/v1/sessions/light/edits", large, headers: Self.controller).status
+                == 200)
         try expectOthersAreServed(server, 0)
         withExtendedLifetime(readers) {}
     }
@@ -139,19 +177,32 @@ import Testing
     @Test("Lists of a long history, whose clients have gone, hold up neither commands with a base nor the others")
     func longHistories() throws {
         let server = try Self.server()
-        try Self.open("long", #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"0"}],"editing":"insert"}]}"#, on: server)
+        try Self.open(
+            "long",
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"0"}],"editing":"insert"}]}"#,
+            on: server)
         for revision in 0..<40 {
             let text = String(repeating: "\(revision % 10)", count: 100_000)
-            try #require(try server.client().request("PUT", "/v1/sessions/long/models", #"{"table":[{"id":"0","text":"\#(text)"}]}"#, headers: Self.controller).status == 200)
+            try #require(
+                try server.client().request(
+                    "PUT", "/v1/sessions/long/models", #"{"table":[{"id":"0","text":"\#(text)"}]}"#,
+                    headers: Self.controller
+                ).status == 200)
         }
         let viewer = try Self.token("viewer", of: "long", on: server)
-        for _ in 0..<100 { try server.client().send(Self.text("GET", "/v1/sessions/long/updates?since=0", token: viewer)) }
+        for _ in 0..<100 {
+            try server.client().send(Self.text("GET", "/v1/sessions/long/updates?since=0", token: viewer))
+        }
         let insert = #"{"insert":{"section":0,"row":0},"model":{"id":"new"}}"#
-        #expect(try server.client().request("POST", "/v1/sessions/long/edits?base=1", insert, headers: Self.controller).status == 200)
+        #expect(
+            try server.client().request("POST", "/v1/sessions/long/edits?base=1", insert, headers: Self.controller)
+                .status == 200)
         for round in 0..<5 { try expectOthersAreServed(server, round) }
     }
 
-    @Test("A token's requests that wait for a slow command are bounded; those over its share are 429, and other sessions are served")
+    @Test(
+        "A token's requests that wait for a slow command are bounded; those over its share are 429, and other sessions are served"
+    )
     func waitingCommands() throws {
         let server = try Self.server(["--max-requests", "160"])
         try Self.open("heavy", Self.readingTable(20_000), #","state":{"n":0}"#, on: server)
@@ -160,7 +211,8 @@ import Testing
         try slow.send(Self.text("PATCH", "/v1/sessions/heavy/state", #"{"n":1}"#))
         let taps = try (0..<200).map { _ in
             let client = try server.client()
-            try client.send(Self.text("POST", "/v1/sessions/heavy/taps", #"{"at":{"section":0,"row":0}}"#, token: token))
+            try client.send(
+                Self.text("POST", "/v1/sessions/heavy/taps", #"{"at":{"section":0,"row":0}}"#, token: token))
             return client
         }
         for round in 0..<3 { try expectOthersAreServed(server, round) }
@@ -177,12 +229,17 @@ import Testing
         try slow.send(Self.text("PATCH", "/v1/sessions/heavy/state", #"{"n":1}"#))
         for number in 0..<20 {
             let client = try server.client()
-            try client.send(Self.text("POST", "/v1/sessions/heavy/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"left-\#(number)"}}"#))
+            try client.send(
+                Self.text(
+                    "POST", "/v1/sessions/heavy/edits",
+                    #"{"insert":{"section":0,"row":0},"model":{"id":"left-\#(number)"}}"#))
             client.vanish()
         }
         #expect(try slow.receive().status == 200)
         // Behind those that were dropped; some may have had their turn before their client left.
-        let last = try server.client().request("POST", "/v1/sessions/heavy/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"last"}}"#, headers: Self.controller)
+        let last = try server.client().request(
+            "POST", "/v1/sessions/heavy/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"last"}}"#,
+            headers: Self.controller)
         let revision = try #require(last.object["revision"] as? Int)
         #expect(last.status == 200 && revision < 22, "\(revision)")
     }
@@ -192,9 +249,13 @@ import Testing
         .enabled(if: TestDatabase.isSQLite), .enabled(if: HeldFlush.compiler != nil, "there is no C compiler"))
     func heldFlush() throws {
         let flush = try HeldFlush(), directory = try TemporaryDirectory()
-        let server = try ServerProcess(database: directory.path("braid.sqlite"), environment: ["BRAID_TOKEN": "secret"].merging(flush.environment) { $1 })
+        let server = try ServerProcess(
+            database: directory.path("braid.sqlite"),
+            environment: ["BRAID_TOKEN": "secret"].merging(flush.environment) { $1 })
         try Self.open("read", Self.readingTable(10), #","state":{"n":0}"#, on: server)
-        for number in 0..<8 { try Self.open("written\(number)", Self.readingTable(10), #","state":{"n":0}"#, on: server) }
+        for number in 0..<8 {
+            try Self.open("written\(number)", Self.readingTable(10), #","state":{"n":0}"#, on: server)
+        }
         flush.close()
         let writers = try (0..<8).map { number in
             let client = try server.client()
@@ -204,7 +265,10 @@ import Testing
         try flush.waitUntilHeld()
         // More connections than there are event loops.
         for _ in 0..<16 {
-            for target in ["/v1/sessions/read/snapshot", "/v1/sessions/written0/snapshot", "/v1/sessions/read/updates?since=0", "/healthz", "/readyz", "/metrics"] {
+            for target in [
+                "/v1/sessions/read/snapshot", "/v1/sessions/written0/snapshot", "/v1/sessions/read/updates?since=0",
+                "/healthz", "/readyz", "/metrics",
+            ] {
                 let status = try server.client().get(target, headers: Self.controller).status
                 #expect(status == 200, "\(target)")
             }
@@ -214,14 +278,17 @@ import Testing
         for client in writers { #expect(try client.receive().status == 200) }
     }
 
-    @Test("A participant's transaction may have fewer commands than a controller's, dry run or not, and its command less time")
+    @Test(
+        "A participant's transaction may have fewer commands than a controller's, dry run or not, and its command less time"
+    )
     func participants() throws {
         let server = try Self.server(["--participant-max-transaction", "2", "--max-transaction", "3"])
         try Self.open("s", Self.readingTable(10), #","state":{"n":0}"#, on: server)
         let token = try Self.token("participant", of: "s", on: server)
         func send(_ count: Int, _ query: String, _ headers: [String: String]) throws -> HTTPClient.Response {
             let commands = Array(repeating: #"{"displayed-rows":{"rows":[]}}"#, count: count).joined(separator: ",")
-            return try server.client().request("POST", "/v1/sessions/s/transactions\(query)", #"{"commands":[\#(commands)]}"#, headers: headers)
+            return try server.client().request(
+                "POST", "/v1/sessions/s/transactions\(query)", #"{"commands":[\#(commands)]}"#, headers: headers)
         }
         for query in ["", "?dryRun"] {
             #expect(try send(2, query, Self.bearer(token)).status == 200)

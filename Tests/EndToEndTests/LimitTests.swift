@@ -4,33 +4,52 @@ import Testing
 
 /// What is too much, of everything, on the real binary: each limit, its answer, and that the server goes on.
 @Suite(.serialized) struct LimitTests {
-    static func table(_ binding: String = #""models":[],"editing":"delete""#, sections: String = #""sections":["a"],"#) -> String {
+    static func table(_ binding: String = #""models":[],"editing":"delete""#, sections: String = #""sections":["a"],"#)
+        -> String
+    {
         #"{"table":"t",\#(sections)"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C",\#(binding)}]}"#
     }
 
-    static func models(_ count: Int, from first: Int = 0) -> String { "[" + (first..<first + count).map { #"{"id":"\#($0)"}"# }.joined(separator: ",") + "]" }
+    static func models(_ count: Int, from first: Int = 0) -> String {
+        "[" + (first..<first + count).map { #"{"id":"\#($0)"}"# }.joined(separator: ",") + "]"
+    }
 
     static func render(_ body: String) -> String {
         "POST /v1/render HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 
-    private func expect(_ response: HTTPClient.Response, _ status: Int, _ problem: String, retries: Bool = false, _ comment: Comment = "", at place: SourceLocation = #_sourceLocation) {
-        #expect(response.status == status && response.object["type"] as? String == "/problems/\(problem)", "\(comment) \(response.status) \(response.text)", sourceLocation: place)
+    private func expect(
+        _ response: HTTPClient.Response, _ status: Int, _ problem: String, retries: Bool = false,
+        _ comment: Comment = "", at place: SourceLocation = #_sourceLocation
+    ) {
+        #expect(
+            response.status == status && response.object["type"] as? String == "/problems/\(problem)",
+            "\(comment) \(response.status) \(response.text)", sourceLocation: place)
         #expect((Int(response.header("retry-after") ?? "") ?? 0 > 0) == retries, sourceLocation: place)
     }
 
     @Test("Heads, bodies and JSON have the sizes and depths that the options say")
     func sizes() throws {
-        let server = try ServerProcess(["--max-header-bytes", "2048", "--max-body-bytes", "4096", "--max-json-depth", "10"])
+        let server = try ServerProcess([
+            "--max-header-bytes", "2048", "--max-body-bytes", "4096", "--max-json-depth", "10",
+        ])
         #expect(try server.client().get("/healthz", headers: ["X": String(repeating: "x", count: 1_800)]).status == 200)
-        expect(try server.client().get("/healthz", headers: ["X": String(repeating: "x", count: 2_100)]), 431, "headers-too-large")
-        expect(try server.client().request("POST", "/v1/render", String(repeating: " ", count: 4_097)), 413, "content-too-large")
-        func nested(_ depth: Int) -> String { #"{"template":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}" }
+        expect(
+            try server.client().get("/healthz", headers: ["X": String(repeating: "x", count: 2_100)]), 431,
+            "headers-too-large")
+        expect(
+            try server.client().request("POST", "/v1/render", String(repeating: " ", count: 4_097)), 413,
+            "content-too-large")
+        func nested(_ depth: Int) -> String {
+            #"{"template":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}"
+        }
         #expect(try server.client().request("POST", "/v1/render", nested(10)).status == 200)
         expect(try server.client().request("POST", "/v1/render", nested(11)), 400, "invalid-json")
     }
 
-    @Test("A table has as many rows and sections as are allowed, stored, derived and counted, and a refused command changes nothing")
+    @Test(
+        "A table has as many rows and sections as are allowed, stored, derived and counted, and a refused command changes nothing"
+    )
     func tables() throws {
         let server = try ServerProcess(["--max-rows", "5", "--max-sections", "3"])
         let client = try server.client()
@@ -38,32 +57,53 @@ import Testing
         #expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(5))}"#).status == 200)
         let before = try client.get("/v1/sessions/s/snapshot").text
         expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(6))}"#), 422, "too-many-rows")
-        expect(try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"x"}}"#), 422, "too-many-rows")
-        expect(try client.request("POST", "/v1/sessions/s/rows?notify=false", #"{"at":[0,0],"model":{"id":"x"}}"#), 422, "too-many-rows")
+        expect(
+            try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"x"}}"#), 422, "too-many-rows"
+        )
+        expect(
+            try client.request("POST", "/v1/sessions/s/rows?notify=false", #"{"at":[0,0],"model":{"id":"x"}}"#), 422,
+            "too-many-rows")
         #expect(try client.get("/v1/sessions/s/snapshot").text == before)
-        expect(try client.request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"models":{"a":\#(Self.models(6))}}"#), 422, "too-many-rows")
+        expect(
+            try client.request(
+                "POST", "/v1/sessions", #"{"table":\#(Self.table()),"models":{"a":\#(Self.models(6))}}"#), 422,
+            "too-many-rows")
         for binding in [#""numberOfCells":6"#, #""numberOfCells":100000"#, #""modelsFrom":{"$eval":"state.list"}"#] {
-            expect(try client.request("POST", "/v1/sessions", #"{"table":\#(Self.table(binding)),"state":{"list":\#(Self.models(6))}}"#), 422, "too-many-rows", "\(binding)")
+            expect(
+                try client.request(
+                    "POST", "/v1/sessions", #"{"table":\#(Self.table(binding)),"state":{"list":\#(Self.models(6))}}"#),
+                422, "too-many-rows", "\(binding)")
         }
-        let derived = #"{"table":\#(Self.table(#""modelsFrom":{"$eval":"state.list"}"#)),"id":"derived","state":{"list":\#(Self.models(5))}}"#
+        let derived =
+            #"{"table":\#(Self.table(#""modelsFrom":{"$eval":"state.list"}"#)),"id":"derived","state":{"list":\#(Self.models(5))}}"#
         #expect(try client.request("POST", "/v1/sessions", derived).status == 201)
         let commands = (0..<3).map { #"{"state":{"list":\#(Self.models(5, from: $0))}}"# }.joined(separator: ",")
-        #expect(try client.request("POST", "/v1/sessions/derived/transactions", #"{"commands":[\#(commands)]}"#).status == 200, "each time there are five")
+        #expect(
+            try client.request("POST", "/v1/sessions/derived/transactions", #"{"commands":[\#(commands)]}"#).status
+                == 200, "each time there are five")
         try client.request("POST", "/v1/sessions", #"{"sections":[{"rows":[]},{"rows":[]},{"rows":[]}],"id":"d"}"#)
-        expect(try client.request("POST", "/v1/sessions/d/sections", #"{"section":{"rows":[]}}"#), 422, "too-many-sections")
-        expect(try client.request("POST", "/v1/sessions", #"{"sections":[{"rows":[]},{"rows":[]},{"rows":[]},{"rows":[]}]}"#), 422, "too-many-sections")
+        expect(
+            try client.request("POST", "/v1/sessions/d/sections", #"{"section":{"rows":[]}}"#), 422, "too-many-sections"
+        )
+        expect(
+            try client.request(
+                "POST", "/v1/sessions", #"{"sections":[{"rows":[]},{"rows":[]},{"rows":[]},{"rows":[]}]}"#), 422,
+            "too-many-sections")
     }
 
     @Test("A session that is over a lowered limit is read as it is, and may shrink")
     func loweredLimits() throws {
         let directory = try TemporaryDirectory()
         let first = try ServerProcess(database: directory.path("db"))
-        try first.client().request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s","models":{"a":\#(Self.models(6))}}"#)
+        try first.client().request(
+            "POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s","models":{"a":\#(Self.models(6))}}"#)
         let before = try first.client().get("/v1/sessions/s/snapshot").text
         first.stop()
         let second = try ServerProcess(database: directory.path("db"), ["--max-rows", "3"])
         #expect(try second.client().get("/v1/sessions/s/snapshot").text == before)
-        expect(try second.client().request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"x"}}"#), 422, "too-many-rows")
+        expect(
+            try second.client().request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"x"}}"#), 422,
+            "too-many-rows")
         #expect(try second.client().request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"0"}}"#).status == 200)
     }
 
@@ -71,17 +111,22 @@ import Testing
     func renderedBitByBit() throws {
         let directory = try TemporaryDirectory()
         let sum = Array(repeating: "1", count: 900).joined(separator: "+")
-        let table = Self.table(#""models":[],"viewModel":{"$map":{"$eval":"range(0,100)"},"each(i)":{"$eval":"\#(sum)"}}"#)
+        let table = Self.table(
+            #""models":[],"viewModel":{"$map":{"$eval":"range(0,100)"},"each(i)":{"$eval":"\#(sum)"}}"#)
         let first = try ServerProcess(database: directory.path("db"))
         try first.client().request("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#)
         for count in [25, 50, 75] {
-            #expect(try first.client().request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(count))}"#).status == 200)
+            #expect(
+                try first.client().request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(count))}"#).status
+                    == 200)
         }
         let before = try first.client().get("/v1/sessions/s/snapshot").text
         first.stop()
         let second = try ServerProcess(database: directory.path("db"))
         #expect(try second.client().get("/v1/sessions/s/snapshot").text == before)
-        expect(try second.client().request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(75, from: 100))}"#), 422, "template-failed", "it is bounded as before")
+        expect(
+            try second.client().request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(75, from: 100))}"#), 422,
+            "template-failed", "it is bounded as before")
     }
 
     @Test("What one command may render is bounded in bytes and in steps, whatever the table's size")
@@ -89,15 +134,21 @@ import Testing
         let copies = Self.table(#""models":[],"viewModel":{"all":{"$eval":"state.big"},"id":{"$eval":"model.id"}}"#)
         let server = try ServerProcess(["--max-rendered-bytes", "3000000", "--max-template-steps", "2000"])
         let client = try server.client()
-        let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(copies),"id":"s","state":{"big":"\#(String(repeating: "x", count: 100_000))"}}"#)
+        let opened = try client.request(
+            "POST", "/v1/sessions",
+            #"{"table":\#(copies),"id":"s","state":{"big":"\#(String(repeating: "x", count: 100_000))"}}"#)
         #expect(opened.status == 201, "\(opened.text)")
         #expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(5))}"#).status == 200)
         let before = try client.get("/v1/sessions/s/snapshot").text
-        expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(100, from: 10))}"#), 422, "template-failed")
+        expect(
+            try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(100, from: 10))}"#), 422,
+            "template-failed")
         #expect(try client.get("/v1/sessions/s/snapshot").text == before)
         let slow = Self.table(#""models":[],"viewModel":{"$map":{"$eval":"range(0,200)"},"each(i)":{"$eval":"i"}}"#)
         try client.request("POST", "/v1/sessions", #"{"table":\#(slow),"id":"slow"}"#)
-        expect(try client.request("PUT", "/v1/sessions/slow/models", #"{"a":\#(Self.models(50))}"#), 422, "template-failed")
+        expect(
+            try client.request("PUT", "/v1/sessions/slow/models", #"{"a":\#(Self.models(50))}"#), 422, "template-failed"
+        )
         #expect(try client.request("PUT", "/v1/sessions/slow/models", #"{"a":\#(Self.models(1))}"#).status == 200)
     }
 
@@ -105,15 +156,21 @@ import Testing
     func commandTime() throws {
         let server = try ServerProcess(["--command-timeout", "1"])
         let client = try server.client()
-        let table = #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","numberOfCells":"state.n"}]}"#
-        #expect(try client.request("POST", "/v1/sessions", #"{"table":\#(table),"id":"s","state":{"n":1}}"#).status == 201)
+        let table =
+            #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","numberOfCells":"state.n"}]}"#
+        #expect(
+            try client.request("POST", "/v1/sessions", #"{"table":\#(table),"id":"s","state":{"n":1}}"#).status == 201)
         let before = try client.get("/v1/sessions/s/snapshot").text
         let commands = (0..<20_000).map { #"{"state":{"n":\#(50_000 + $0)}}"# }.joined(separator: ",")
         let start = ContinuousClock.now
-        expect(try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#), 422, "command-timeout")
+        expect(
+            try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#), 422,
+            "command-timeout")
         // What the server had no time for may be tried again with the same key.
         for _ in 0..<2 {
-            let late = try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#, headers: ["Idempotency-Key": "k"])
+            let late = try client.request(
+                "POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#,
+                headers: ["Idempotency-Key": "k"])
             expect(late, 422, "command-timeout")
             #expect(late.header("idempotent-replayed") == nil)
         }
@@ -126,7 +183,9 @@ import Testing
     @Test("There are as many sessions as are allowed, those from before a restart counted; one that ends makes room")
     func sessions() throws {
         let directory = try TemporaryDirectory()
-        func open(_ server: ServerProcess, _ id: String) throws -> HTTPClient.Response { try server.client().request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"\#(id)"}"#) }
+        func open(_ server: ServerProcess, _ id: String) throws -> HTTPClient.Response {
+            try server.client().request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"\#(id)"}"#)
+        }
         let first = try ServerProcess(database: directory.path("db"), ["--max-sessions", "2"])
         #expect(try open(first, "a").status == 201)
         expect(try open(first, "a"), 409, "session-exists")
@@ -134,7 +193,10 @@ import Testing
         expect(try open(first, "c"), 429, "too-many-sessions", retries: true)
         first.stop()
         let second = try ServerProcess(database: directory.path("db"), ["--max-sessions", "2"])
-        func openOnce() throws -> HTTPClient.Response { try second.client().request("POST", "/v1/sessions", #"{"id":"d","rows":[]}"#, headers: ["Idempotency-Key": "k"]) }
+        func openOnce() throws -> HTTPClient.Response {
+            try second.client().request(
+                "POST", "/v1/sessions", #"{"id":"d","rows":[]}"#, headers: ["Idempotency-Key": "k"])
+        }
         expect(try open(second, "c"), 429, "too-many-sessions", retries: true)
         expect(try openOnce(), 429, "too-many-sessions", retries: true)
         #expect(try second.client().request("DELETE", "/v1/sessions/a").status == 204)
@@ -156,9 +218,13 @@ import Testing
         try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         func next() throws -> HTTPClient.Response { try server.client().get("/v1/sessions/s/updates?since=0&wait=1") }
         // A request before the poll has arrived would take its place.
-        for _ in 0..<1000 where try !server.client().get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) { usleep(10_000) }
+        for _ in 0..<1000 where try !server.client().get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) {
+            usleep(10_000)
+        }
         expect(try next(), 503, "unavailable", retries: true)
-        #expect(try server.client().get("/v1/sessions/s/updates?since=0").status == 200, "who does not wait is no subscriber")
+        #expect(
+            try server.client().get("/v1/sessions/s/updates?since=0").status == 200,
+            "who does not wait is no subscriber")
         stream = nil
         var again = try next()
         for _ in 0..<500 where again.status != 200 {
@@ -178,12 +244,18 @@ import Testing
         let answers = try clients.map { try $0.receive() }
         #expect(Set(answers.map(\.status)) == [200, 503], "\(answers.map(\.status))")
         for answer in answers where answer.status == 503 { expect(answer, 503, "unavailable", retries: true) }
-        for client in clients { #expect(try client.request("POST", "/v1/render", body).status == 200, "the connection goes on") }
+        for client in clients {
+            #expect(try client.request("POST", "/v1/render", body).status == 200, "the connection goes on")
+        }
         for client in clients { try client.send(request) }
-        for path in ["/healthz", "/readyz", "/metrics"] { #expect(try server.client().get(path).status == 200, "\(path) is not counted") }
+        for path in ["/healthz", "/readyz", "/metrics"] {
+            #expect(try server.client().get(path).status == 200, "\(path) is not counted")
+        }
     }
 
-    @Test("Who sends a head too slowly is answered 408, who sends nothing is let go, and a full server lets the idle go first")
+    @Test(
+        "Who sends a head too slowly is answered 408, who sends nothing is let go, and a full server lets the idle go first"
+    )
     func times() throws {
         let server = try ServerProcess(["--header-timeout", "1", "--idle-timeout", "2", "--max-connections", "4"])
         let slow = try server.client(), idle = try server.client()
@@ -203,17 +275,25 @@ import Testing
         do {
             let clients = try (0..<40).map { _ in try server.client() }
             for client in clients {
-                try client.send("POST /v1/render HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n")
+                try client.send(
+                    "POST /v1/render HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n"
+                )
                 // 15 of 16 MiB: none is ever complete.
                 for _ in 0..<15 { if (try? client.send(piece)) == nil { break } }
             }
             let chunked = try server.client()
             try chunked.send("POST /v1/render HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
-            for _ in 0..<15 { if (try? chunked.send(Array("100000\r\n".utf8) + piece + Array("\r\n".utf8))) == nil { break } }
-            expect(try chunked.receive(), 503, "unavailable", retries: true, "no length is told, and what comes is counted")
+            for _ in 0..<15 {
+                if (try? chunked.send(Array("100000\r\n".utf8) + piece + Array("\r\n".utf8))) == nil { break }
+            }
+            expect(
+                try chunked.receive(), 503, "unavailable", retries: true, "no length is told, and what comes is counted"
+            )
             for client in clients[3...] { expect(try client.receive(), 503, "unavailable", retries: true) }
             #expect(try server.client().get("/healthz").status == 200)
-            #expect(try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200, "small ones have room")
+            #expect(
+                try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200,
+                "small ones have room")
         }
         let peak = try Self.peakMemory(of: server)
         #expect(peak < 300 << 20, "600 MiB were sent; \(peak >> 20) MiB is what the server had at most")
@@ -228,13 +308,16 @@ import Testing
         #expect(status == 200 || status == 422, "\(status)")
     }
 
-    @Test("Large answers that nobody reads have bounded memory: what only reads gets 503, and a command's connection is closed")
+    @Test(
+        "Large answers that nobody reads have bounded memory: what only reads gets 503, and a command's connection is closed"
+    )
     func unreadAnswers() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
         let description = Self.table().dropLast() + #","empty":"\#(String(repeating: "x", count: 12 << 20))"}"#
         #expect(try server.client().request("PUT", "/v1/tables/t", String(description)).status == 201)
         // More than the kernel's buffers take.
-        let template = #"{"template":{"$map":{"$eval":"range(0,15)"},"each(i)":{"$eval":"s"}},"context":{"s":"\#(String(repeating: "x", count: 500_000))"}}"#
+        let template =
+            #"{"template":{"$map":{"$eval":"range(0,15)"},"each(i)":{"$eval":"s"}},"context":{"s":"\#(String(repeating: "x", count: 500_000))"}}"#
         func outcome() -> Int? { try? server.client().request("POST", "/v1/render", template).status }
         #expect(outcome() == 200)
         do {
@@ -259,11 +342,14 @@ import Testing
         #expect(status == 200)
     }
 
-    @Test("Readers of large snapshots have bounded memory: when their session's share is used up the next one gets 429, and has room when one leaves")
+    @Test(
+        "Readers of large snapshots have bounded memory: when their session's share is used up the next one gets 429, and has room when one leaves"
+    )
     func unreadSnapshots() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "67108864"])
         // More than the kernel takes for a client that has little room.
-        let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 6_000))"}"# }.joined(separator: ",")
+        let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 6_000))"}"# }.joined(
+            separator: ",")
         let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#
         #expect(try server.client().request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
         let whole = try server.client().get("/v1/sessions/s/snapshot")
@@ -287,22 +373,35 @@ import Testing
         }
         #expect(status == 200)
         let client = try server.client()
-        for _ in 0..<6 { #expect(try client.get("/v1/sessions/s/snapshot").status == 200, "its room is given back when it is sent, not when the connection ends") }
+        for _ in 0..<6 {
+            #expect(
+                try client.get("/v1/sessions/s/snapshot").status == 200,
+                "its room is given back when it is sent, not when the connection ends")
+        }
     }
 
-    @Test("Readers of long histories have bounded memory, however many ask at once: for lists, folded ones, and streams from where they were")
+    @Test(
+        "Readers of long histories have bounded memory, however many ask at once: for lists, folded ones, and streams from where they were"
+    )
     func longHistories() throws {
         let server = try ServerProcess(), client = try server.keptClient()
         try #require(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"0"}]}"#).status == 201)
         for revision in 0..<40 {
             let text = String(repeating: "\(revision % 10)", count: 200_000)
-            try #require(try client.request("PUT", "/v1/sessions/s/rows/0/0", #"{"model":{"id":"0","text":"\#(text)"}}"#).status == 200)
+            try #require(
+                try client.request("PUT", "/v1/sessions/s/rows/0/0", #"{"model":{"id":"0","text":"\#(text)"}}"#).status
+                    == 200)
         }
-        let requests = ["updates?since=1 HTTP/1.1", "updates?since=1&coalesce HTTP/1.1", "journal?limit=1000 HTTP/1.1", "updates?since=1 HTTP/1.1\r\nAccept: text/event-stream"]
+        let requests = [
+            "updates?since=1 HTTP/1.1", "updates?since=1&coalesce HTTP/1.1", "journal?limit=1000 HTTP/1.1",
+            "updates?since=1 HTTP/1.1\r\nAccept: text/event-stream",
+        ]
         for request in requests {
             let clients = try (0..<24).map { _ in try HTTPClient(port: server.port) }
             for client in clients { try client.send("GET /v1/sessions/s/\(request)\r\nHost: localhost\r\n\r\n") }
-            for client in clients { #expect([200, 429].contains(try client.receive(isHead: request.contains("stream")).status)) }
+            for client in clients {
+                #expect([200, 429].contains(try client.receive(isHead: request.contains("stream")).status))
+            }
             #expect(try client.get("/healthz").status == 200)
         }
         // One list is 8 MB, and takes several times as much while it is made: two dozen at once took 400 MiB, and no more than 100 one by one.
@@ -320,13 +419,18 @@ import Testing
         #expect(revisions == Array(1...40) && (5..<40).contains(pages))
     }
 
-    @Test("Large events that nobody reads have bounded memory: a stream that has no room for them is cut off, and has room when others leave")
+    @Test(
+        "Large events that nobody reads have bounded memory: a stream that has no room for them is cut off, and has room when others leave"
+    )
     func unreadEvents() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
         try #require(try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
         // More than the kernel takes for a client that has little room.
-        let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(separator: ",")
-        try #require(try server.client().request("PUT", "/v1/sessions/s/sections", #"{"sections":[{"rows":[\#(rows)]}]}"#).status == 200)
+        let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(
+            separator: ",")
+        try #require(
+            try server.client().request("PUT", "/v1/sessions/s/sections", #"{"sections":[{"rows":[\#(rows)]}]}"#).status
+                == 200)
         func isCutOff(_ stream: EventStreamClient) -> Bool {
             var piece = [UInt8](repeating: 0, count: 1_024), total = 0
             while total < 4_096 {
@@ -337,7 +441,9 @@ import Testing
             return false
         }
         do {
-            let streams = try (0..<40).map { _ in try EventStreamClient(port: server.port, "/v1/sessions/s/updates?since=0", receiveBuffer: 16_384) }
+            let streams = try (0..<40).map { _ in
+                try EventStreamClient(port: server.port, "/v1/sessions/s/updates?since=0", receiveBuffer: 16_384)
+            }
             let served = streams.filter { !isCutOff($0) }.count
             #expect((1...4).contains(served), "each has its own 6 MB to wait for")
         }
@@ -349,18 +455,27 @@ import Testing
         #expect(event?.name == "update" && event?.revision == 1)
     }
 
-    @Test("Readers of journals that begin with a large opening have bounded memory: when their session's share is used up the next one gets 429, and has room when others leave")
+    @Test(
+        "Readers of journals that begin with a large opening have bounded memory: when their session's share is used up the next one gets 429, and has room when others leave"
+    )
     func unreadJournals() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
-        let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(separator: ",")
-        try #require(try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[\#(rows)]}"#).status == 201)
+        let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(
+            separator: ",")
+        try #require(
+            try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[\#(rows)]}"#).status == 201)
         let accept = ["Accept": "application/x-ndjson"]
         do {
             let silent = try (0..<40).map { _ in try HTTPClient(port: server.port, receiveBuffer: 16_384) }
-            for client in silent { try client.send("GET /v1/sessions/s/journal HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n") }
+            for client in silent {
+                try client.send(
+                    "GET /v1/sessions/s/journal HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
+            }
             let served = try silent.filter { try $0.receive(isHead: true).status == 200 }.count
             #expect((1...4).contains(served), "each has its own 6 MB to wait for")
-            expect(try server.client().get("/v1/sessions/s/journal", headers: accept), 429, "quota-exceeded", retries: true)
+            expect(
+                try server.client().get("/v1/sessions/s/journal", headers: accept), 429, "quota-exceeded", retries: true
+            )
         }
         var status = 503
         for _ in 0..<100 where status != 200 {
@@ -368,7 +483,9 @@ import Testing
             status = try server.client().get("/v1/sessions/s/journal", headers: accept).status
         }
         #expect(status == 200)
-        for _ in 0..<6 { #expect(try server.client().get("/v1/sessions/s/journal", headers: accept).body.count > 6_000_000) }
+        for _ in 0..<6 {
+            #expect(try server.client().get("/v1/sessions/s/journal", headers: accept).body.count > 6_000_000)
+        }
     }
 
     @Test("JSON that takes long to read or to write holds nobody else up")
@@ -376,11 +493,14 @@ import Testing
         let server = try ServerProcess(), port = server.port
         // Of every event loop some.
         let others = try (0..<6).map { _ in try server.client() }
-        let rows = (0..<30).map { #"{"id":"\#($0)","a":[\#((0..<10_000).map { "\($0)" }.joined(separator: ","))]}"# }.joined(separator: ",")
+        let rows = (0..<30).map { #"{"id":"\#($0)","a":[\#((0..<10_000).map { "\($0)" }.joined(separator: ","))]}"# }
+            .joined(separator: ",")
         let list = (0..<250_000).map { "\($0)" }.joined(separator: ",")
-        try #require(try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[\#(rows)]}"#).status == 201)
+        try #require(
+            try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[\#(rows)]}"#).status == 201)
         let requests: [(method: String, target: String, body: String?)] = [
-            ("GET", "/v1/sessions/s/snapshot?pretty", nil), ("POST", "/v1/sessions/s/displayed-rows", #"{"x":[\#(list)]}"#),
+            ("GET", "/v1/sessions/s/snapshot?pretty", nil),
+            ("POST", "/v1/sessions/s/displayed-rows", #"{"x":[\#(list)]}"#),
         ]
         for (method, target, body) in requests {
             let isOver = Mutex(false), group = DispatchGroup()
@@ -410,7 +530,10 @@ import Testing
 
     @Test("Limits that cannot be are refused")
     func options() throws {
-        for options in [["--max-rows", "0"], ["--max-json-depth", "129"], ["--max-body-bytes", "1000"], ["--max-buffered-bytes", "2000"], ["--idle-timeout", "0"], ["--command-timeout", "0"]] {
+        for options in [
+            ["--max-rows", "0"], ["--max-json-depth", "129"], ["--max-body-bytes", "1000"],
+            ["--max-buffered-bytes", "2000"], ["--idle-timeout", "0"], ["--command-timeout", "0"],
+        ] {
             #expect(throws: ServerProcess.StartFailure.self) { try ServerProcess(options) }
         }
     }

@@ -4,7 +4,8 @@ import Testing
 /// What is logged of requests, and what never is.
 @Suite(.serialized) struct LogTests {
     private static func serve(_ format: String, _ requests: (KeptClient) throws -> Void) throws -> [String] {
-        let server = try ServerProcess(["--log-level", "info", "--log-format", format], environment: ["BRAID_TOKEN": "swordfish"])
+        let server = try ServerProcess(
+            ["--log-level", "info", "--log-format", format], environment: ["BRAID_TOKEN": "swordfish"])
         try requests(try server.keptClient())
         server.stop()
         return server.log.split(separator: "\n").map(String.init)
@@ -14,19 +15,32 @@ import Testing
 
     @Test func eachRequestIsOneJSONLine() throws {
         let lines = try Self.serve("json") { client in
-            _ = try client.request("POST", "/v1/sessions?pretty", #"{"id":"s","rows":[{"id":"secret"}]}"#, headers: Self.token.merging(["X-Request-Id": "r\"1"]) { $1 })
+            _ = try client.request(
+                "POST", "/v1/sessions?pretty", #"{"id":"s","rows":[{"id":"secret"}]}"#,
+                headers: Self.token.merging(["X-Request-Id": "r\"1"]) { $1 })
             _ = try client.get("/v1/sessions/s/snapshot?section=secret", headers: Self.token)
             _ = try client.get("/v1/sessions/s", headers: ["Authorization": "Bearer secret"])
             _ = try client.get("/no%0Asuch\"path")
         }
-        let objects = try lines.map { try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)") }
+        let objects = try lines.map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)")
+        }
         let requests = objects.filter { $0["message"] as? String == "request" }
-        #expect(requests.count == 4 && requests.allSatisfy { $0["level"] as? String == "info" && ($0["microseconds"] as? Int ?? -1) >= 0 && $0["time"] is String })
-        #expect(requests.first?["id"] as? String == "r\"1" && requests.first?["route"] as? String == "/v1/sessions" && requests.first?["status"] as? Int == 201)
+        #expect(
+            requests.count == 4
+                && requests.allSatisfy {
+                    $0["level"] as? String == "info" && ($0["microseconds"] as? Int ?? -1) >= 0 && $0["time"] is String
+                })
+        #expect(
+            requests.first?["id"] as? String == "r\"1" && requests.first?["route"] as? String == "/v1/sessions"
+                && requests.first?["status"] as? Int == 201)
         #expect(requests.first?["path"] as? String == "/v1/sessions" && requests.first?["method"] as? String == "POST")
         #expect(requests.map { $0["status"] as? Int } == [201, 404, 401, 404])
-        #expect(requests[1]["route"] as? String == "/v1/sessions/{id}/snapshot" && requests[3]["route"] as? String == "")
-        #expect(!lines.joined().contains("secret") && !lines.joined().contains("swordfish"), "models, queries and tokens stay out of the log")
+        #expect(
+            requests[1]["route"] as? String == "/v1/sessions/{id}/snapshot" && requests[3]["route"] as? String == "")
+        #expect(
+            !lines.joined().contains("secret") && !lines.joined().contains("swordfish"),
+            "models, queries and tokens stay out of the log")
     }
 
     @Test func textLinesCannotBeBrokenOrAddedTo() throws {
@@ -36,7 +50,9 @@ import Testing
         }
         let requests = lines.filter { $0.contains(" info request ") }
         #expect(requests.count == 2)
-        #expect(requests.first?.contains(" id=a=b method=GET path=/healthz route=/healthz status=200 microseconds=") == true, "\(lines)")
+        #expect(
+            requests.first?.contains(" id=a=b method=GET path=/healthz route=/healthz status=200 microseconds=")
+                == true, "\(lines)")
         #expect(requests.last?.contains(#" path="/\"x\"status=200" route="" status=404 "#) == true, "\(lines)")
     }
 
@@ -51,10 +67,22 @@ import Testing
         let server = try ServerProcess(["--log-level", "info", "--log-format", "json", "--header-timeout", "1"])
         let fields = "Host: x\r\nX-Request-Id: mine\r\nContent-Type: application/x-ndjson\r\n"
         let cases: [(request: String, status: Int, method: String, path: String, route: String)] = [
-            ("POST /v1/diff?q HTTP/1.1\r\n\(fields)Content-Length: 999999999\r\n\r\n", 413, "POST", "/v1/diff", "/v1/diff"),
-            ("POST /v1/diff HTTP/1.1\r\n\(fields)Expect: tea\r\nContent-Length: 2\r\n\r\n{}", 417, "POST", "/v1/diff", "/v1/diff"),
-            ("POST /v1/sessions/s/observe HTTP/1.1\r\n\(fields)Expect: tea\r\nContent-Length: 2\r\n\r\n{}", 417, "POST", "/v1/sessions/s/observe", "/v1/sessions/{id}/observe"),
-            ("POST /v1/diff HTTP/1.1\r\n\(fields)Transfer-Encoding: chunked\r\n\r\nx", 400, "POST", "/v1/diff", "/v1/diff"),
+            (
+                "POST /v1/diff?q HTTP/1.1\r\n\(fields)Content-Length: 999999999\r\n\r\n", 413, "POST", "/v1/diff",
+                "/v1/diff"
+            ),
+            (
+                "POST /v1/diff HTTP/1.1\r\n\(fields)Expect: tea\r\nContent-Length: 2\r\n\r\n{}", 417, "POST",
+                "/v1/diff", "/v1/diff"
+            ),
+            (
+                "POST /v1/sessions/s/observe HTTP/1.1\r\n\(fields)Expect: tea\r\nContent-Length: 2\r\n\r\n{}", 417,
+                "POST", "/v1/sessions/s/observe", "/v1/sessions/{id}/observe"
+            ),
+            (
+                "POST /v1/diff HTTP/1.1\r\n\(fields)Transfer-Encoding: chunked\r\n\r\nx", 400, "POST", "/v1/diff",
+                "/v1/diff"
+            ),
             ("GET /nothing HTTP/1.1\r\n\(fields)Host: y\r\n\r\n", 400, "GET", "/nothing", ""),
             ("GET /healthz HTTP/1.1\r\n\(fields)", 408, "GET", "/healthz", "/healthz"),
             ("CONNECT a:80 HTTP/1.1\r\n\(fields)\r\n", 501, "CONNECT", "", ""),
@@ -71,17 +99,28 @@ import Testing
         let keptClient = try server.keptClient()
         let metrics = try MetricsTests.parse(try keptClient.get("/metrics").text)
         func count(_ method: String, _ route: String, _ status: Int) -> Double? {
-            metrics.first { $0.name == "braid_http_requests_total" && $0.labels == ["method": method, "route": route, "status": "\(status)"] }?.value
+            metrics.first {
+                $0.name == "braid_http_requests_total"
+                    && $0.labels == ["method": method, "route": route, "status": "\(status)"]
+            }?.value
         }
-        #expect(count("POST", "/v1/diff", 413) == 1 && count("POST", "/v1/diff", 417) == 1 && count("GET", "/healthz", 408) == 1)
+        #expect(
+            count("POST", "/v1/diff", 413) == 1 && count("POST", "/v1/diff", 417) == 1
+                && count("GET", "/healthz", 408) == 1)
         #expect(count("", "", 400) == 2 && count("", "", 501) == 1)
         server.stop()
-        let lines = try server.log.split(separator: "\n").map { try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)") }
+        let lines = try server.log.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)")
+        }
         let requests = lines.filter { $0["message"] as? String == "request" && $0["path"] as? String != "/metrics" }
         try #require(requests.count == cases.count, "\(server.log)")
         for (line, test) in zip(requests, cases) {
-            #expect(line["status"] as? Int == test.status && line["method"] as? String == test.method && line["path"] as? String == test.path && line["route"] as? String == test.route, "\(line)")
-            #expect(line["level"] as? String == "info" && (line["id"] as? String == "mine") == !test.method.isEmpty, "\(line)")
+            #expect(
+                line["status"] as? Int == test.status && line["method"] as? String == test.method
+                    && line["path"] as? String == test.path && line["route"] as? String == test.route, "\(line)")
+            #expect(
+                line["level"] as? String == "info" && (line["id"] as? String == "mine") == !test.method.isEmpty,
+                "\(line)")
         }
     }
 
@@ -90,7 +129,9 @@ import Testing
         let lines = try Self.serve("text") { client in
             let sender = try client.server.client()
             try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#, headers: Self.token)
-            try sender.send("POST /v1/sessions/s/observe HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer swordfish\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\nx")
+            try sender.send(
+                "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer swordfish\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\nx"
+            )
             #expect(try sender.receive().status == 400)
             // Its handler is told of it, and writes the line: a stop at once may come before that.
             for _ in 0..<500 where !client.server.log.contains(line) { usleep(10_000) }

@@ -4,13 +4,17 @@ import Testing
 
 @Suite(.serialized) struct LongPollingTests {
     /// Runs a request on a thread of its own; `body` meanwhile.
-    private func polling(_ client: KeptClient, _ target: String, _ body: () throws -> Void) async throws -> (text: String, took: Duration) {
+    private func polling(_ client: KeptClient, _ target: String, _ body: () throws -> Void) async throws -> (
+        text: String, took: Duration
+    ) {
         let port = client.server.port
         let answer = Task.detached {
             await withCheckedContinuation { (done: CheckedContinuation<Result<(String, Duration), any Error>, Never>) in
                 Thread.detachNewThread {
                     let start = ContinuousClock.now
-                    done.resume(returning: Result { (try HTTPClient(port: port).get(target).text, ContinuousClock.now - start) })
+                    done.resume(
+                        returning: Result { (try HTTPClient(port: port).get(target).text, ContinuousClock.now - start) }
+                    )
                 }
             }
         }
@@ -29,13 +33,18 @@ import Testing
             let revision = try client.perform(("PATCH", "state", #"{"n":1}"#))
             #expect(revision == 1)
         }
-        #expect(answer.text == #"{"from":0,"to":1,"updates":[{"from":0,"to":1,"stages":[],"totalRowCount":3,"state":{"n":1}}]}"#)
+        #expect(
+            answer.text
+                == #"{"from":0,"to":1,"updates":[{"from":0,"to":1,"stages":[],"totalRowCount":3,"state":{"n":1}}]}"#)
         #expect(answer.took < .seconds(50))
         let sequential = try await polling(client, "/v1/sessions/s/updates?since=1&wait=60&form=sequential") {
             let revision = try client.perform(("POST", "edits", #"{"delete":{"id":"1"}}"#))
             #expect(revision == 2)
         }
-        #expect(sequential.text == #"{"from":1,"to":2,"updates":[{"from":1,"to":2,"operations":[{"deleteRow":[0,0]}],"totalRowCount":2}]}"#)
+        #expect(
+            sequential.text
+                == #"{"from":1,"to":2,"updates":[{"from":1,"to":2,"operations":[{"deleteRow":[0,0]}],"totalRowCount":2}]}"#
+        )
     }
 
     @Test func whatIsThereAlreadyIsNotWaitedFor() throws {
@@ -86,10 +95,14 @@ import Testing
     @Test func aThousandPollsWakeTogetherAndThoseThatLeftAreForgotten() throws {
         let (client, _) = try StreamTests.start()
         let polls = try (0..<1_000).map { _ in try client.server.client() }
-        for poll in polls { try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+        for poll in polls {
+            try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        }
         do {
             let leaving = try (0..<1_000).map { _ in try client.server.client() }
-            for poll in leaving { try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+            for poll in leaving {
+                try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            }
             usleep(500_000)
         }
         var sockets = 2_000

@@ -15,12 +15,15 @@ import Testing
     static func parse(_ text: String) throws -> [Sample] {
         let process = Process(), input = Pipe(), output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")  // Debian's, which has the package
-        process.arguments = ["-c", """
+        process.arguments = [
+            "-c",
+            """
             import json, sys
             from prometheus_client.parser import text_string_to_metric_families as families
             print(json.dumps([dict(family=f.name, type=f.type, name=s.name, labels=s.labels, value=s.value if s.value != float("inf") else -1)
                               for f in families(sys.stdin.read()) for s in f.samples]))
-            """]
+            """,
+        ]
         process.standardInput = input
         process.standardOutput = output
         try process.run()
@@ -42,16 +45,23 @@ import Testing
         let directory = try TemporaryDirectory()
         let server = try ServerProcess(database: directory.path("braid.sqlite"))
         let client = try server.keptClient()
-        let first = try client.get("/metrics", headers: ["Accept": "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"])
+        let first = try client.get(
+            "/metrics",
+            headers: [
+                "Accept": "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+            ])
         #expect(first.status == 200 && first.header("content-type") == "text/plain; version=0.0.4; charset=utf-8")
         #expect(try Self.value(Self.parse(first.text), "braid_sessions") == 0)
 
         try ConcurrencyTests.open(client, rows: 3)
         for _ in 0..<3 { try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":0,"row":0}}"#) }
-        #expect(try client.request("POST", "/v1/sessions/x/taps?dryRun", #"{"at":{"section":0,"row":0}}"#).status == 200)
+        #expect(
+            try client.request("POST", "/v1/sessions/x/taps?dryRun", #"{"at":{"section":0,"row":0}}"#).status == 200)
         #expect(try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":0,"row":99}}"#).status == 404)
         #expect(try client.request("PATCH", "/v1/sessions/x/state", "{}").status == 200)
-        #expect(try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"state":{"a":1}}]}"#).status == 200)
+        #expect(
+            try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"state":{"a":1}}]}"#).status
+                == 200)
         #expect(try client.request("POST", "/v1/sessions/x/reset").status == 200)
         #expect(try client.get("/v1/nothing").status == 404)
         let reader = try EventStreamClient(port: server.port, "/v1/sessions/x/updates")
@@ -61,26 +71,44 @@ import Testing
         func requests(_ method: String, _ route: String, _ status: Int) -> Double? {
             Self.value(samples, "braid_http_requests_total", ["method": method, "route": route, "status": "\(status)"])
         }
-        #expect(requests("POST", "/v1/sessions/{id}/taps", 200) == 4 && requests("POST", "/v1/sessions/{id}/taps", 404) == 1)
-        #expect(requests("POST", "/v1/sessions", 201) == 1 && requests("GET", "/metrics", 200) == 1 && requests("", "", 404) == 1)
+        #expect(
+            requests("POST", "/v1/sessions/{id}/taps", 200) == 4 && requests("POST", "/v1/sessions/{id}/taps", 404) == 1
+        )
+        #expect(
+            requests("POST", "/v1/sessions", 201) == 1 && requests("GET", "/metrics", 200) == 1
+                && requests("", "", 404) == 1)
         let taps = ["method": "POST", "route": "/v1/sessions/{id}/taps"]
         #expect(Self.value(samples, "braid_http_request_duration_seconds_count", taps) == 5)
-        #expect(Self.value(samples, "braid_http_request_duration_seconds_bucket", taps.merging(["le": "+Inf"]) { $1 }) == 5)
+        #expect(
+            Self.value(samples, "braid_http_request_duration_seconds_bucket", taps.merging(["le": "+Inf"]) { $1 }) == 5)
         for (kind, outcome, count) in [
-            ("taps", "applied", 3.0), ("taps", "dry-run", 1), ("taps", "refused", 1), ("state", "unchanged", 1), ("transactions", "applied", 1), ("reset", "applied", 1),
+            ("taps", "applied", 3.0), ("taps", "dry-run", 1), ("taps", "refused", 1), ("state", "unchanged", 1),
+            ("transactions", "applied", 1), ("reset", "applied", 1),
         ] {
-            #expect(Self.value(samples, "braid_commands_total", ["kind": kind, "outcome": outcome]) == count, "\(kind) \(outcome)")
+            #expect(
+                Self.value(samples, "braid_commands_total", ["kind": kind, "outcome": outcome]) == count,
+                "\(kind) \(outcome)")
         }
-        #expect(Self.value(samples, "braid_subscribers", ["by": "stream"]) == 1 && Self.value(samples, "braid_subscribers", ["by": "poll"]) == 0)
+        #expect(
+            Self.value(samples, "braid_subscribers", ["by": "stream"]) == 1
+                && Self.value(samples, "braid_subscribers", ["by": "poll"]) == 0)
         #expect(Self.value(samples, "braid_sessions") == 1 && Self.value(samples, "braid_sessions_in_memory") == 1)
         #expect(Self.value(samples, "braid_http_connections") == 2)
         // The session's opening and five revisions, one after the other.
-        #expect(Self.value(samples, "braid_commit_group_size_sum") == 6 && Self.value(samples, "braid_commit_duration_seconds_count") == 6)
-        for name in ["braid_database_bytes", "process_resident_memory_bytes", "process_open_fds", "process_max_fds", "process_start_time_seconds"] {
+        #expect(
+            Self.value(samples, "braid_commit_group_size_sum") == 6
+                && Self.value(samples, "braid_commit_duration_seconds_count") == 6)
+        for name in [
+            "braid_database_bytes", "process_resident_memory_bytes", "process_open_fds", "process_max_fds",
+            "process_start_time_seconds",
+        ] {
             #expect((Self.value(samples, name) ?? 0) > 0, "\(name)")
         }
         #expect(((Self.value(samples, "braid_database_log_bytes") ?? 0) > 0) == TestDatabase.isSQLite)
-        for name in ["braid_commit_failures_total", "braid_subscribers_behind_total", "braid_subscribers_dropped_total", "braid_http_connections_stalled_total"] {
+        for name in [
+            "braid_commit_failures_total", "braid_subscribers_behind_total", "braid_subscribers_dropped_total",
+            "braid_http_connections_stalled_total",
+        ] {
             #expect(Self.value(samples, name) == 0, "\(name)")
         }
     }
@@ -90,11 +118,15 @@ import Testing
         for _ in 0..<20 { _ = try client.get("/healthz") }
         let text = try client.get("/metrics").text, samples = try Self.parse(text)
         for family in Set(samples.map(\.family)) {
-            #expect(text.contains("# HELP \(family)") && samples.first { $0.family == family }?.type != "unknown", "\(family)")
+            #expect(
+                text.contains("# HELP \(family)") && samples.first { $0.family == family }?.type != "unknown",
+                "\(family)")
         }
         let histograms = samples.filter { $0.type == "histogram" && $0.name.hasSuffix("_bucket") }
         #expect(!histograms.isEmpty)
-        for (_, buckets) in Dictionary(grouping: histograms, by: { "\($0.name)\($0.labels.filter { $0.key != "le" }.sorted { $0.key < $1.key })" }) {
+        for (_, buckets) in Dictionary(
+            grouping: histograms, by: { "\($0.name)\($0.labels.filter { $0.key != "le" }.sorted { $0.key < $1.key })" })
+        {
             #expect(buckets.last?.labels["le"] == "+Inf")
             for (low, high) in zip(buckets, buckets.dropFirst()) { #expect(low.value <= high.value) }
         }
@@ -103,19 +135,28 @@ import Testing
     @Test func noLabelIsMadeOfWhatAClientSent() throws {
         let client = try ServerProcess().keptClient()
         for odd in ["needle", "%22needle%7B", "needle%0A"] {
-            for path in ["/\(odd)", "/v1/sessions/\(odd)", "/v1/sessions/\(odd)/snapshot", "/v1/tables/\(odd)", "/problems/\(odd)"] { _ = try client.get(path) }
+            for path in [
+                "/\(odd)", "/v1/sessions/\(odd)", "/v1/sessions/\(odd)/snapshot", "/v1/tables/\(odd)",
+                "/problems/\(odd)",
+            ] { _ = try client.get(path) }
         }
         try client.request("NEEDLE", "/healthz")
-        try client.request("POST", "/v1/sessions", #"{"id":"needle","rows":[]}"#, headers: ["X-Request-Id": "needle", "Authorization": "Bearer needle"])
+        try client.request(
+            "POST", "/v1/sessions", #"{"id":"needle","rows":[]}"#,
+            headers: ["X-Request-Id": "needle", "Authorization": "Bearer needle"])
         let metrics = try client.get("/metrics").text
         #expect(!metrics.lowercased().contains("needle"))
-        #expect(try Self.value(Self.parse(metrics), "braid_http_requests_total", ["method": "", "route": "", "status": "405"]) == 1)
+        #expect(
+            try Self.value(
+                Self.parse(metrics), "braid_http_requests_total", ["method": "", "route": "", "status": "405"]) == 1)
     }
 
     @Test func metricsAreTextAlone() throws {
         let client = try ServerProcess().keptClient()
         #expect(try client.get("/metrics", headers: ["Accept": "application/json"]).status == 406)
-        for accepted in ["text/plain", "text/*", "*/*"] { #expect(try client.get("/metrics", headers: ["Accept": accepted]).status == 200) }
+        for accepted in ["text/plain", "text/*", "*/*"] {
+            #expect(try client.get("/metrics", headers: ["Accept": accepted]).status == 200)
+        }
         #expect(try client.request("POST", "/metrics", "{}").status == 405)
         #expect(try client.get("/healthz", headers: ["Accept": "text/plain"]).status == 406)
     }

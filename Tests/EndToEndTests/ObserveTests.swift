@@ -4,18 +4,24 @@ import Testing
 
 /// Models line by line.
 @Suite(.serialized) struct ObserveTests {
-    private func observe(_ client: KeptClient, _ body: String, _ query: String = "", type: String = "application/x-ndjson") throws -> HTTPClient.Response {
+    private func observe(
+        _ client: KeptClient, _ body: String, _ query: String = "", type: String = "application/x-ndjson"
+    ) throws -> HTTPClient.Response {
         try client.request("POST", "/v1/sessions/s/observe\(query)", body, headers: ["Content-Type": type])
     }
 
     /// Starts a body of chunks.
     private func begin(_ client: HTTPClient) throws {
-        try client.send("POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try client.send(
+            "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
     }
 
     private func chunk(_ text: String) -> String { "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n" }
 
-    private func revision(_ client: KeptClient) throws -> Int? { try client.get("/v1/sessions/s").object["revision"] as? Int }
+    private func revision(_ client: KeptClient) throws -> Int? {
+        try client.get("/v1/sessions/s").object["revision"] as? Int
+    }
 
     private func waitForRevision(_ client: KeptClient, _ wanted: Int) throws -> Bool {
         for _ in 0..<500 {
@@ -52,10 +58,14 @@ import Testing
         let lines = [#"{"a":[]}"#, "", #"{"a":[{"id":"9"}]}"#]
         let cases = [
             (#"{"a":[}"#, 400, "/problems/invalid-json", ""), (#"{"a":7}"#, 400, "/problems/bad-request", "/a"),
-            (#"{"nope":[]}"#, 404, "/problems/section-not-found", ""), (#"{"a":[{"id":"1"},{"id":"1"}]}"#, 422, "/problems/duplicate-row-id", ""),
+            (#"{"nope":[]}"#, 404, "/problems/section-not-found", ""),
+            (#"{"a":[{"id":"1"},{"id":"1"}]}"#, 422, "/problems/duplicate-row-id", ""),
         ]
         for (bad, status, type, pointer) in cases {
-            let (before, response) = (try revision(client) ?? 0, try observe(client, (lines + [bad, #"{"a":[{"id":"7"}]}"#]).joined(separator: "\n")))
+            let (before, response) = (
+                try revision(client) ?? 0,
+                try observe(client, (lines + [bad, #"{"a":[{"id":"7"}]}"#]).joined(separator: "\n"))
+            )
             #expect(response.status == status, "\(response.text)")
             #expect(response.object["type"] as? String == type)
             #expect(response.object["line"] as? Int == 4)
@@ -72,7 +82,8 @@ import Testing
         let (client, _) = try StreamTests.start(["--max-body-bytes", "100000"])
         func line(_ bytes: Int) -> String {
             let frame = #"{"a":[{"id":"1","t":""}]}"#
-            return frame.replacingOccurrences(of: #""""#, with: "\"\(String(repeating: "x", count: bytes - frame.utf8.count))\"")
+            return frame.replacingOccurrences(
+                of: #""""#, with: "\"\(String(repeating: "x", count: bytes - frame.utf8.count))\"")
         }
         let long = (0..<20).map { line(100_000 - $0) }.joined(separator: "\n")
         #expect(try observe(client, long).object["applied"] as? Int == 20, "together they may be longer")
@@ -90,7 +101,8 @@ import Testing
         let (client, _) = try StreamTests.start()
         #expect(try observe(try anew(client), "{}", type: "application/json").status == 415)
         #expect(try observe(try anew(client), "{}", "?nope").status == 400)
-        let response = try client.request("POST", "/v1/sessions/none/observe", "{}", headers: ["Content-Type": "application/x-ndjson"])
+        let response = try client.request(
+            "POST", "/v1/sessions/none/observe", "{}", headers: ["Content-Type": "application/x-ndjson"])
         #expect(response.status == 404)
     }
 

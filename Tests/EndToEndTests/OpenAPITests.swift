@@ -18,21 +18,28 @@ import Testing
         #expect(try client.request("POST", "/openapi.json", "{}").status == 405)
     }
 
-    @Test("What browsers load is there for who has no token, asked for again at each use, and sent when it is another", arguments: [
-        "/": "text/html; charset=utf-8", "/inspector.js": "text/javascript; charset=utf-8", "/inspector/dom.js": "text/javascript; charset=utf-8", "/inspector.css": "text/css; charset=utf-8",
-        "/braid.js": "text/javascript; charset=utf-8", "/braid.d.ts": "application/typescript; charset=utf-8",
-    ])
+    @Test(
+        "What browsers load is there for who has no token, asked for again at each use, and sent when it is another",
+        arguments: [
+            "/": "text/html; charset=utf-8", "/inspector.js": "text/javascript; charset=utf-8",
+            "/inspector/dom.js": "text/javascript; charset=utf-8", "/inspector.css": "text/css; charset=utf-8",
+            "/braid.js": "text/javascript; charset=utf-8", "/braid.d.ts": "application/typescript; charset=utf-8",
+        ])
     func assetsAreForEveryone(path: String, type: String) throws {
         let client = try AccessTests.server().keptClient()
         // As a browser asks for a page, a style sheet and a script.
         for accept in ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/css,*/*;q=0.1", "*/*"] {
             let response = try client.get(path, headers: ["Accept": accept])
             #expect(response.status == 200 && response.header("content-type") == type && response.text.hasSuffix("\n"))
-            #expect(response.header("x-content-type-options") == "nosniff" && response.header("cache-control") == "no-cache")
+            #expect(
+                response.header("x-content-type-options") == "nosniff" && response.header("cache-control") == "no-cache"
+            )
             #expect((response.header("content-security-policy") != nil) == (path == "/"))
             let etag = try #require(response.header("etag"))
             let head = try client.request("HEAD", path)
-            #expect(head.status == 200 && head.header("content-length") == String(response.body.count) && head.header("etag") == etag)
+            #expect(
+                head.status == 200 && head.header("content-length") == String(response.body.count)
+                    && head.header("etag") == etag)
             let known = try client.get(path, headers: ["If-None-Match": etag])
             #expect(known.status == 304 && known.header("etag") == etag && known.text.isEmpty)
         }
@@ -43,17 +50,26 @@ import Testing
     @Test("No answer to a GET may be given again by a cache that has not asked")
     func cachesAsk() throws {
         let client = try AccessTests.server().keptClient()
-        for path in ["/readyz", "/openapi.json", "/problems/role", "/v1/sessions/mine/snapshot", "/v1/sessions/mine/updates?since=0", "/v1/tables", "/v1/nothing"] {
+        for path in [
+            "/readyz", "/openapi.json", "/problems/role", "/v1/sessions/mine/snapshot",
+            "/v1/sessions/mine/updates?since=0", "/v1/tables", "/v1/nothing",
+        ] {
             let response = try client.get(path, headers: AccessTests.controller)
             #expect(response.header("cache-control") == "no-cache", "\(path)")
-            #expect(try client.request("HEAD", path, headers: AccessTests.controller).header("cache-control") == "no-cache", "\(path)")
+            #expect(
+                try client.request("HEAD", path, headers: AccessTests.controller).header("cache-control") == "no-cache",
+                "\(path)")
             if let etag = response.header("etag"), path.hasSuffix("snapshot") {
-                let known = try client.get(path, headers: AccessTests.controller.merging(["If-None-Match": etag]) { $1 })
+                let known = try client.get(
+                    path, headers: AccessTests.controller.merging(["If-None-Match": etag]) { $1 })
                 #expect(known.status == 304 && known.header("cache-control") == "no-cache")
             }
         }
         // What is refused before it is a whole request, too: caches may keep a 414 for as long as they please.
-        for (target, field, status) in [("/\(String(repeating: "a", count: 9_000))", "", 414), ("/readyz", "X: \(String(repeating: "a", count: 40_000))\r\n", 431), ("/readyz", "Expect: none\r\n", 417)] {
+        for (target, field, status) in [
+            ("/\(String(repeating: "a", count: 9_000))", "", 414),
+            ("/readyz", "X: \(String(repeating: "a", count: 40_000))\r\n", 431), ("/readyz", "Expect: none\r\n", 417),
+        ] {
             let client = try client.server.client()
             try client.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n")
             let response = try client.receive()
@@ -67,29 +83,42 @@ import Testing
         for resource in ["updates?since=0", "journal"] {
             for accept in ["application/json", "application/x-ndjson", "image/png"] {
                 let headers = AccessTests.controller.merging(["Accept": accept]) { $1 }
-                #expect(try client.get("/v1/sessions/mine/\(resource)", headers: headers).header("vary") == "Accept", "\(resource) \(accept)")
+                #expect(
+                    try client.get("/v1/sessions/mine/\(resource)", headers: headers).header("vary") == "Accept",
+                    "\(resource) \(accept)")
             }
         }
         #expect(try client.get("/v1/sessions/mine/snapshot", headers: AccessTests.controller).header("vary") == nil)
-        let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/mine/updates", headers: AccessTests.controller)
+        let stream = try EventStreamClient(
+            port: client.server.port, "/v1/sessions/mine/updates", headers: AccessTests.controller)
         #expect(stream.head.contains("\r\nVary: Accept\r\n"))
     }
 
-    @Test("A malformed Idempotency-Key is refused in a dry run as well, and indexes may be written with a fraction of zero")
+    @Test(
+        "A malformed Idempotency-Key is refused in a dry run as well, and indexes may be written with a fraction of zero"
+    )
     func requestsAreReadAsDescribed() throws {
         let client = try AccessTests.server().keptClient()
         let edits = "/v1/sessions/mine/edits?dryRun"
         let place = #"{"delete":{"section":0.0,"row":1e0}}"#
         #expect(try client.request("POST", edits, place, headers: AccessTests.controller).status == 200)
-        #expect(try client.request("POST", edits, place, headers: AccessTests.controller.merging(["Idempotency-Key": "a b"]) { $1 }).status == 400)
-        #expect(try client.request("POST", edits, #"{"delete":{"section":0,"row":1.5}}"#, headers: AccessTests.controller).status == 400)
+        #expect(
+            try client.request(
+                "POST", edits, place, headers: AccessTests.controller.merging(["Idempotency-Key": "a b"]) { $1 }
+            ).status == 400)
+        #expect(
+            try client.request("POST", edits, #"{"delete":{"section":0,"row":1.5}}"#, headers: AccessTests.controller)
+                .status == 400)
     }
 
     @Test("A command of a transaction may say `partial` before or behind its models, and nowhere else")
     func partialStandsAnywhere() throws {
         let client = try AccessTests.server().keptClient()
         func status(_ command: String) throws -> Int {
-            try client.request("POST", "/v1/sessions/mine/transactions?dryRun", #"{"commands":[\#(command)]}"#, headers: AccessTests.controller).status
+            try client.request(
+                "POST", "/v1/sessions/mine/transactions?dryRun", #"{"commands":[\#(command)]}"#,
+                headers: AccessTests.controller
+            ).status
         }
         #expect(try status(#"{"partial":true,"models":{}}"#) == 200)
         #expect(try status(#"{"models":{},"partial":false}"#) == 200)
@@ -102,10 +131,13 @@ import Testing
         let client = try AccessTests.server().keptClient()
         func response(_ header: String) throws -> (status: Int, text: String) {
             let snapshot = #"{"sections":[{"id":"a","header":\#(header),"rows":[]}]}"#
-            let response = try client.request("POST", "/v1/diff", #"{"from":{"sections":[]},"to":\#(snapshot)}"#, headers: AccessTests.controller)
+            let response = try client.request(
+                "POST", "/v1/diff", #"{"from":{"sections":[]},"to":\#(snapshot)}"#, headers: AccessTests.controller)
             return (response.status, response.text)
         }
-        for right in ["null", #"{"title":"A","height":3}"#, #"{"view":"V","viewModel":{"x":1},"estimatedHeight":"automatic"}"#] { #expect(try response(right).status == 200, "\(right)") }
+        for right in [
+            "null", #"{"title":"A","height":3}"#, #"{"view":"V","viewModel":{"x":1},"estimatedHeight":"automatic"}"#,
+        ] { #expect(try response(right).status == 200, "\(right)") }
         for wrong in ["{}", "1", #"{"title":1}"#, #"{"title":"A","view":"V"}"#, #"{"title":"A","height":"x"}"#] {
             let refused = try response(wrong)
             #expect(refused.status == 400 && refused.text.contains("/to/sections/0/header"), "\(wrong)")

@@ -12,8 +12,11 @@ import Testing
         let server = try ServerProcess(database: cluster.address)
         let port = server.port, sessions = (0..<4).map { "s\($0)" }, group = DispatchGroup()
         let client = try server.client()
-        for id in sessions { #expect(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","rows":[]}"#).status == 201) }
-        let done = Mutex(Dictionary(uniqueKeysWithValues: sessions.map { ($0, Set<String>()) })), failures = Mutex([Int: Int]()), isOver = Mutex(false)
+        for id in sessions {
+            #expect(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","rows":[]}"#).status == 201)
+        }
+        let done = Mutex(Dictionary(uniqueKeysWithValues: sessions.map { ($0, Set<String>()) })),
+            failures = Mutex([Int: Int]()), isOver = Mutex(false)
         for id in sessions {
             DispatchQueue.global().async(group: group) {
                 guard let client = try? HTTPClient(port: port) else { return }
@@ -21,7 +24,10 @@ import Testing
                 while !isOver.withLock({ $0 }) {
                     let body = #"{"at":[0,0],"model":{"id":"\#(number)"}}"#
                     // The same again until it is answered.
-                    guard let response = try? client.request("POST", "/v1/sessions/\(id)/rows", body, headers: ["Idempotency-Key": "\(number)"]) else { return }
+                    guard
+                        let response = try? client.request(
+                            "POST", "/v1/sessions/\(id)/rows", body, headers: ["Idempotency-Key": "\(number)"])
+                    else { return }
                     if response.status == 200 {
                         _ = done.withLock { $0[id]?.insert("\(number)") }
                         number += 1
@@ -49,7 +55,8 @@ import Testing
             let reader = round.hasPrefix("after") ? try ServerProcess(database: cluster.address) : server
             for id in sessions {
                 let snapshot = try reader.client().get("/v1/sessions/\(id)/snapshot").object
-                let rows = ((snapshot["sections"] as? [[String: Any]])?.first?["rows"] as? [[String: Any]] ?? []).compactMap { ($0["model"] as? [String: Any])?["id"] as? String }
+                let rows = ((snapshot["sections"] as? [[String: Any]])?.first?["rows"] as? [[String: Any]] ?? [])
+                    .compactMap { ($0["model"] as? [String: Any])?["id"] as? String }
                 let acknowledged = done.withLock { $0[id] ?? [] }
                 #expect(Set(rows).count == rows.count, "\(id), \(round)")
                 #expect(acknowledged.isSubset(of: rows) && rows.count <= acknowledged.count + 1, "\(id), \(round)")
@@ -61,18 +68,22 @@ import Testing
 
     @Test(
         "A COMMIT that is lost on its way, or whose answer is, is not acknowledged; every answer then shows what became of it, and the same again is done once",
-        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs), arguments: [(losesAnswer: true, stored: 1), (false, 0)])
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs),
+        arguments: [(losesAnswer: true, stored: 1), (false, 0)])
     func aLostConfirmation(losesAnswer: Bool, stored: Int) throws {
         let cluster = try PostgresCluster(), socket = cluster.directory + "/.s.PGSQL.5432", isLosing = Atomic(false)
         let proxy = try LossyProxy(connecting: { connectedSocket(path: socket) }) { toServer, piece in
             // The statements go together, those that are prepared without their text.
             let sign = toServer ? #"{"id":"a"}"# : "COMMIT\0"
-            return isLosing.load(ordering: .relaxed) && toServer != losesAnswer && piece.contains(sign.utf8) ? .lose : .pass
+            return isLosing.load(ordering: .relaxed) && toServer != losesAnswer && piece.contains(sign.utf8)
+                ? .lose : .pass
         }
-        let server = try ServerProcess(database: "postgres://braid@127.0.0.1:\(proxy.port)/postgres?sslmode=disable"), client = try server.client()
+        let server = try ServerProcess(database: "postgres://braid@127.0.0.1:\(proxy.port)/postgres?sslmode=disable"),
+            client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
         func insert() throws -> HTTPClient.Response {
-            try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"a"}}"#, headers: ["Idempotency-Key": "k"])
+            try client.request(
+                "POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"a"}}"#, headers: ["Idempotency-Key": "k"])
         }
         isLosing.store(true, ordering: .relaxed)
         let lost = try insert()

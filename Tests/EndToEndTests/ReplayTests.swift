@@ -12,7 +12,10 @@ import Testing
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client, rows: 3)
         try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":{"section":0,"row":1}}"#)
-        try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"delete":{"section":"a","row":0}},{"from":{"section":"b","row":0},"to":{"section":"a","row":0}}]}"#)
+        try client.request(
+            "POST", "/v1/sessions/x/transactions",
+            #"{"commands":[{"delete":{"section":"a","row":0}},{"from":{"section":"b","row":0},"to":{"section":"a","row":0}}]}"#
+        )
         try client.request("POST", "/v1/sessions/x/reset")
         try client.request("PUT", "/v1/sessions/x/rows/0/0?notify=false", #"{"model":{"id":"a0","taps":7}}"#)
         let snapshot = try client.get("/v1/sessions/x/snapshot").text
@@ -25,11 +28,13 @@ import Testing
         #expect(try replay(path) == (0, snapshot + "\n", ""))
 
         // What was changed by hand is found, with its line.
-        try journal.text.replacingOccurrences(of: #""row":1"#, with: #""row":2"#).write(toFile: path, atomically: true, encoding: .utf8)
+        try journal.text.replacingOccurrences(of: #""row":1"#, with: #""row":2"#).write(
+            toFile: path, atomically: true, encoding: .utf8)
         let changed = try replay(path)
         #expect(changed.status != 0 && changed.output.isEmpty && changed.errors.contains("line 2"))
         #expect(try replay(directory.path("nothing")).status != 0)
-        #expect(try client.get("/v1/sessions/x/journal?after=1", headers: ["Accept": "application/x-ndjson"]).status == 400)
+        #expect(
+            try client.get("/v1/sessions/x/journal?after=1", headers: ["Accept": "application/x-ndjson"]).status == 400)
         #expect(try client.get("/v1/sessions/y/journal", headers: ["Accept": "application/x-ndjson"]).status == 404)
     }
 
@@ -39,19 +44,28 @@ import Testing
         try client.request("POST", "/v1/sessions", #"{"id":"x","rows":[{"id":"a"}]}"#)
         // More than fits between the two.
         let text = String(repeating: "x", count: 1_000_000)
-        for number in 0..<20 { try client.request("PUT", "/v1/sessions/x/rows/0/0", #"{"model":{"id":"a","n":\#(number),"text":"\#(text)"}}"#, headers: ["Prefer": "return=minimal"]) }
+        for number in 0..<20 {
+            try client.request(
+                "PUT", "/v1/sessions/x/rows/0/0", #"{"model":{"id":"a","n":\#(number),"text":"\#(text)"}}"#,
+                headers: ["Prefer": "return=minimal"])
+        }
         let reader = try HTTPClient(port: server.port, receiveBuffer: 4096)
-        try reader.send("GET /v1/sessions/x/journal HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
+        try reader.send(
+            "GET /v1/sessions/x/journal HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
         #expect(!reader.isClosed)  // it has begun
         #expect(try client.request("DELETE", "/v1/sessions/x").status == 204)
         #expect(throws: HTTPClient.Closed.self) { try reader.receive() }
     }
 
-    @Test("A trimmed journal leads to the snapshot from where it was cut, byte for byte, after any commands, before and after a restart", arguments: 1...3)
+    @Test(
+        "A trimmed journal leads to the snapshot from where it was cut, byte for byte, after any commands, before and after a restart",
+        arguments: 1...3)
     func trimmedJournals(seed: UInt64) throws {
-        let directory = try TemporaryDirectory(), path = directory.path("journal.ndjson"), database = directory.path("braid.sqlite")
+        let directory = try TemporaryDirectory(), path = directory.path("journal.ndjson"),
+            database = directory.path("braid.sqlite")
         var server = try ServerProcess(database: database, ["--journal-limit", "5"]), client = try server.client()
-        try #require(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(StreamTests.table)}"#).status == 201)
+        try #require(
+            try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(StreamTests.table)}"#).status == 201)
         var commands = RandomCommands(seed: seed), random = SeededNumbers(seed: seed), cuts = 0
         for number in 1...150 {
             switch Int.random(in: 0..<30, using: &random) {
@@ -91,8 +105,15 @@ import Testing
         let lines = journal.split(separator: "\n").map(String.init)
         for (text, message) in [
             ([lines[0], lines[2]].joined(separator: "\n"), "line 2: revision 3 is missing"),
-            (journal.replacingOccurrences(of: #""nextKey":"#, with: #""otherKey":"#), "line 1: the checkpoint has no `nextKey`"),
-            (journal.replacingOccurrences(of: #""checkpoint":{"revision":2,"#, with: #""checkpoint":{"revision":1,"#), "line 2: revision 2 is missing"),
+            (
+                journal.replacingOccurrences(of: #""nextKey":"#, with: #""otherKey":"#),
+                "line 1: the checkpoint has no `nextKey`"
+            ),
+            (
+                journal.replacingOccurrences(
+                    of: #""checkpoint":{"revision":2,"#, with: #""checkpoint":{"revision":1,"#),
+                "line 2: revision 2 is missing"
+            ),
             (journal.replacingOccurrences(of: #""rows":[["#, with: #""rows":[7,["#), "line 1"),
         ] {
             try #require(text != journal)

@@ -6,13 +6,21 @@ import Testing
     static let models = #"{"a":[{"id":"1"},{"id":"2"},{"id":"3"}]}"#
 
     static func open(_ client: KeptClient, id: String = "x") throws {
-        try #require(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(APITests.list),"models":\#(models)}"#).status == 201)
+        try #require(
+            try client.request(
+                "POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(APITests.list),"models":\#(models)}"#
+            ).status == 201)
     }
 
-    private func delete(_ client: KeptClient, _ row: Int = 0, key: String, query: String = "", session: String = "x", prefer: String? = nil) throws -> HTTPClient.Response {
+    private func delete(
+        _ client: KeptClient, _ row: Int = 0, key: String, query: String = "", session: String = "x",
+        prefer: String? = nil
+    ) throws -> HTTPClient.Response {
         var headers = ["Idempotency-Key": key]
         headers["Prefer"] = prefer
-        return try client.request("POST", "/v1/sessions/\(session)/edits\(query)", #"{"delete":{"section":"a","row":\#(row)}}"#, headers: headers)
+        return try client.request(
+            "POST", "/v1/sessions/\(session)/edits\(query)", #"{"delete":{"section":"a","row":\#(row)}}"#,
+            headers: headers)
     }
 
     @Test func aCommandSentAgainIsAnsweredAgainAndDoneOnce() throws {
@@ -48,9 +56,12 @@ import Testing
     @Test func everyKindOfAnswerIsGivenAgain() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
-        for (query, prefer) in [("", "return=minimal"), ("", "return=representation"), ("?form=sequential", nil)] as [(String, String?)] {
+        for (query, prefer) in [("", "return=minimal"), ("", "return=representation"), ("?form=sequential", nil)]
+            as [(String, String?)]
+        {
             let key = UUID().uuidString
-            let first = try delete(client, key: key, query: query, prefer: prefer), again = try delete(client, key: key, query: query, prefer: prefer)
+            let first = try delete(client, key: key, query: query, prefer: prefer),
+                again = try delete(client, key: key, query: query, prefer: prefer)
             #expect(first.status == again.status)
             #expect(first.text == again.text)
             #expect(first.header("etag") == again.header("etag"))
@@ -58,9 +69,11 @@ import Testing
         }
         // What was asked of another revision may be asked again of the present one.
         let edit = #"{"delete":{"section":"a","row":9}}"#
-        let stale = try client.request("POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m", "If-Match": "\"other.1\""])
+        let stale = try client.request(
+            "POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m", "If-Match": "\"other.1\""])
         #expect(stale.status == 412)
-        #expect(try client.request("POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m"]).status == 404)
+        #expect(
+            try client.request("POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m"]).status == 404)
         // Refusals, and what there was nothing to do for.
         let refused = try delete(client, 9, key: "refused")
         #expect(refused.status == 404)
@@ -82,7 +95,9 @@ import Testing
         #expect(now.status == 200 && now.header("idempotent-replayed") == nil, "\(now.text)")
         for (cell, status) in [("none", 400), ("C", 200)] {
             let path = "/v1/sessions/x/cells-for-model-types/T"
-            #expect(try client.request("PUT", path, #"{"cell":"\#(cell)"}"#, headers: ["Idempotency-Key": "cell"]).status == status)
+            #expect(
+                try client.request("PUT", path, #"{"cell":"\#(cell)"}"#, headers: ["Idempotency-Key": "cell"]).status
+                    == status)
         }
     }
 
@@ -94,7 +109,10 @@ import Testing
         #expect(first.status == 201 && again.status == 201 && first.text == again.text)
         #expect(again.header("location") == first.header("location") && again.header("etag") == first.header("etag"))
         #expect((try client.get("/v1/sessions").object["sessions"] as? [Any])?.count == 1)
-        #expect(try client.request("POST", "/v1/sessions", #"{"id":"z","table":\#(APITests.list)}"#, headers: ["Idempotency-Key": "o"]).status == 422)
+        #expect(
+            try client.request(
+                "POST", "/v1/sessions", #"{"id":"z","table":\#(APITests.list)}"#, headers: ["Idempotency-Key": "o"]
+            ).status == 422)
     }
 
     @Test("A retry that asks for the representation gets the snapshot as it is now, with its ETag")
@@ -103,13 +121,20 @@ import Testing
         let path = "/v1/sessions/x", prefer = "return=representation"
         do {
             let server = try ServerProcess(database: database), client = try server.keptClient()
-            let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 500))"}"# }.joined(separator: ",")
-            try #require(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(APITests.list),"models":{"a":[\#(rows)]}}"#, headers: ["Idempotency-Key": "open"]).status == 201)
+            let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 500))"}"# }.joined(
+                separator: ",")
+            try #require(
+                try client.request(
+                    "POST", "/v1/sessions", #"{"id":"x","table":\#(APITests.list),"models":{"a":[\#(rows)]}}"#,
+                    headers: ["Idempotency-Key": "open"]
+                ).status == 201)
             for index in 0..<50 { try #require(try delete(client, key: "k\(index)", prefer: prefer).status == 200) }
             server.kill()
         }
         if TestDatabase.isSQLite {
-            let size = try ["", "-wal"].reduce(0) { try $0 + (FileManager.default.attributesOfItem(atPath: database + $1)[.size] as? Int ?? 0) }
+            let size = try ["", "-wal"].reduce(0) {
+                try $0 + (FileManager.default.attributesOfItem(atPath: database + $1)[.size] as? Int ?? 0)
+            }
             #expect(size < 15 << 20, "50 snapshots of 1 MB are not in the database: \(size) bytes")
         }
 
@@ -118,13 +143,17 @@ import Testing
         for key in ["k49", "k0"] {
             let again = try delete(client, key: key, prefer: prefer), now = try now()
             #expect(again.status == 200 && again.text == now.text && again.header("etag") == now.header("etag"))
-            #expect(again.header("preference-applied") == prefer && again.header("idempotent-replayed") == "true" && again.header("content-type") == "application/json")
+            #expect(
+                again.header("preference-applied") == prefer && again.header("idempotent-replayed") == "true"
+                    && again.header("content-type") == "application/json")
         }
         #expect(try delete(client, key: "k50").status == 200)
         #expect(try delete(client, key: "k49", prefer: prefer).text == now().text)
         // The opening is answered in the same way, while the session is there.
         let opening = #"{"id":"y","table":\#(APITests.list)}"#
-        func open() throws -> HTTPClient.Response { try client.request("POST", "/v1/sessions", opening, headers: ["Idempotency-Key": "y"]) }
+        func open() throws -> HTTPClient.Response {
+            try client.request("POST", "/v1/sessions", opening, headers: ["Idempotency-Key": "y"])
+        }
         let first = try open()
         #expect(try first.status == 201 && open().text == first.text)
         try #require(try client.request("PUT", "/v1/sessions/y/models", Self.models).status == 200)
@@ -132,7 +161,11 @@ import Testing
         #expect(again.status == 201 && again.text == snapshot.text && again.header("etag") == snapshot.header("etag"))
         #expect(again.header("location") == "/v1/sessions/y" && again.header("idempotent-replayed") == "true")
         for isOpenedAgain in [false, true] {
-            if isOpenedAgain { try Self.open(client, id: "y") } else { try #require(try client.request("DELETE", "/v1/sessions/y").status == 204) }
+            if isOpenedAgain {
+                try Self.open(client, id: "y")
+            } else {
+                try #require(try client.request("DELETE", "/v1/sessions/y").status == 204)
+            }
             let gone = try open()
             #expect(gone.status == 404 && gone.object["type"] as? String == "/problems/not-found", "\(gone.text)")
         }
@@ -141,9 +174,12 @@ import Testing
     @Test("Each requester has its own keys")
     func keysBelongToTheirRequester() throws {
         let server = try AccessTests.server(), client = try server.client()
-        let one = AccessTests.bearer(try AccessTests.token("participant", on: server).token), other = AccessTests.bearer(try AccessTests.token("participant", on: server).token)
+        let one = AccessTests.bearer(try AccessTests.token("participant", on: server).token),
+            other = AccessTests.bearer(try AccessTests.token("participant", on: server).token)
         func delete(_ row: String, _ requester: [String: String]) throws -> HTTPClient.Response {
-            try client.request("POST", "/v1/sessions/mine/edits", #"{"delete":{"id":"\#(row)"}}"#, headers: requester.merging(["Idempotency-Key": "k"]) { $1 })
+            try client.request(
+                "POST", "/v1/sessions/mine/edits", #"{"delete":{"id":"\#(row)"}}"#,
+                headers: requester.merging(["Idempotency-Key": "k"]) { $1 })
         }
         for (row, requester) in [("1", one), ("2", AccessTests.controller), ("3", other)] {
             let answer = try delete(row, requester)
@@ -164,7 +200,9 @@ import Testing
         #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 1)
     }
 
-    @Test(arguments: ["", "\"\"", String(repeating: "k", count: 256), "a b"]) func aKeyThatIsNoneIsRefused(key: String) throws {
+    @Test(arguments: ["", "\"\"", String(repeating: "k", count: 256), "a b"]) func aKeyThatIsNoneIsRefused(key: String)
+        throws
+    {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         #expect(try delete(client, key: key).status == 400)
@@ -178,11 +216,14 @@ import Testing
         let clients = try (0..<8).map { _ in try server.client() }
         let command = #"{"delete":{"section":"a","row":0}}"#
         for client in clients {
-            try client.send("POST /v1/sessions/x/edits HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: same\r\nContent-Length: \(command.utf8.count)\r\n\r\n\(command)")
+            try client.send(
+                "POST /v1/sessions/x/edits HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: same\r\nContent-Length: \(command.utf8.count)\r\n\r\n\(command)"
+            )
         }
         var statuses: [Int: Int] = [:]
         for client in clients { statuses[try client.receive().status, default: 0] += 1 }
-        #expect(statuses[200, default: 0] >= 1 && statuses[200, default: 0] + statuses[409, default: 0] == 8, "\(statuses)")
+        #expect(
+            statuses[200, default: 0] >= 1 && statuses[200, default: 0] + statuses[409, default: 0] == 8, "\(statuses)")
         #expect(try server.client().get("/v1/sessions/x").object["revision"] as? Int == 1)
     }
 }

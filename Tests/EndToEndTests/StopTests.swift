@@ -8,7 +8,10 @@ import Testing
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let run = Process(), output = Pipe()
         run.executableURL = URL(fileURLWithPath: "/bin/bash")
-        run.arguments = ["-c", "{ \"$0\" serve --port 0 --database \"$1\" 2>&1; echo $? > \"$1-status\"; } | head -n 1", ServerProcess.binary.path, database]
+        run.arguments = [
+            "-c", "{ \"$0\" serve --port 0 --database \"$1\" 2>&1; echo $? > \"$1-status\"; } | head -n 1",
+            ServerProcess.binary.path, database,
+        ]
         run.standardOutput = output
         try run.run()
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
@@ -25,11 +28,15 @@ import Testing
     @Test(arguments: ["<&- >&-", "<&- 2>&-", "2>&-"]) func whatIsClosedIsNobodysDescriptor(closed: String) throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite"), run = Process()
         run.executableURL = URL(fileURLWithPath: "/bin/bash")
-        run.arguments = ["-c", "exec \"$0\" serve --socket \"$1.socket\" --database \"$1\" \(closed)", ServerProcess.binary.path, database]
+        run.arguments = [
+            "-c", "exec \"$0\" serve --socket \"$1.socket\" --database \"$1\" \(closed)", ServerProcess.binary.path,
+            database,
+        ]
         try run.run()
         for _ in 0..<200 where !FileManager.default.fileExists(atPath: database + ".socket") { usleep(50_000) }
         for descriptor in 0...2 {
-            let target = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(run.processIdentifier)/fd/\(descriptor)")
+            let target = try FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/\(run.processIdentifier)/fd/\(descriptor)")
             #expect(!target.hasPrefix("anon_inode") && !target.hasPrefix(database), "\(descriptor): \(target)")
         }
         run.terminate()
@@ -46,7 +53,9 @@ import Testing
         let body = #"{"at":[0,0],"model":{"id":"1"}}"#, half = body.utf8.count / 2
         let slow = try server.client(), poll = try server.client(), idle = try server.client()
         for client in [slow, poll, idle] { _ = try client.get("/healthz") }
-        try slow.send("POST /v1/sessions/s/rows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
+        try slow.send(
+            "POST /v1/sessions/s/rows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        )
         try slow.send(Array(body.utf8.prefix(half)))
         try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
@@ -59,12 +68,15 @@ import Testing
         #expect(throws: (any Error).self, "nobody is accepted any more") { try server.client() }
         try slow.send(Array(body.utf8.dropFirst(half)))
         let answer = try slow.receive()
-        #expect(answer.status == 200 && answer.object["revision"] as? Int == 1 && answer.header("connection") == "close")
+        #expect(
+            answer.status == 200 && answer.object["revision"] as? Int == 1 && answer.header("connection") == "close")
         #expect(slow.isClosed)
         #expect(server.stop() == 0)
         // The log was copied into the database, and what was acknowledged is there.
         let log = try? FileManager.default.attributesOfItem(atPath: database + "-wal")[.size] as? Int
         #expect((log ?? 0) == 0)
-        #expect(try ServerProcess(database: database).keptClient().get("/v1/sessions/s/snapshot").object["totalRowCount"] as? Int == 1)
+        #expect(
+            try ServerProcess(database: database).keptClient().get("/v1/sessions/s/snapshot").object["totalRowCount"]
+                as? Int == 1)
     }
 }

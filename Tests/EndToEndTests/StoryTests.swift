@@ -3,7 +3,8 @@ import Testing
 
 /// What went wrong once, and must not again.
 @Suite(.serialized) struct StoryTests {
-    static let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},"editing":"delete","moving":{"to":"anySection"},"onDelete":HANDLER}]}"#
+    static let table =
+        #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},"editing":"delete","moving":{"to":"anySection"},"onDelete":HANDLER}]}"#
 
     static func table(onDelete: String) -> String { table.replacingOccurrences(of: "HANDLER", with: onDelete) }
 
@@ -20,9 +21,11 @@ import Testing
     @Test func manySectionsThatChangeOrder() throws {
         let client = try ServerProcess().keptClient()
         let ids = (0..<33_000).map { #"{"id":"\#($0)","rows":[]}"# }
-        let from = #"{"sections":[\#(ids.joined(separator: ","))]}"#, to = #"{"sections":[\#((ids.dropFirst() + ids.prefix(1)).joined(separator: ","))]}"#
+        let from = #"{"sections":[\#(ids.joined(separator: ","))]}"#,
+            to = #"{"sections":[\#((ids.dropFirst() + ids.prefix(1)).joined(separator: ","))]}"#
         let answer = try client.request("POST", "/v1/diff", #"{"from":\#(from),"to":\#(to)}"#)
-        #expect(answer.text == #"{"from":0,"to":0,"stages":[{"moveSections":[{"from":0,"to":32999}]}],"totalRowCount":0}"#)
+        #expect(
+            answer.text == #"{"from":0,"to":0,"stages":[{"moveSections":[{"from":0,"to":32999}]}],"totalRowCount":0}"#)
     }
 
     /// A session that was ended while it was read from disk stayed in memory.
@@ -32,7 +35,11 @@ import Testing
         let models = (0..<20_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         do {
             let client = try ServerProcess(database: database).keptClient()
-            #expect(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(Self.table(onDelete: "[]")),"models":{"a":[\#(models)]}}"#).status == 201)
+            #expect(
+                try client.request(
+                    "POST", "/v1/sessions",
+                    #"{"id":"x","table":\#(Self.table(onDelete: "[]")),"models":{"a":[\#(models)]}}"#
+                ).status == 201)
         }
         for delay in [0, 20_000, 60_000, 150_000] as [UInt32] {
             let server = try ServerProcess(database: database)
@@ -42,18 +49,26 @@ import Testing
             #expect([204, 404].contains(try ender.request("DELETE", "/v1/sessions/x").status))
             _ = try reader.receive()
             #expect(try ender.get("/v1/sessions/x/snapshot").status == 404)
-            #expect(try ender.request("POST", "/v1/sessions", #"{"id":"x","table":\#(Self.table(onDelete: "[]")),"models":{"a":[\#(models)]}}"#).status == 201)
+            #expect(
+                try ender.request(
+                    "POST", "/v1/sessions",
+                    #"{"id":"x","table":\#(Self.table(onDelete: "[]")),"models":{"a":[\#(models)]}}"#
+                ).status == 201)
             server.kill()
         }
     }
 
     /// What a handler did wrong was told to the client as a fault of its own request.
     @Test(arguments: [
-        #"[{"setHeaders":{"$eval":"{a: 5}"}}]"#, #"[{"display":{"$eval":"['a','a']"}}]"#, #"[{"remove":{"section":"b","row":7}}]"#,
-        #"[{"insert":{"section":{"$eval":"'z'"},"model":{"id":"9"}}}]"#, #"[{"setModels":{"$eval":"{z: []}"}}]"#, #"[{"update":{"merge":{"x":1}}}]"#,
+        #"[{"setHeaders":{"$eval":"{a: 5}"}}]"#, #"[{"display":{"$eval":"['a','a']"}}]"#,
+        #"[{"remove":{"section":"b","row":7}}]"#,
+        #"[{"insert":{"section":{"$eval":"'z'"},"model":{"id":"9"}}}]"#, #"[{"setModels":{"$eval":"{z: []}"}}]"#,
+        #"[{"update":{"merge":{"x":1}}}]"#,
     ]) func aHandlersFaultIsTheDescriptions(handler: String) throws {
         let client = try ServerProcess().keptClient()
-        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: handler))}"#).status == 201)
+        #expect(
+            try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: handler))}"#).status
+                == 201)
         let answer = try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#)
         #expect(answer.object["type"] as? String == "/problems/handler-contract", "\(answer.text)")
         #expect(answer.object["errors"] == nil)
@@ -61,20 +76,49 @@ import Testing
 
     /// Mistakes that a description kept to itself.
     @Test(arguments: [
-        (#"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[]},{"on":"allSections","cell":"C","models":{"a":[{"id":"y"}]}}]}"#, "/bindings/1/models/a"),
-        (#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"headers":{"zz":"x"}}]}"#, "/bindings/0/headers/zz"),
-        (#"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{},"Q":{}},"sections":["a"],"bindings":[{"on":"allSections","cell":"C","modelType":"P","models":{}},{"on":{"section":"a"},"assumingModelType":"Q","onDelete":[]}]}"#, "/bindings/1/assumingModelType"),
-        (#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"1"}]}]}"#, "/bindings/0/models/1"),
-        (#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{}]}]}"#, "/bindings/0/models/0/id"),
-        (#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"onDelete":[{"insert":{"section":"zz","model":{}}}]}]}"#, "/bindings/0/onDelete/0/insert/section"),
-        (#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"onDelete":[{"setState":5}]}]}"#, "/bindings/0/onDelete/0/setState"),
-        (#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":{"byModelType":true},"models":[],"viewModel":{}}]}"#, "/bindings/0/cell"),
-        (#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cellProvider":"C","viewModels":[]}]}"#, "/bindings/0/viewModels"),
+        (
+            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[]},{"on":"allSections","cell":"C","models":{"a":[{"id":"y"}]}}]}"#,
+            "/bindings/1/models/a"
+        ),
+        (
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"headers":{"zz":"x"}}]}"#,
+            "/bindings/0/headers/zz"
+        ),
+        (
+            #"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{},"Q":{}},"sections":["a"],"bindings":[{"on":"allSections","cell":"C","modelType":"P","models":{}},{"on":{"section":"a"},"assumingModelType":"Q","onDelete":[]}]}"#,
+            "/bindings/1/assumingModelType"
+        ),
+        (
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"1"}]}]}"#,
+            "/bindings/0/models/1"
+        ),
+        (
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{}]}]}"#,
+            "/bindings/0/models/0/id"
+        ),
+        (
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"onDelete":[{"insert":{"section":"zz","model":{}}}]}]}"#,
+            "/bindings/0/onDelete/0/insert/section"
+        ),
+        (
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"onDelete":[{"setState":5}]}]}"#,
+            "/bindings/0/onDelete/0/setState"
+        ),
+        (
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":{"byModelType":true},"models":[],"viewModel":{}}]}"#,
+            "/bindings/0/cell"
+        ),
+        (
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cellProvider":"C","viewModels":[]}]}"#,
+            "/bindings/0/viewModels"
+        ),
         (#"{"table":"t","cells":{"C":{}},"empty":null,"bindings":[{"on":"table","cell":"C","models":[]}]}"#, "/empty"),
     ]) func aDescriptionsMistakeIsFound(table: String, pointer: String) throws {
         let answer = try ServerProcess().keptClient().request("POST", "/v1/tables/validate", table)
         #expect(answer.status == 422)
-        #expect((answer.object["errors"] as? [[String: String]])?.compactMap { $0["pointer"] }.contains(pointer) == true, "\(answer.text)")
+        #expect(
+            (answer.object["errors"] as? [[String: String]])?.compactMap { $0["pointer"] }.contains(pointer) == true,
+            "\(answer.text)")
     }
 
     /// Integer ids of any size name their rows, in requests and in handlers.
@@ -82,36 +126,58 @@ import Testing
         let client = try ServerProcess().keptClient()
         let table = Self.table(onDelete: #"[{"remove":{"section":"b","id":{"$eval":"model.id"}}}]"#)
         let big = #"{"id":12345678901234567890}"#
-        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table),"models":{"a":[\#(big)],"b":[\#(big),{"id":-0}]}}"#).status == 201)
-        #expect(try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":12345678901234567890,"section":"a"}}"#).status == 200)
+        #expect(
+            try client.request(
+                "POST", "/v1/sessions",
+                #"{"id":"s","table":\#(table),"models":{"a":[\#(big)],"b":[\#(big),{"id":-0}]}}"#
+            ).status == 201)
+        #expect(
+            try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":12345678901234567890,"section":"a"}}"#)
+                .status == 200)
         #expect(try client.get("/v1/sessions/s/snapshot").text.contains(#""rows":[{"id":"0","cell""#))
     }
 
     /// There and back is nothing.
     @Test func aTransactionThatEndsWhereItBeganIsUnchanged() throws {
         let client = try ServerProcess().keptClient()
-        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: "[]"))}"#).status == 201)
-        for commands in [#"{"state":{"z":1}},{"state":{"z":null}}"#, #"{"headers":{"a":"x"}},{"headers":{"a":null}}"#, #"{"displayed-sections":["b"]},{"displayed-sections":["a","b"]}"#] {
+        #expect(
+            try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: "[]"))}"#).status
+                == 201)
+        for commands in [
+            #"{"state":{"z":1}},{"state":{"z":null}}"#, #"{"headers":{"a":"x"}},{"headers":{"a":null}}"#,
+            #"{"displayed-sections":["b"]},{"displayed-sections":["a","b"]}"#,
+        ] {
             let answer = try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#)
-            #expect(answer.object["outcome"] as? String == (commands.contains("displayed") ? "applied" : "unchanged"), "\(answer.text)")
+            #expect(
+                answer.object["outcome"] as? String == (commands.contains("displayed") ? "applied" : "unchanged"),
+                "\(answer.text)")
         }
-        #expect(try client.request("PUT", "/v1/sessions/s/footers", #"{"b":null}"#).object["outcome"] as? String == "unchanged")
+        #expect(
+            try client.request("PUT", "/v1/sessions/s/footers", #"{"b":null}"#).object["outcome"] as? String
+                == "unchanged")
     }
 
     /// A dry run's answer named a revision that another command would then make.
     @Test func aDryRunKeepsTheETag() throws {
         let client = try ServerProcess().keptClient()
-        let etag = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: "[]"))}"#).header("etag")
+        let etag = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: "[]"))}"#)
+            .header("etag")
         #expect(try client.request("PATCH", "/v1/sessions/s/state?dryRun", #"{"x":1}"#).header("etag") == etag)
-        #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"x":1}"#, headers: ["Prefer": #"respond-async, return="minimal"; foo=1"#]).status == 204)
+        #expect(
+            try client.request(
+                "PATCH", "/v1/sessions/s/state", #"{"x":1}"#,
+                headers: ["Prefer": #"respond-async, return="minimal"; foo=1"#]
+            ).status == 204)
     }
 
     /// A prefetch handler that emptied another section, whose own handler came next, took the process along.
     @Test func prefetchHandlersThatChangeEachOthersRows() throws {
         let client = try ServerProcess().keptClient()
-        let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"},{"id":"4"}]},"prefetch":{"cellsFromEnd":5},"onPrefetch":[{"setModels":{"a":[],"b":[]}}]}]}"#
+        let table =
+            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"},{"id":"4"}]},"prefetch":{"cellsFromEnd":5},"onPrefetch":[{"setModels":{"a":[],"b":[]}}]}]}"#
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
-        let answer = try client.request("POST", "/v1/sessions/s/displayed-rows", #"{"rows":[{"section":"a","row":1},{"section":"b","row":1}]}"#)
+        let answer = try client.request(
+            "POST", "/v1/sessions/s/displayed-rows", #"{"rows":[{"section":"a","row":1},{"section":"b","row":1}]}"#)
         #expect(answer.status == 200)
         #expect((answer.object["update"] as? [String: Any])?["totalRowCount"] as? Int == 0)
     }
@@ -119,10 +185,12 @@ import Testing
     /// The diff refused the server's own snapshots where a height was "automatic".
     @Test func aDiffTakesEverySnapshotOfTheServer() throws {
         let client = try ServerProcess().keptClient()
-        let table = #"{"table":"t","cells":{"C":{}},"empty":[],"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"header":{"view":"V","viewModel":[1]},"footer":"f","dimensions":{"cellHeight":"automatic","estimatedCellHeight":4.5,"headerHeight":"automatic"},"editing":"delete","moving":{"to":"anySection"}}]}"#
+        let table =
+            #"{"table":"t","cells":{"C":{}},"empty":[],"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"header":{"view":"V","viewModel":[1]},"footer":"f","dimensions":{"cellHeight":"automatic","estimatedCellHeight":4.5,"headerHeight":"automatic"},"editing":"delete","moving":{"to":"anySection"}}]}"#
         let old = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).text
         let deleted = try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#).text
-        let diff = try client.request("POST", "/v1/diff", #"{"from":\#(old),"to":\#(client.get("/v1/sessions/s/snapshot").text)}"#)
+        let diff = try client.request(
+            "POST", "/v1/diff", #"{"from":\#(old),"to":\#(client.get("/v1/sessions/s/snapshot").text)}"#)
         #expect(diff.status == 200, "\(diff.text)")
         #expect(deleted == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
     }
@@ -131,7 +199,8 @@ import Testing
     @Test func theTemplatesOfACommandHaveABudgetTogether() throws {
         let client = try ServerProcess().keptClient()
         let models = (0..<4_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
-        let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"$reduce":{"$eval":"range(0,9000)"},"initial":0,"each(sum,x)":{"$eval":"sum + x"}}}]}"#
+        let table =
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"$reduce":{"$eval":"range(0,9000)"},"initial":0,"each(sum,x)":{"$eval":"sum + x"}}}]}"#
         let answer = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#)
         #expect(answer.object["type"] as? String == "/problems/template-failed", "\(answer.text.prefix(300))")
         #expect(try client.get("/healthz").status == 200)
@@ -144,10 +213,13 @@ import Testing
         var before = ""
         do {
             let client = try ServerProcess(database: database).keptClient()
-            let table = #"{"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"viewModel":{"t":"${now}"}}]}"#
+            let table =
+                #"{"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"viewModel":{"t":"${now}"}}]}"#
             #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
             usleep(5_000)
-            #expect(try client.request("POST", "/v1/sessions/s/events", #"{"at":{"id":"1"},"event":{"e":{}}}"#).text.contains("reloadRows"))
+            #expect(
+                try client.request("POST", "/v1/sessions/s/events", #"{"at":{"id":"1"},"event":{"e":{}}}"#).text
+                    .contains("reloadRows"))
             before = try client.get("/v1/sessions/s/snapshot").text
             client.server.kill()
         }
@@ -158,7 +230,8 @@ import Testing
     @Test func aPolicyForManySectionsIsAskedOnceForEach() throws {
         let client = try ServerProcess().keptClient()
         let ids = (0..<300).map { "\"s\($0)\"" }.joined(separator: ",")
-        let table = #"{"table":"t","sections":[\#(ids)],"cells":{"C":{}},"bindings":[{"on":{"sections":[\#(ids)]},"cell":"C","models":{"s0":[{"id":"1"}]},"moving":{"to":{"passing":"section.rowCount < 2"}}}]}"#
+        let table =
+            #"{"table":"t","sections":[\#(ids)],"cells":{"C":{}},"bindings":[{"on":{"sections":[\#(ids)]},"cell":"C","models":{"s0":[{"id":"1"}]},"moving":{"to":{"passing":"section.rowCount < 2"}}}]}"#
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
         #expect(try client.request("PUT", "/v1/sessions/s/headers", #"{"s1":"x"}"#).status == 200)
     }

@@ -3,7 +3,8 @@ import Testing
 
 /// Many readers, and readers that do not read.
 @Suite(.serialized) struct StreamLoadTests {
-    private static let table = #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]}]}"#
+    private static let table =
+        #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]}]}"#
 
     private func model(_ number: Int, bytes: Int) -> (method: String, resource: String, body: String) {
         ("PUT", "models", #"{"a":[{"id":"1","n":\#(number),"text":"\#(String(repeating: "x", count: bytes))"}]}"#)
@@ -84,7 +85,8 @@ extension ServerProcess {
     func openSockets() throws -> Int {
         let directory = "/proc/\(processIdentifier)/fd"
         return try FileManager.default.contentsOfDirectory(atPath: directory).count {
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)"))?.hasPrefix("socket:") == true
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)"))?.hasPrefix("socket:")
+                == true
         }
     }
 }

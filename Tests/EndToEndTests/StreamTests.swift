@@ -9,7 +9,9 @@ import Testing
         """#
 
     /// A server with one session, `s`.
-    static func start(_ options: [String] = [], table: String = table, database: String = ":memory:") throws -> (KeptClient, epoch: String) {
+    static func start(_ options: [String] = [], table: String = table, database: String = ":memory:") throws -> (
+        KeptClient, epoch: String
+    ) {
         let client = try ServerProcess(database: database, options).keptClient()
         let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#)
         return (client, try #require(opened.object["epoch"] as? String, "\(opened.text)"))
@@ -33,7 +35,9 @@ import Testing
         let accept = ["Accept": "text/event-stream"]
         #expect(try client.get("/v1/sessions/s/snapshot", headers: accept).status == 406)
         #expect(try client.get("/v1/sessions/s/updates?since=0", headers: ["Accept": "text/html"]).status == 406)
-        #expect(try client.get("/v1/sessions/s/updates?since=0", headers: ["Accept": "*/*"]).header("content-type") == "application/json")
+        #expect(
+            try client.get("/v1/sessions/s/updates?since=0", headers: ["Accept": "*/*"]).header("content-type")
+                == "application/json")
         #expect(try client.get("/v1/sessions/none/updates", headers: accept).status == 404)
         #expect(try client.get("/v1/sessions/s/updates?since=x", headers: accept).status == 400)
         #expect(try client.get("/v1/sessions/s/updates?since=0&wait=1", headers: accept).status == 400)
@@ -55,8 +59,12 @@ import Testing
             let command = isInStep && round >= 60 ? ("PATCH", "state", #"{"round":\#(round)}"#) : commands.next()
             guard let revision = try client.perform(command), isInStep else { continue }
             let snapshot = try client.get("/v1/sessions/s/snapshot").object
-            let updates = try client.get("/v1/sessions/s/updates?since=\(revision - 1)").object["updates"] as? [[String: Any]] ?? []
-            let isShown = updates.contains { ($0["stages"] as? [Any])?.isEmpty == false || $0["state"] != nil || $0["empty"] != nil }
+            let updates =
+                try client.get("/v1/sessions/s/updates?since=\(revision - 1)").object["updates"] as? [[String: Any]]
+                ?? []
+            let isShown = updates.contains {
+                ($0["stages"] as? [Any])?.isEmpty == false || $0["state"] != nil || $0["empty"] != nil
+            }
             while isShown, replica.revision < revision {
                 let event = try stream.next()
                 #expect(event.name == "update")
@@ -76,13 +84,15 @@ import Testing
         var revision = 0
         for round in 0..<150 {
             // Several cell events in one revision, with a change and without one.
-            let events = #"{"events":{"at":{"section":0,"row":0},"event":{"go":{}}}},{"events":{"at":{"section":0,"row":0},"event":{"go":{"n":\#(round)}}}}"#
-            let command = switch round % 10 {
-            case 0: ("POST", "transactions", #"{"commands":[\#(events)]}"#)
-            case 1: ("POST", "transactions", #"{"commands":[\#(events),{"state":{"round":\#(round)}}]}"#)
-            case 2: ("POST", "taps", #"{"at":{"section":0,"row":0}}"#)
-            default: commands.next()
-            }
+            let events =
+                #"{"events":{"at":{"section":0,"row":0},"event":{"go":{}}}},{"events":{"at":{"section":0,"row":0},"event":{"go":{"n":\#(round)}}}}"#
+            let command =
+                switch round % 10 {
+                case 0: ("POST", "transactions", #"{"commands":[\#(events)]}"#)
+                case 1: ("POST", "transactions", #"{"commands":[\#(events),{"state":{"round":\#(round)}}]}"#)
+                case 2: ("POST", "taps", #"{"at":{"section":0,"row":0}}"#)
+                default: commands.next()
+                }
             revision = try client.perform(command) ?? revision
         }
         revision = try #require(try client.perform(("PATCH", "state", #"{"last":true}"#)))
@@ -129,18 +139,24 @@ import Testing
         }
         let client = try ServerProcess(database: database).keptClient()
         let events = try client.stream(lastEventID: last).events(through: "caught-up")
-        #expect(events.map(\.name) == ["cellEvent", "tap", "caught-up"], "a controller misses no tap and no cell event")
+        #expect(
+            events.map(\.name) == ["cellEvent", "tap", "caught-up"], "a controller misses no tap and no cell event")
         #expect(events[0].data == #"{"at":[0,0],"id":"1","cell":"C","event":{"go":{}},"model":{"id":"1"}}"#)
         #expect(events[1].data == #"{"at":[0,0],"id":"1","cell":"C","model":{"id":"1"}}"#)
-        #expect(try client.stream(lastEventID: events[0].id).events(through: "caught-up").map(\.name) == ["tap", "caught-up"])
+        #expect(
+            try client.stream(lastEventID: events[0].id).events(through: "caught-up").map(\.name) == [
+                "tap", "caught-up",
+            ])
     }
 
     @Test func aCellEventComesBeforeTheUpdateThatItLedTo() throws {
-        let table = #"{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"onEvent":{"C":{"go":[{"remove":{"section":"table","row":{"$eval":"row"}}}]}}}]}"#
+        let table =
+            #"{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"onEvent":{"C":{"go":[{"remove":{"section":"table","row":{"$eval":"row"}}}]}}}]}"#
         let (client, _) = try Self.start(table: table)
         let stream = try client.stream()
         _ = try stream.events(through: "caught-up")
-        let answer = try client.request("POST", "/v1/sessions/s/events", #"{"at":{"id":"2"},"event":{"go":{"why":"x"}}}"#)
+        let answer = try client.request(
+            "POST", "/v1/sessions/s/events", #"{"at":{"id":"2"},"event":{"go":{"why":"x"}}}"#)
         #expect(answer.object["revision"] as? Int == 1, "\(answer.text)")
         let events = [try stream.next(), try stream.next()]
         #expect(events.map(\.name) == ["cellEvent", "update"])
@@ -150,7 +166,8 @@ import Testing
 
     @Test("A tap without a handler reaches controllers, and one with a handler comes before the update that it led to")
     func tapsReachControllers() throws {
-        let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]},{"on":{"section":"b"},"cell":"C","models":[{"id":"2"},{"id":"3"}],"onTap":[{"remove":{"section":"b","row":{"$eval":"row"}}}]}]}"#
+        let table =
+            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]},{"on":{"section":"b"},"cell":"C","models":[{"id":"2"},{"id":"3"}],"onTap":[{"remove":{"section":"b","row":{"$eval":"row"}}}]}]}"#
         let (client, _) = try Self.start(table: table)
         let stream = try client.stream()
         _ = try stream.events(through: "caught-up")
@@ -160,15 +177,20 @@ import Testing
         #expect(events.map(\.name) == ["tap", "tap", "update"])
         #expect(events[0].data == #"{"at":[0,0],"id":"1","cell":"C","model":{"id":"1"}}"#)
         #expect(events[1].data == #"{"at":[1,1],"id":"3","cell":"C","model":{"id":"3"}}"#)
-        #expect(events.map(\.revision) == [1, 1, 2], "a reader that loses the connection between the two receives both again")
+        #expect(
+            events.map(\.revision) == [1, 1, 2],
+            "a reader that loses the connection between the two receives both again")
     }
 
     @Test func prefetchingShowsOverTheStream() throws {
-        let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"wantedFrom":{"$eval":"count"}}}]}]}"#
+        let table =
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"wantedFrom":{"$eval":"count"}}}]}]}"#
         let (client, _) = try Self.start(table: table)
         let stream = try client.stream()
         _ = try stream.events(through: "caught-up")
-        #expect(try client.perform(("POST", "displayed-rows", #"{"rows":[{"section":0,"row":0},{"section":0,"row":2}]}"#)) == 1)
+        #expect(
+            try client.perform(("POST", "displayed-rows", #"{"rows":[{"section":0,"row":0},{"section":0,"row":2}]}"#))
+                == 1)
         #expect(try stream.next().data.contains(#""state":{"wantedFrom":3}"#))
     }
 
@@ -207,8 +229,11 @@ import Testing
 
 extension KeptClient {
     /// A stream of the session `s`.
-    func stream(_ query: String = "", lastEventID: String? = nil, receiveBuffer: Int32? = nil) throws -> EventStreamClient {
-        try EventStreamClient(port: server.port, "/v1/sessions/s/updates\(query)", lastEventID: lastEventID, receiveBuffer: receiveBuffer)
+    func stream(_ query: String = "", lastEventID: String? = nil, receiveBuffer: Int32? = nil) throws
+        -> EventStreamClient
+    {
+        try EventStreamClient(
+            port: server.port, "/v1/sessions/s/updates\(query)", lastEventID: lastEventID, receiveBuffer: receiveBuffer)
     }
 
     /// Carries a command out on the session `s`; gives the revision that it led to, nil when it was refused or changed nothing.
@@ -230,11 +255,23 @@ struct RandomCommands {
     mutating func next() -> (method: String, resource: String, body: String) {
         switch number(0..<10) {
         case 0: ("PUT", "headers", #"{"\#(section())":"H\#(number(0..<5))"}"#)
-        case 1: ("PUT", "displayed-sections", "[\(["a", "b", "c"].shuffled(using: &generator).prefix(number(1..<4)).map { "\"\($0)\"" }.joined(separator: ","))]")
+        case 1:
+            (
+                "PUT", "displayed-sections",
+                "[\(["a", "b", "c"].shuffled(using: &generator).prefix(number(1..<4)).map { "\"\($0)\"" }.joined(separator: ","))]"
+            )
         case 2: ("PATCH", "state", #"{"n":\#(number(0..<9))}"#)
-        case 3, 4: ("POST", "moves", #"{"from":{"section":\#(number(0..<3)),"row":\#(number(0..<4))},"to":{"section":\#(number(0..<3)),"row":\#(number(0..<3))}}"#)
+        case 3, 4:
+            (
+                "POST", "moves",
+                #"{"from":{"section":\#(number(0..<3)),"row":\#(number(0..<4))},"to":{"section":\#(number(0..<3)),"row":\#(number(0..<3))}}"#
+            )
         case 5: ("POST", "edits", #"{"delete":{"section":\#(number(0..<3)),"row":\#(number(0..<4))}}"#)
-        case 6: ("POST", "transactions", #"{"commands":[{"models":{"\#(section())":\#(models())}},{"displayed-sections":["c","a","b"]},{"footers":{"b":"F\#(number(0..<3))"}}]}"#)
+        case 6:
+            (
+                "POST", "transactions",
+                #"{"commands":[{"models":{"\#(section())":\#(models())}},{"displayed-sections":["c","a","b"]},{"footers":{"b":"F\#(number(0..<3))"}}]}"#
+            )
         default: ("PUT", "models", #"{"\#(section())":\#(models())}"#)
         }
     }
@@ -244,6 +281,8 @@ struct RandomCommands {
     private mutating func models() -> String {
         let ids = (0..<number(0..<7)).map { _ in number(0..<12) }
         var seen: Set<Int> = []
-        return "[" + ids.filter { seen.insert($0).inserted }.map { #"{"id":"\#($0)","n":\#(number(0..<3))}"# }.joined(separator: ",") + "]"
+        return "["
+            + ids.filter { seen.insert($0).inserted }.map { #"{"id":"\#($0)","n":\#(number(0..<3))}"# }.joined(
+                separator: ",") + "]"
     }
 }

@@ -26,7 +26,9 @@ import Testing
     }
 
     /// `body` gets a session behind a network, that network, and the same session without the network.
-    private func behindNetwork(_ body: @MainActor (_ session: BraidSession, _ network: Network, _ direct: BraidSession) async throws -> Void) async throws {
+    private func behindNetwork(
+        _ body: @MainActor (_ session: BraidSession, _ network: Network, _ direct: BraidSession) async throws -> Void
+    ) async throws {
         let server = try ServerProcess(), network = Network(), direct = try SwiftClientTests.client(server)
         let proxy = try LossyProxy(to: server.port) { network.fate(toServer: $0) }
         let session = try await direct.openSession(["id": "list", "rows": []]).session

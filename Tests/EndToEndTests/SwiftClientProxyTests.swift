@@ -6,18 +6,24 @@ import Testing
 /// The client for Swift and what stands between it and the server: log-in pages, proxies with a mind of their own.
 @Suite(.serialized) struct SwiftClientProxyTests {
     private static func answer(_ status: String, _ fields: [String] = [], _ body: String = "") -> String {
-        "HTTP/1.1 \(status)\r\n" + (fields + ["Content-Length: \(body.utf8.count)", "Connection: close"]).map { "\($0)\r\n" }.joined() + "\r\n\(body)"
+        "HTTP/1.1 \(status)\r\n"
+            + (fields + ["Content-Length: \(body.utf8.count)", "Connection: close"]).map { "\($0)\r\n" }.joined()
+            + "\r\n\(body)"
     }
 
     /// `body` gets a client behind a proxy that answers every request so, and one that has the server before it.
-    private func answering(_ text: String, _ body: (_ client: BraidClient, _ direct: BraidClient) async throws -> Void) async throws {
+    private func answering(_ text: String, _ body: (_ client: BraidClient, _ direct: BraidClient) async throws -> Void)
+        async throws
+    {
         let server = try ServerProcess(ServerProcess.attendees)
         let proxy = try LossyProxy(to: server.port) { $0 ? .answer(text) : .pass }
         try await body(SwiftClientTests.client(proxy.url), SwiftClientTests.client(server))
         #expect(server.isRunning && proxy.lost > 0)
     }
 
-    @Test("A page in an answer's place is told as a failure, also where nothing was to be read of the answer: the session is there still")
+    @Test(
+        "A page in an answer's place is told as a failure, also where nothing was to be read of the answer: the session is there still"
+    )
     func pages() async throws {
         try await answering(Self.answer("200 OK", ["Content-Type: text/html"], "<html>Log in")) { client, direct in
             let party = client.session("party")
@@ -34,10 +40,14 @@ import Testing
 
     @Test("A proxy that asks for a password is a problem, and not waited for")
     func passwords() async throws {
-        try await answering(Self.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"staff\""], "Who are you?")) { client, _ in
+        try await answering(
+            Self.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"staff\""], "Who are you?")
+        ) { client, _ in
             let refused = await #expect(throws: Problem.self) { try await client.session("party").facts() }
             #expect(refused?.status == 401 && refused?.type == "about:blank")
-            let ended = await #expect(throws: Problem.self) { for try await _ in client.session("party").subscribe() {} }
+            let ended = await #expect(throws: Problem.self) {
+                for try await _ in client.session("party").subscribe() {}
+            }
             #expect(ended?.status == 401)
         }
     }
@@ -51,7 +61,8 @@ import Testing
                 tries += 1
                 return tries
             }
-            return number > 3 ? .pass : .answer(Self.answer("503 Service Unavailable", number == 1 ? ["Retry-After: 1"] : []))
+            return number > 3
+                ? .pass : .answer(Self.answer("503 Service Unavailable", number == 1 ? ["Retry-After: 1"] : []))
         }
         let client = SwiftClientTests.client(proxy.url, retries: 2), start = ContinuousClock.now
         let refused = await #expect(throws: Problem.self) { try await client.tables() }
@@ -64,12 +75,15 @@ import Testing
     @Test("What comes before an answer is none")
     func earlyHints() async throws {
         let health = Self.answer("200 OK", ["Content-Type: application/json"], #"{"status":"ready"}"#)
-        try await answering("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" + health) { client, _ in try await client.checkHealth() }
+        try await answering("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" + health) { client, _ in
+            try await client.checkHealth()
+        }
     }
 
     @Test("Of as many sessions as are followed by one client, none keeps another, or a request, waiting")
     func manyFollowed() async throws {
-        let server = try ServerProcess(ServerProcess.attendees), party = try SwiftClientTests.client(server).session("party")
+        let server = try ServerProcess(ServerProcess.attendees),
+            party = try SwiftClientTests.client(server).session("party")
         let count = 80
         var followed = (0..<count).map { _ in party.subscribe().makeAsyncIterator() }
         for index in followed.indices {

@@ -45,7 +45,9 @@ import Testing
             }
         }
 
-        mutating func revision(_ revision: Int) async throws { try await listen { $0.shown?.revision ?? -1 >= revision } }
+        mutating func revision(_ revision: Int) async throws {
+            try await listen { $0.shown?.revision ?? -1 >= revision }
+        }
         mutating func live() async throws { try await listen { $0.isLive } }
     }
 
@@ -53,7 +55,9 @@ import Testing
         try await session.perform(.setModels(["invited": [["name": .string(name)]]]))
     }
 
-    @Test("After the server was killed and started again, the subscriber goes on where it was: nothing is missed or told twice")
+    @Test(
+        "After the server was killed and started again, the subscriber goes on where it was: nothing is missed or told twice"
+    )
     func restarts() async throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         var server = try ServerProcess(database: database, ServerProcess.attendees)
@@ -92,7 +96,8 @@ import Testing
 
     @Test("A connection on which nothing comes any more is given up, and made anew")
     func stalls() async throws {
-        let server = try ServerProcess(ServerProcess.attendees), party = try SwiftClientTests.client(server).session("party")
+        let server = try ServerProcess(ServerProcess.attendees),
+            party = try SwiftClientTests.client(server).session("party")
         let flag = Flag()
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .stall : .pass }
         var listener = Listener(SwiftClientTests.client(proxy.url, timeout: .seconds(1)).session("party"))
@@ -105,15 +110,21 @@ import Testing
         #expect(listener.snapshots == 1 && listener.updates.map(\.to) == [1])
     }
 
-    @Test("A page in the stream's place, where a network wants a log-in first, is told as a failure, and the stream asked for again")
+    @Test(
+        "A page in the stream's place, where a network wants a log-in first, is told as a failure, and the stream asked for again"
+    )
     func pages() async throws {
         let server = try ServerProcess(ServerProcess.attendees), flag = Flag()
-        let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 12\r\nConnection: close\r\n\r\n<html>Log in"
+        let page =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 12\r\nConnection: close\r\n\r\n<html>Log in"
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && toServer ? .answer(page) : .pass }
         flag.set(true)
         var listener = Listener(SwiftClientTests.client(proxy.url).session("party"))
         try await listener.listen { $0.interruptions.count == 2 }
-        #expect(listener.interruptions.allSatisfy { ($0 as? ConnectionFailure)?.detail == "The answer is no stream of events" })
+        #expect(
+            listener.interruptions.allSatisfy {
+                ($0 as? ConnectionFailure)?.detail == "The answer is no stream of events"
+            })
         flag.set(false)
         try await listener.live()
         #expect(listener.snapshots == 1)
@@ -162,7 +173,8 @@ import Testing
 
     @Test("An update that does not fit what the subscriber has is not guessed at: it asks for a snapshot")
     func misfits() async throws {
-        let server = try ServerProcess(ServerProcess.attendees), party = try SwiftClientTests.client(server).session("party")
+        let server = try ServerProcess(ServerProcess.attendees),
+            party = try SwiftClientTests.client(server).session("party")
         var wrong = try await party.snapshot()
         wrong.totalRowCount -= wrong.sections.removeFirst().rows.count
         var listener = Listener(party, from: wrong)
@@ -187,7 +199,9 @@ import Testing
 
     @Test("A token's subscription ends with it, and says why; controllers hear of taps and cell events")
     func tokens() async throws {
-        let server = try ServerProcess(["--fixtures", ServerProcess.package.appendingPathComponent("Examples/form").path], environment: ["BRAID_TOKEN": "secret"])
+        let server = try ServerProcess(
+            ["--fixtures", ServerProcess.package.appendingPathComponent("Examples/form").path],
+            environment: ["BRAID_TOKEN": "secret"])
         let event = try SwiftClientTests.client(server, token: "secret").session("event")
         let token = try await event.makeToken(.participant, expiringIn: 600)
         #expect(try await event.tokens().tokens.map(\.tokenId) == [token.tokenId])
@@ -196,7 +210,9 @@ import Testing
         try await listener.live()
         try await all.live()
         let sections = try #require(listener.shown?.sections)
-        let paths = sections.indices.flatMap { section in sections[section].rows.indices.map { RowPath(section: section, row: $0) } }
+        let paths = sections.indices.flatMap { section in
+            sections[section].rows.indices.map { RowPath(section: section, row: $0) }
+        }
         let path = try #require(paths.first { sections[$0.section].rows[$0.row].cell == "TextFieldCell" })
         try await guest.perform(.event(named: "textEntered", ["text": "Party"], at: .path(path)))
         try await all.listen { !$0.cellEvents.isEmpty }
@@ -213,7 +229,10 @@ import Testing
     @Test("A cell event that changed nothing is told once, also where the connection is lost behind it")
     func cellEventsAreToldOnce() async throws {
         let server = try ServerProcess(), flag = Flag()
-        let table: JSON = ["table": "t", "cells": ["C": ["events": ["go": [:]]]], "bindings": [["on": "table", "cell": "C", "models": [["id": "1"]]]]]
+        let table: JSON = [
+            "table": "t", "cells": ["C": ["events": ["go": [:]]]],
+            "bindings": [["on": "table", "cell": "C", "models": [["id": "1"]]]],
+        ]
         let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .lose : .pass }
         var listener = Listener(SwiftClientTests.client(proxy.url).session(session.id))
@@ -231,7 +250,10 @@ import Testing
     @Test("A tap that changed nothing is told once, with its row, also where the connection is lost behind it")
     func tapsAreToldOnce() async throws {
         let server = try ServerProcess(), flag = Flag()
-        let table: JSON = ["table": "t", "cells": ["C": [:]], "bindings": [["on": "table", "cell": "C", "models": [["id": "1"], ["id": "2"]]]]]
+        let table: JSON = [
+            "table": "t", "cells": ["C": [:]],
+            "bindings": [["on": "table", "cell": "C", "models": [["id": "1"], ["id": "2"]]]],
+        ]
         let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .lose : .pass }
         var listener = Listener(SwiftClientTests.client(proxy.url).session(session.id))
@@ -249,9 +271,12 @@ import Testing
 
     @Test("Who breaks off is followed no more: the server has its connection back")
     func cancellations() async throws {
-        let server = try ServerProcess(ServerProcess.attendees), party = try SwiftClientTests.client(server).session("party")
+        let server = try ServerProcess(ServerProcess.attendees),
+            party = try SwiftClientTests.client(server).session("party")
         func subscribers() throws -> Bool {
-            try server.client().get("/metrics").text.split(separator: "\n").contains { $0.hasPrefix("braid_subscribers{") && !$0.hasSuffix(" 0") }
+            try server.client().get("/metrics").text.split(separator: "\n").contains {
+                $0.hasPrefix("braid_subscribers{") && !$0.hasSuffix(" 0")
+            }
         }
         for try await event in party.subscribe() {
             guard case .live = event else { continue }

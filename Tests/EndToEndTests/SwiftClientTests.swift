@@ -5,16 +5,22 @@ import Testing
 
 /// The client for Swift against the real server: commands.
 @Suite(.serialized) struct SwiftClientTests {
-    static func client(_ url: URL, token: String? = nil, timeout: Duration = .seconds(60), retries: Int = 6) -> BraidClient {
+    static func client(_ url: URL, token: String? = nil, timeout: Duration = .seconds(60), retries: Int = 6)
+        -> BraidClient
+    {
         // Nothing is gained by waiting for a server on the same machine.
-        BraidClient(url: url, token: token, timeout: timeout, retrying: .init(count: retries, first: .milliseconds(1), longest: .milliseconds(20)))
+        BraidClient(
+            url: url, token: token, timeout: timeout,
+            retrying: .init(count: retries, first: .milliseconds(1), longest: .milliseconds(20)))
     }
 
     static func client(_ server: ServerProcess, token: String? = nil) throws -> BraidClient {
         client(try #require(URL(string: "http://127.0.0.1:\(server.port)")), token: token)
     }
 
-    private func ids(_ snapshot: Snapshot, _ section: String) -> [String?]? { snapshot.sections.first { $0.id == section }?.rows.map(\.id) }
+    private func ids(_ snapshot: Snapshot, _ section: String) -> [String?]? {
+        snapshot.sections.first { $0.id == section }?.rows.map(\.id)
+    }
 
     @Test("Every command of a session does what it says, and its update leads to the server's snapshot")
     func commands() async throws {
@@ -22,9 +28,12 @@ import Testing
         let client = try Self.client(server), party = client.session("party")
         var shown = try await party.snapshot()
         let commands: [SessionCommand] = [
-            .delete(.row(1, in: "attending")), .move(.id("Yvonne"), toRow: 0, inSection: "attending"), .setModels(["invited": [["name": "Zoe"], ["name": "Ann"]]]),
-            .setHeaders(["invited": "PERHAPS"]), .setFooters(["attending": "At seven"]), .patchState(["mood": "good"]), .setDisplayedSections(["invited", "attending"]),
-            .move(RowPath(section: 1, row: 0), to: RowPath(section: 2, row: 0)), .transaction([["edits": ["delete": ["id": "Sara"]]], ["state": ["mood": .null]]]), .tap(.path(0, 0)),
+            .delete(.row(1, in: "attending")), .move(.id("Yvonne"), toRow: 0, inSection: "attending"),
+            .setModels(["invited": [["name": "Zoe"], ["name": "Ann"]]]),
+            .setHeaders(["invited": "PERHAPS"]), .setFooters(["attending": "At seven"]), .patchState(["mood": "good"]),
+            .setDisplayedSections(["invited", "attending"]),
+            .move(RowPath(section: 1, row: 0), to: RowPath(section: 2, row: 0)),
+            .transaction([["edits": ["delete": ["id": "Sara"]]], ["state": ["mood": .null]]]), .tap(.path(0, 0)),
             .displayed([.idInSection("Zoe", section: "invited")]), .reset,
         ]
         for command in commands {
@@ -36,7 +45,9 @@ import Testing
         #expect(try await party.facts().revision == shown.revision)
         let journal = try await party.journal()
         #expect(journal.records.count == shown.revision && journal.records.first?.command["edits"] != nil)
-        #expect(try await String(decoding: party.journalFile(), as: UTF8.self).split(separator: "\n").count == shown.revision + 1)
+        #expect(
+            try await String(decoding: party.journalFile(), as: UTF8.self).split(separator: "\n").count == shown
+                .revision + 1)
         guard case .updates(let updates) = try await party.updates(since: 0) else { throw Unexpected() }
         #expect(updates.count == shown.revision)
         #expect(try await party.updates(since: Position(epoch: "another", revision: 0)) == .snapshot(shown))
@@ -51,7 +62,9 @@ import Testing
         let server = try ServerProcess(), client = try Self.client(server)
         let (list, opened) = try await client.openSession(["rows": [["id": "a"], ["id": "b"]]])
         #expect(opened.session == list.id && opened.sections.map(\.rowCount) == [2])
-        func shown() async throws -> [String] { try await list.snapshot().sections.map { $0.rows.compactMap(\.id).joined() } }
+        func shown() async throws -> [String] {
+            try await list.snapshot().sections.map { $0.rows.compactMap(\.id).joined() }
+        }
         let added = try await list.perform(.addRow(["id": "c"], at: RowPath(section: 0, row: 1)))
         #expect(added.outcome == .applied && added.notification == ["section": 0])
         try await list.perform(.updateRow(["id": "A"], at: RowPath(section: 0, row: 0)))
@@ -85,12 +98,18 @@ import Testing
         #expect(try await client.putTable("guests", .object(description)).version == 1)
         #expect(try await client.tables().contains { $0.table == "guests" })
         #expect(try await client.validate(.object(description)).isEmpty)
-        #expect(try await client.validate(["table": "x", "cells": ["C": [:]], "bindings": [["on": "table", "cell": "C", "header": "${titel}"]]]).first?.pointer == "/bindings/0/header")
+        #expect(
+            try await client.validate([
+                "table": "x", "cells": ["C": [:]], "bindings": [["on": "table", "cell": "C", "header": "${titel}"]],
+            ]).first?.pointer == "/bindings/0/header")
         let (guests, opened) = try await client.openSession(["table": "guests"])
         let page = try await client.sessions(limit: 1)
         let next = try #require(page.next)
         #expect(try await !client.sessions(after: next).sessions.isEmpty)
-        #expect(try await client.diff(from: opened, to: Snapshot(state: opened.state)).stages.first?.deleteSections == [0, 1, 2])
+        #expect(
+            try await client.diff(from: opened, to: Snapshot(state: opened.state)).stages.first?.deleteSections == [
+                0, 1, 2,
+            ])
         #expect(try await client.render("${name}!", context: ["name": "Omar"]) == "Omar!")
         try await guests.end()
         let ended = await #expect(throws: Problem.self, "it was gone before") { try await guests.end() }
@@ -98,16 +117,23 @@ import Testing
         try await client.deleteTable("guests")
         let gone = await #expect(throws: Problem.self) { try await guests.snapshot() }
         #expect(gone?.status == 404 && gone?.kind == "not-found")
-        let refused = await #expect(throws: Problem.self) { try await client.session("party").perform(.delete(.row(0, in: "invited"))) }
+        let refused = await #expect(throws: Problem.self) {
+            try await client.session("party").perform(.delete(.row(0, in: "invited")))
+        }
         #expect(refused?.status == 403 && refused?.kind == "editing-not-allowed" && refused?.requestID != nil)
-        let invalid = await #expect(throws: Problem.self) { try await client.validate(["table": "x", "bindings": [["on": 1]]]) }
+        let invalid = await #expect(throws: Problem.self) {
+            try await client.validate(["table": "x", "bindings": [["on": 1]]])
+        }
         #expect(invalid?.errors.first?.pointer.hasPrefix("/bindings/0") == true)
         let escaped = await #expect(throws: Problem.self) { try await client.session("ü /?#").snapshot() }
         #expect(escaped?.instance == "/v1/sessions/%C3%BC%20%2F%3F%23/snapshot")
-        await #expect(throws: ConnectionFailure.self) { try await Self.client(#require(URL(string: "http://127.0.0.1:1")), retries: 2).tables() }
+        await #expect(throws: ConnectionFailure.self) {
+            try await Self.client(#require(URL(string: "http://127.0.0.1:1")), retries: 2).tables()
+        }
     }
 
-    @Test("As of a base the row is found where it is by now; under a key a command is done once; a dry run does nothing")
+    @Test(
+        "As of a base the row is found where it is by now; under a key a command is done once; a dry run does nothing")
     func bases() async throws {
         let server = try ServerProcess(ServerProcess.attendees), party = try Self.client(server).session("party")
         let old = try await party.snapshot()
@@ -117,7 +143,9 @@ import Testing
         let first = try await party.perform(.delete(.row(2, in: "attending")), base: old.position, key: "once")
         #expect(try await party.perform(.delete(.row(2, in: "attending")), base: old.position, key: "once") == first)
         #expect(try await ids(party.snapshot(), "attending") == ["Omar"])
-        let late = await #expect(throws: Problem.self) { try await party.perform(.tap(.id("Omar")), ifMatch: old.position) }
+        let late = await #expect(throws: Problem.self) {
+            try await party.perform(.tap(.id("Omar")), ifMatch: old.position)
+        }
         #expect(late?.status == 412)
     }
 
@@ -125,7 +153,10 @@ import Testing
     func losses() async throws {
         let server = try ServerProcess(), random = Mutex(SeededNumbers(seed: 8))
         let proxy = try LossyProxy(to: server.port) { toServer in
-            random.withLock { random in Int.random(in: 0..<10, using: &random) < 3 ? (toServer || Bool.random(using: &random) ? .lose : .tear) : .pass }
+            random.withLock { random in
+                Int.random(in: 0..<10, using: &random) < 3
+                    ? (toServer || Bool.random(using: &random) ? .lose : .tear) : .pass
+            }
         }
         let (list, _) = try await Self.client(proxy.url, retries: 100).openSession(["id": "list", "rows": []])
         for number in 0..<40 {

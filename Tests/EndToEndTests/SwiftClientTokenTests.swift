@@ -29,11 +29,15 @@ import Testing
 
     private func client(_ server: ServerProcess, _ provider: @escaping TokenProvider) throws -> BraidClient {
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port)"))
-        return BraidClient(url: url, retrying: .init(count: 6, first: .milliseconds(1), longest: .milliseconds(20)), tokenProvider: provider)
+        return BraidClient(
+            url: url, retrying: .init(count: 6, first: .milliseconds(1), longest: .milliseconds(20)),
+            tokenProvider: provider)
     }
 
     /// `body` gets the controller's session, and the backend that makes its tokens.
-    private func withBackend(_ body: (_ server: ServerProcess, _ session: BraidSession, _ backend: Backend) async throws -> Void) async throws {
+    private func withBackend(
+        _ body: (_ server: ServerProcess, _ session: BraidSession, _ backend: Backend) async throws -> Void
+    ) async throws {
         let server = try ServerProcess(ServerProcess.attendees, environment: ["BRAID_TOKEN": "secret"])
         let session = try SwiftClientTests.client(server, token: "secret").session("party")
         try await body(server, session, Backend(session))
@@ -42,7 +46,8 @@ import Testing
     @Test("A stream whose token was revoked goes on with another one, where it was")
     func streams() async throws {
         try await withBackend { server, session, backend in
-            var events = try client(server) { try await backend.token(insteadOf: $0) }.session("party").subscribe().makeAsyncIterator()
+            var events = try client(server) { try await backend.token(insteadOf: $0) }.session("party").subscribe()
+                .makeAsyncIterator()
             var snapshots = 0
             func live() async throws {
                 while let event = try await events.next() {
@@ -56,7 +61,9 @@ import Testing
             try await live()
             #expect(snapshots == 1 && backend.refused == [nil, revoked])
             try await session.perform(.patchState(["mood": "good"]))
-            guard case .update(let update, _, _)? = try await events.next() else { Issue.record("no update came"); return }
+            guard case .update(let update, _, _)? = try await events.next() else {
+                Issue.record("no update came"); return
+            }
             #expect(update.to == 1)
         }
     }
@@ -111,7 +118,9 @@ import Testing
                 if failures.withLock({ count in
                     defer { count -= 1 }
                     return count > 0
-                }) { throw NotNow() }
+                }) {
+                    throw NotNow()
+                }
                 return try await backend.token(insteadOf: refused)
             }.session("party")
             #expect(try await party.perform(.delete(.id("Omar"))).revision == 1)

@@ -34,9 +34,12 @@ func check(_ names: [String]) throws -> Bool {
         process.standardError = output
         let start = ContinuousClock.now
         try process.run()
-        let lines = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n")
+        let lines = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(
+            separator: "\n")
         process.waitUntilExit()
-        let result = process.terminationReason == .exit ? [0: "pass", Missing.status: "skip"][process.terminationStatus] ?? "FAIL" : "FAIL"
+        let result =
+            process.terminationReason == .exit
+            ? [0: "pass", Missing.status: "skip"][process.terminationStatus] ?? "FAIL" : "FAIL"
         counts[result, default: 0] += 1
         let reason = result == "skip" ? ": \((lines.last ?? "").trimmingCharacters(in: .whitespaces))" : ""
         print("\(result) \(name), \(String(format: "%.1f", (ContinuousClock.now - start) / .seconds(1))) s\(reason)")

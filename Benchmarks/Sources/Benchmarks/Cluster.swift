@@ -3,17 +3,25 @@ import Glibc
 
 /// One, two and four servers on one PostgreSQL: what of them scales, and what everyone's work costs each processor.
 func clusterBenchmark() throws {
-    guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else { throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed") }
-    print("\ncluster: servers on one PostgreSQL, synchronous_commit = on; the database, the servers and the load share these cores (medians of 3 runs of 3 s)")
+    guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else {
+        throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed")
+    }
+    print(
+        "\ncluster: servers on one PostgreSQL, synchronous_commit = on; the database, the servers and the load share these cores (medians of 3 runs of 3 s)"
+    )
     for count in [1, 2, 4] {
         let cluster = try BenchmarkCluster(count, directory: directory)
         defer { cluster.stop() }
         try cluster.openSessions()
         print("  \(count) servers")
-        try cluster.commands("commands, 256 sessions, each at one server", connections: 256) { connection, _ in "s\(connection)" }
-        try cluster.commands("commands, 256 clients, the \(count) of each session at as many servers", connections: 256) { connection, _ in "s\(connection / count)" }
+        try cluster.commands("commands, 256 sessions, each at one server", connections: 256) { connection, _ in
+            "s\(connection)"
+        }
+        try cluster.commands("commands, 256 clients, the \(count) of each session at as many servers", connections: 256)
+        { connection, _ in "s\(connection / count)" }
         try cluster.commands("commands, 16 clients on one session, at all servers", connections: 16) { _, _ in "s0" }
-        try cluster.measure("snapshots of 10 rows, 256 clients, each session at one server", connections: 256) { connection, _ in
+        try cluster.measure("snapshots of 10 rows, 256 clients, each session at one server", connections: 256) {
+            connection, _ in
             Connection.request("GET", "/v1/sessions/s\(connection)/snapshot")
         }
         try cluster.followers()
@@ -24,7 +32,8 @@ private final class BenchmarkCluster {
     private let servers: [Server]
     private let directory: String
     private let sessions = 256
-    private static let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[],"b":[\#(models)]}}]}"#
+    private static let table =
+        #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[],"b":[\#(models)]}}]}"#
     private static let models = (1..<10).map { #"{"id":"\#($0)","name":"Some name"}"# }.joined(separator: ",")
 
     init(_ count: Int, directory: String) throws {
@@ -34,7 +43,8 @@ private final class BenchmarkCluster {
         process.arguments = ["createdb", "-h", directory, "-U", "braid", "-T", "template0", "cluster\(count)"]
         try process.run()
         process.waitUntilExit()
-        servers = try (0..<count).map { _ in try Server(database: "postgres://braid@/cluster\(count)?host=\(directory)") }
+        servers = try (0..<count).map { _ in try Server(database: "postgres://braid@/cluster\(count)?host=\(directory)")
+        }
     }
 
     func stop() { for server in servers { server.stop() } }
@@ -43,20 +53,27 @@ private final class BenchmarkCluster {
 
     func openSessions() throws {
         let connection = try Connection(port: ports[0])
-        guard try connection.exchange("PUT", "/v1/tables/t", Self.table) == 201 else { throw Fault("the table was not registered") }
+        guard try connection.exchange("PUT", "/v1/tables/t", Self.table) == 201 else {
+            throw Fault("the table was not registered")
+        }
         for number in 0..<sessions {
-            guard try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"s\#(number)"}"#) == 201 else { throw Fault("a session was not opened") }
+            guard try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"s\#(number)"}"#) == 201 else {
+                throw Fault("a session was not opened")
+            }
         }
     }
 
     /// A row that changes with each command.
     private static func command(_ session: String, _ text: String) -> [UInt8] {
-        Connection.request("PUT", "/v1/sessions/\(session)/models", #"{"a":[{"id":"0","name":"Some name","text":"\#(text)"}]}"#)
+        Connection.request(
+            "PUT", "/v1/sessions/\(session)/models", #"{"a":[{"id":"0","name":"Some name","text":"\#(text)"}]}"#)
     }
 
     func commands(_ name: String, connections: Int, session: @escaping @Sendable (Int, Int) -> String) throws {
         let run = UInt32.random(in: 0 ... .max)
-        try measure(name, connections: connections) { connection, round in Self.command(session(connection, round), "\(run)-\(connection)-\(round)") }
+        try measure(name, connections: connections) { connection, round in
+            Self.command(session(connection, round), "\(run)-\(connection)-\(round)")
+        }
     }
 
     func measure(_ name: String, connections: Int, request: @escaping @Sendable (Int, Int) -> [UInt8]) throws {
@@ -69,24 +86,33 @@ private final class BenchmarkCluster {
             return result
         }.sorted { $0.rate < $1.rate }
         let after = processorTime(), middle = results[results.count / 2]
-        func each(_ part: KeyPath<ProcessorTime, Double>) -> String { String(format: "%.0f", (after[keyPath: part] - before[keyPath: part]) / done * 1e6) }
-        print("    \(name): \(Int(middle.rate))/s, answered after \(Self.milliseconds(middle.latency(0.5))) / \(Self.milliseconds(middle.latency(0.99))) ms (p50 / p99);"
-            + " processor time of each: servers \(each(\.servers)) µs, database \(each(\.database)) µs, load \(each(\.load)) µs")
+        func each(_ part: KeyPath<ProcessorTime, Double>) -> String {
+            String(format: "%.0f", (after[keyPath: part] - before[keyPath: part]) / done * 1e6)
+        }
+        print(
+            "    \(name): \(Int(middle.rate))/s, answered after \(Self.milliseconds(middle.latency(0.5))) / \(Self.milliseconds(middle.latency(0.99))) ms (p50 / p99);"
+                + " processor time of each: servers \(each(\.servers)) µs, database \(each(\.database)) µs, load \(each(\.load)) µs"
+        )
     }
 
     private static func milliseconds(_ microseconds: Double) -> String { String(format: "%.1f", microseconds / 1_000) }
 
     /// A thousand followers of one session, spread over all servers; the commands go to the first.
     func followers() throws {
-        let stream = Array("GET /v1/sessions/s0/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
+        let stream = Array(
+            "GET /v1/sessions/s0/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
         let readers = try StreamReaders(port: ports[0], mark: "\nevent: update")
         let count = 1_000
         for port in ports { try readers.open(count / ports.count, stream, until: "event: caught-up", at: port) }
         let run = UInt32.random(in: 0 ... .max)
-        let result = try FanOut(readers, commands: Size.count(100, small: 5), readers: count) { Self.command("s0", "\(run)-\($0)") }
+        let result = try FanOut(readers, commands: Size.count(100, small: 5), readers: count) {
+            Self.command("s0", "\(run)-\($0)")
+        }
         let hot = try hotSession(readers, seconds: 3) { Self.command("s0", "\(run)-hot-\($0)") }
-        print("    1000 followers of one session, at all servers: told after \(result.receiptText), command answered after \(result.answerText) (p50 / p99);"
-            + " without a pause \(Int(hot.commands)) commands/s, \(Int(hot.events)) events/s; \(readers.closed) lost")
+        print(
+            "    1000 followers of one session, at all servers: told after \(result.receiptText), command answered after \(result.answerText) (p50 / p99);"
+                + " without a pause \(Int(hot.commands)) commands/s, \(Int(hot.events)) events/s; \(readers.closed) lost"
+        )
     }
 
     // MARK: Processor time
@@ -98,12 +124,19 @@ private final class BenchmarkCluster {
 
     /// proc(5), "/proc/pid/stat". Of the database: of the processes that it has now; connections are kept, so none ends meanwhile.
     private func processorTime() -> ProcessorTime {
-        let postmaster = (try? String(contentsOfFile: directory + "/data/postmaster.pid", encoding: .utf8))?.split(separator: "\n").first.flatMap { Int32($0) }
+        let postmaster = (try? String(contentsOfFile: directory + "/data/postmaster.pid", encoding: .utf8))?.split(
+            separator: "\n"
+        ).first.flatMap { Int32($0) }
         var time = ProcessorTime()
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
-            guard let process = Int32(name), let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8), let end = text.lastIndex(of: ")") else { continue }
+            guard let process = Int32(name),
+                let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
+                let end = text.lastIndex(of: ")")
+            else { continue }
             let fields = text[end...].split(separator: " ")
-            guard fields.count > 13, let parent = Int32(fields[2]), let user = Double(fields[12]), let system = Double(fields[13]) else { continue }
+            guard fields.count > 13, let parent = Int32(fields[2]), let user = Double(fields[12]),
+                let system = Double(fields[13])
+            else { continue }
             let seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
             if servers.contains(where: { $0.processIdentifier == process }) { time.servers += seconds }
             if parent == postmaster { time.database += seconds }

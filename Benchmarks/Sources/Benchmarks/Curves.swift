@@ -8,11 +8,14 @@ func curveBenchmark() throws {
     try sessionCurve()
 }
 
-private func commands(_ connection: Connection, _ session: String, count: Int, _ request: (Int) -> (String, String, String)) throws -> Double {
-    median(try (0..<count).map { round in
-        let (method, resource, body) = request(round)
-        return try time(connection, Connection.request(method, "/v1/sessions/\(session)/\(resource)", body)).total
-    })
+private func commands(
+    _ connection: Connection, _ session: String, count: Int, _ request: (Int) -> (String, String, String)
+) throws -> Double {
+    median(
+        try (0..<count).map { round in
+            let (method, resource, body) = request(round)
+            return try time(connection, Connection.request(method, "/v1/sessions/\(session)/\(resource)", body)).total
+        })
 }
 
 private func rowCurve() throws {
@@ -23,12 +26,21 @@ private func rowCurve() throws {
         let before = residentKilobytes(server.processIdentifier)
         let opening = Connection.request("POST", "/v1/sessions", LargeSession.opening(id: "s", rows: rows))
         let opened = try time(connection, opening, expecting: 201)
-        let move = try commands(connection, "s", count: 200) { ("POST", "moves", #"{"from":{"section":0,"row":\#($0 * 7_919 % rows)},"to":{"section":0,"row":\#($0 * 104_729 % rows)}}"#) }
-        let tap = try commands(connection, "s", count: 50) { ("POST", "edits?dryRun", #"{"delete":{"section":0,"row":\#($0 * 7_919 % rows)}}"#) }
+        let move = try commands(connection, "s", count: 200) {
+            (
+                "POST", "moves",
+                #"{"from":{"section":0,"row":\#($0 * 7_919 % rows)},"to":{"section":0,"row":\#($0 * 104_729 % rows)}}"#
+            )
+        }
+        let tap = try commands(connection, "s", count: 50) {
+            ("POST", "edits?dryRun", #"{"delete":{"section":0,"row":\#($0 * 7_919 % rows)}}"#)
+        }
         let snapshot = try time(connection, Connection.request("GET", "/v1/sessions/s/snapshot"))
         sleep(1)
         let memory = residentKilobytes(server.processIdentifier) - before
-        print("  \(rows) rows: opened in \(Int(opened.total / 1e3)) ms, move \(Int(move)), delete (dry run) \(Int(tap)), snapshot \(Int(snapshot.total)) (\(snapshot.bytes) bytes), memory \(memory) KiB (\(String(format: "%.2f", Double(memory * 1024) / Double(snapshot.bytes)))x)")
+        print(
+            "  \(rows) rows: opened in \(Int(opened.total / 1e3)) ms, move \(Int(move)), delete (dry run) \(Int(tap)), snapshot \(Int(snapshot.total)) (\(snapshot.bytes) bytes), memory \(memory) KiB (\(String(format: "%.2f", Double(memory * 1024) / Double(snapshot.bytes)))x)"
+        )
     }
 }
 
@@ -41,11 +53,20 @@ private func sectionCurve() throws {
         let each = 10_000 / sections
         let move = try commands(connection, "s", count: 200) { round in
             let section = round * 7_919 % sections
-            return ("POST", "moves", #"{"from":{"section":\#(section),"row":0},"to":{"section":\#(section),"row":\#(each - 1)}}"#)
+            return (
+                "POST", "moves",
+                #"{"from":{"section":\#(section),"row":0},"to":{"section":\#(section),"row":\#(each - 1)}}"#
+            )
         }
-        let header = try commands(connection, "s", count: 100) { ("PUT", "headers", #"{"s\#($0 % sections)":"Title \#($0)"}"#) }
-        let models = try commands(connection, "s", count: 100) { ("PUT", "models", #"{"s\#($0 % sections)":[\#(LargeSession.model(1_000_000 + $0))]}"#) }
-        print("  \(sections) sections (10,000 rows in all): move \(Int(move)), header \(Int(header)), models of one \(Int(models))")
+        let header = try commands(connection, "s", count: 100) {
+            ("PUT", "headers", #"{"s\#($0 % sections)":"Title \#($0)"}"#)
+        }
+        let models = try commands(connection, "s", count: 100) {
+            ("PUT", "models", #"{"s\#($0 % sections)":[\#(LargeSession.model(1_000_000 + $0))]}"#)
+        }
+        print(
+            "  \(sections) sections (10,000 rows in all): move \(Int(move)), header \(Int(header)), models of one \(Int(models))"
+        )
     }
 }
 
@@ -53,23 +74,34 @@ private func sessionCurve() throws {
     for sessions in Size.counts([1, 10, 100, 1_000, 10_000, 100_000]) {
         let directory = try scratchDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        var server = try Server(database: directory + "/braid.sqlite", arguments: LargeSession.arguments + ["--synchronous", "normal"])
+        var server = try Server(
+            database: directory + "/braid.sqlite", arguments: LargeSession.arguments + ["--synchronous", "normal"])
         defer { server.stop() }
         let before = residentKilobytes(server.processIdentifier)
         try openMany(sessions, port: server.port)
         let memory = residentKilobytes(server.processIdentifier) - before
         var connection = try Connection(port: server.port)
         func edit(_ round: Int) throws -> Double {
-            try time(connection, Connection.request("POST", "/v1/sessions/m\(round * 7_919 % sessions)/edits?dryRun", #"{"delete":{"section":0,"row":0}}"#)).total
+            try time(
+                connection,
+                Connection.request(
+                    "POST", "/v1/sessions/m\(round * 7_919 % sessions)/edits?dryRun",
+                    #"{"delete":{"section":0,"row":0}}"#)
+            ).total
         }
         let command = median(try (0..<200).map(edit))
-        let list = median(try (0..<20).map { _ in try time(connection, Connection.request("GET", "/v1/sessions?limit=100&after=m\(sessions / 2)")).total })
+        let list = median(
+            try (0..<20).map { _ in
+                try time(connection, Connection.request("GET", "/v1/sessions?limit=100&after=m\(sessions / 2)")).total
+            })
         server.stop()
         let start = monotonicNanoseconds()
         server = try Server(database: directory + "/braid.sqlite", arguments: LargeSession.arguments)
         let started = (monotonicNanoseconds() - start) / 1_000
         connection = try Connection(port: server.port)
         let reopened = median(try (0..<min(200, sessions)).map(edit))
-        print("  \(sessions) sessions of 20 rows: command (dry run) \(Int(command)), a page of the list \(Int(list)), started again in \(started), first command of a session then \(Int(reopened)); memory \(memory) KiB")
+        print(
+            "  \(sessions) sessions of 20 rows: command (dry run) \(Int(command)), a page of the list \(Int(list)), started again in \(started), first command of a session then \(Int(reopened)); memory \(memory) KiB"
+        )
     }
 }

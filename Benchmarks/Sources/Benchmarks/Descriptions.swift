@@ -8,7 +8,8 @@ func descriptionBenchmark() throws {
     func median(_ work: () throws -> Void) rethrows -> Duration {
         try (0..<5).map { _ in try ContinuousClock().measure(work) }.sorted()[2]
     }
-    let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Examples")
     func example(_ name: String) throws -> JSONText {
         try JSONText(parsing: [UInt8](Data(contentsOf: examples.appendingPathComponent("\(name)/\(name).table.json"))))
@@ -19,12 +20,21 @@ func descriptionBenchmark() throws {
         print("  \(name) (\(text.count) bytes): \(Int(200 / (time / .seconds(1)))) compiled a second")
     }
 
-    let template = #"{"title":"${model.name}","subtitle":"${model.city}, ${model.country}","detail":{"$eval":"model.age + 1"},"style":{"$if":"model.age > 17","then":"adult","else":"child"}}"#
-    let description = try TableDescription(JSONText(parsing: #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":\#(template)}]}"#))
-    let models = try (0..<10_000).map { try JSONText(parsing: #"{"id":"\#($0)","name":"Name \#($0)","city":"City","country":"Land","age":\#($0 % 90)}"#) }
+    let template =
+        #"{"title":"${model.name}","subtitle":"${model.city}, ${model.country}","detail":{"$eval":"model.age + 1"},"style":{"$if":"model.age > 17","then":"adult","else":"child"}}"#
+    let description = try TableDescription(
+        JSONText(
+            parsing:
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":\#(template)}]}"#
+        ))
+    let models = try (0..<10_000).map {
+        try JSONText(parsing: #"{"id":"\#($0)","name":"Name \#($0)","city":"City","country":"Land","age":\#($0 % 90)}"#)
+    }
     let table = try description.openingTable(models: [("table", models)])
     let time = try median { _ = try description.binder.snapshot(of: table, revision: 0, now: now) }
-    print("  10,000 rows with 5 expressions each: \(Int(time / .milliseconds(1))) ms, \(Int(10_000 / (time / .seconds(1)))) view models a second")
+    print(
+        "  10,000 rows with 5 expressions each: \(Int(time / .milliseconds(1))) ms, \(Int(10_000 / (time / .seconds(1)))) view models a second"
+    )
 
     let form = try TableDescription(example("form"))
     var model = try form.openingTable()
@@ -32,9 +42,12 @@ func descriptionBenchmark() throws {
     let patches = try [#"{"x":1}"#, #"{"x":2}"#].map { try JSONText(parsing: $0) }
     let change = try median {
         for number in 0..<200 {
-            let outcome = try form.binder.applying(.patchState(patches[number % 2]), to: model, shown: snapshot, unpublished: nil, now: now)
+            let outcome = try form.binder.applying(
+                .patchState(patches[number % 2]), to: model, shown: snapshot, unpublished: nil, now: now)
             (model, snapshot) = (outcome.table, outcome.snapshot)
         }
     }
-    print("  a change of the state in the form example (\(snapshot.totalRowCount) rows): \(Int(change / .microseconds(200))) us")
+    print(
+        "  a change of the state in the form example (\(snapshot.totalRowCount) rows): \(Int(change / .microseconds(200))) us"
+    )
 }

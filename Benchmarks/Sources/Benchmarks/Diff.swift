@@ -12,10 +12,11 @@ func diffBenchmark() throws {
         let ids = (workload.old + workload.new).flatMap { $0.rows.map { DiffWorkload.id($0.id) } }
         var update = try BatchUpdate(from: old, to: new)
         let peers = differenceKitRuns(workload)
-        let contenders: [() throws -> Void] = [
-            { update = try BatchUpdate(from: old, to: new) },
-            { blackHole = ids.reduce(0) { $0 ^ fastHash($1) } },
-        ] + peers.map { peer in { peer.run() } }
+        let contenders: [() throws -> Void] =
+            [
+                { update = try BatchUpdate(from: old, to: new) },
+                { blackHole = ids.reduce(0) { $0 ^ fastHash($1) } },
+            ] + peers.map { peer in { peer.run() } }
         let times = try medians(contenders, rounds: ids.count > 50_000 ? 9 : 101)
         let operations = update.stages.reduce(0) { $0 + $1.deleteRows.count + $1.insertRows.count + $1.moveRows.count }
         var line = "  \(workload.name): \(format(times[0] / 1_000)) us, \(format(times[0] / times[1])) of hashing"
@@ -36,10 +37,13 @@ private func equalIDs() throws {
         let rows = (0..<10_000).map { DiffWorkload.Row(id: $0 % distinct) }
         let workload = DiffWorkload("", (1, 1), rows, Array(rows.reversed()))
         guard (try? DiffWorkload.snapshot(workload.old)) == nil else { continue }
-        let source = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{}}]}"#
+        let source =
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{}}]}"#
         let description = try TableDescription(JSONText(parsing: Array(source.utf8)))
         let models = try rows.map { try JSONText(parsing: Array(#"{"id":"\#(DiffWorkload.id($0.id))"}"#.utf8)) }
-        var contenders: [() throws -> Void] = [{ blackHole = (try? description.openingTable(models: [("table", models)])) == nil ? 0 : 1 }]
+        var contenders: [() throws -> Void] = [
+            { blackHole = (try? description.openingTable(models: [("table", models)])) == nil ? 0 : 1 }
+        ]
         contenders += differenceKitRuns(workload).map { peer in { peer.run() } }
         let times = try medians(contenders, rounds: 9)
         let ratio = times.count > 1 ? ", \(format(times[0] / times[1])) of DifferenceKit's diff (1.0)" : ""
@@ -127,11 +131,13 @@ private func differenceKitRun<ID: Hashable>(
     var ids: [Int: ID] = [:]
     func sections(_ sections: [DiffWorkload.Section]) -> [ArraySection<SectionNumber, Element<ID>>] {
         sections.map { section in
-            ArraySection(model: SectionNumber(number: section.id), elements: section.rows.map { row in
-                let known = ids[row.id] ?? id(row.id)
-                ids[row.id] = known
-                return Element(differenceIdentifier: known, content: DiffWorkload.content(row))
-            })
+            ArraySection(
+                model: SectionNumber(number: section.id),
+                elements: section.rows.map { row in
+                    let known = ids[row.id] ?? id(row.id)
+                    ids[row.id] = known
+                    return Element(differenceIdentifier: known, content: DiffWorkload.content(row))
+                })
         }
     }
     let old = sections(workload.old), new = sections(workload.new)

@@ -47,7 +47,9 @@ struct DiffWorkload {
         let json = sections.map { section in
             #"{"id":"s\#(section.id)","header":null,"footer":null,"rowCount":\#(section.rows.count),"rows":[\#(section.rows.map(content).joined(separator: ","))]}"#
         }
-        return try Snapshot(json: JSONText(parsing: Array(#"{"revision":0,"sections":[\#(json.joined(separator: ","))],"state":{}}"#.utf8)))
+        return try Snapshot(
+            json: JSONText(
+                parsing: Array(#"{"revision":0,"sections":[\#(json.joined(separator: ","))],"state":{}}"#.utf8)))
     }
 
     /// The fewest row deletes, inserts and moves that lead from old to new, where no section comes, goes or moves: rows
@@ -78,7 +80,9 @@ struct DiffWorkload {
 
 extension DiffWorkload {
     /// The workloads to measure. A check leaves out those of one large section.
-    static var measured: [DiffWorkload] { all.filter { !Size.isSmall || $0.old.count > 1 || $0.old[0].rows.count <= 10_000 } }
+    static var measured: [DiffWorkload] {
+        all.filter { !Size.isSmall || $0.old.count > 1 || $0.old[0].rows.count <= 10_000 }
+    }
 
     static var all: [DiffWorkload] {
         var random = SeededNumbers(seed: 20)
@@ -95,7 +99,9 @@ extension DiffWorkload {
         func mixed(_ old: [Row], newIDs: Int, deleted: Int, moved: Int, changed: Int) -> [Row] {
             var rows = old
             for _ in 0..<deleted { rows.remove(at: Int.random(in: rows.indices, using: &random)) }
-            for number in 0..<deleted { rows.insert(Row(id: newIDs + number), at: Int.random(in: 0...rows.count, using: &random)) }
+            for number in 0..<deleted {
+                rows.insert(Row(id: newIDs + number), at: Int.random(in: 0...rows.count, using: &random))
+            }
             for _ in 0..<moved {
                 let row = rows.remove(at: Int.random(in: rows.indices, using: &random))
                 rows.insert(row, at: Int.random(in: 0...rows.count, using: &random))
@@ -148,12 +154,16 @@ extension DiffWorkload {
         return [
             DiffWorkload("nothing changed, 100,000", (0.05, 0.02), hashGoal: 0.5, hundred, hundred),
             DiffWorkload("one appended, 100,000", (0.05, 0.02), hundred, rows(0..<100_001)),
-            DiffWorkload("one inserted, 100,000", (0.05, 0.02), hundred, edited(hundred) { $0.insert(Row(id: 100_000), at: 50_000) }),
+            DiffWorkload(
+                "one inserted, 100,000", (0.05, 0.02), hundred,
+                edited(hundred) { $0.insert(Row(id: 100_000), at: 50_000) }),
             DiffWorkload("every tenth changed, 10,000", (0.06, 0.02), ten, edited(ten) { change(&$0, 10) }),
             DiffWorkload("all changed, 10,000", (0.06, 0.02), ten, edited(ten) { change(&$0, 1) }),
             DiffWorkload("DifferenceKit's own, 100,000", (0.12, 0.05), hashGoal: 1.0, large.old, large.new),
             DiffWorkload("DifferenceKit's own, 5,000", (0.20, 0.15), hashGoal: 1.3, small.old, small.new),
-            DiffWorkload("1% deleted, inserted, 0.5% moved, 5% changed, 100,000", (0.20, 0.15), hundred, mixed(hundred, newIDs: 200_000, deleted: 1_000, moved: 500, changed: 5_000)),
+            DiffWorkload(
+                "1% deleted, inserted, 0.5% moved, 5% changed, 100,000", (0.20, 0.15), hundred,
+                mixed(hundred, newIDs: 200_000, deleted: 1_000, moved: 500, changed: 5_000)),
             DiffWorkload("100 sections x 1,000, heavy", (0.15, 0.10), old: sectioned, new: heavy),
             DiffWorkload("100 sections x 1,000, light", (0.05, 0.03), old: sectioned, new: light),
             DiffWorkload("reversed, 10,000", (0.45, 0.30), ten, ten.reversed()),

@@ -24,12 +24,17 @@ private struct RawPostgres {
 
     /// Commands/s, so many in each transaction, over all sessions in turn.
     func rate(sessions: Int, group: Int, seconds: Int, name: String) throws -> Double {
-        let database = try database(name), schema = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("schema-postgres.sql").path
-        _ = try run(["psql", "-q", database, "-f", schema, "-c", """
+        let database = try database(name),
+            schema = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("schema-postgres.sql")
+                .path
+        _ = try run([
+            "psql", "-q", database, "-f", schema, "-c",
+            """
             INSERT INTO session (id, epoch, revision, created, updated, next_key, next_section, total_row_count)
             SELECT convert_to('s' || n, 'UTF8'), 'k3Jx9abc', 0, 1795271888000, 1795271888000, 2, 2, 1 FROM generate_series(1, \(sessions)) n
-            """])
+            """,
+        ])
         // A colon before a letter or a digit would be a variable.
         let command = #"""
             \set n :n + 1
@@ -41,13 +46,16 @@ private struct RawPostgres {
 
             """#
         let script = FileManager.default.temporaryDirectory.appendingPathComponent("\(name).pgbench")
-        try ("\\startpipeline\nBEGIN;\n" + String(repeating: command, count: group) + "COMMIT;\n\\endpipeline\n").write(to: script, atomically: true, encoding: .utf8)
+        try ("\\startpipeline\nBEGIN;\n" + String(repeating: command, count: group) + "COMMIT;\n\\endpipeline\n").write(
+            to: script, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: script) }
         let report = try run([
-            "pgbench", "-n", "-M", "prepared", "-c", "1", "-T", "\(seconds)", "-D", "n=1", "-D", "sessions=\(sessions)", "-f", script.path,
+            "pgbench", "-n", "-M", "prepared", "-c", "1", "-T", "\(seconds)", "-D", "n=1", "-D", "sessions=\(sessions)",
+            "-f", script.path,
             "-h", directory, "-U", "braid", name,
         ])
-        guard let line = report.split(separator: "\n").first(where: { $0.hasPrefix("tps = ") }), let rate = line.split(separator: " ").dropFirst(2).first.flatMap({ Double($0) })
+        guard let line = report.split(separator: "\n").first(where: { $0.hasPrefix("tps = ") }),
+            let rate = line.split(separator: " ").dropFirst(2).first.flatMap({ Double($0) })
         else { throw Fault("pgbench said: \(report)") }
         return rate * Double(group)
     }
@@ -55,28 +63,46 @@ private struct RawPostgres {
 
 /// Durable commands/s on PostgreSQL, beside pgbench committing the same rows in the same cluster.
 func durablePostgresBenchmark() throws {
-    guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else { throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed") }
-    print("\npostgres: inserts/s, synchronous_commit = on, beside pgbench committing the same rows over one connection (medians of 5 runs of 2 s, in turn)")
+    guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else {
+        throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed")
+    }
+    print(
+        "\npostgres: inserts/s, synchronous_commit = on, beside pgbench committing the same rows over one connection (medians of 5 runs of 2 s, in turn)"
+    )
     let raw = RawPostgres(directory: directory)
     let server = try Server(database: raw.database("ours"))
     defer { server.stop() }
     let connection = try Connection(port: server.port)
-    let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
-    guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else { throw Fault("the table was not registered") }
+    let table =
+        #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
+    guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else {
+        throw Fault("the table was not registered")
+    }
     for sessions in [1, 256] {
         var ours: [Double] = [], theirs: [Int: [Double]] = [:]
         for run in 0..<Size.count(5, small: 1) {
             for number in 0..<sessions {
-                guard try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"s\#(sessions)-\#(run)-\#(number)"}"#) == 201 else { throw Fault("a session was not opened") }
+                guard
+                    try connection.exchange(
+                        "POST", "/v1/sessions", #"{"table":"t","id":"s\#(sessions)-\#(run)-\#(number)"}"#) == 201
+                else { throw Fault("a session was not opened") }
             }
-            ours.append(try load(ports: [server.port], connections: sessions, seconds: 2) { session, round in
-                Connection.request("POST", "/v1/sessions/s\(sessions)-\(run)-\(session)/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
-            }.rate)
+            ours.append(
+                try load(ports: [server.port], connections: sessions, seconds: 2) { session, round in
+                    Connection.request(
+                        "POST", "/v1/sessions/s\(sessions)-\(run)-\(session)/edits",
+                        #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
+                }.rate)
             for group in sessions == 1 ? [1] : [64, 128] {
-                theirs[group, default: []].append(try raw.rate(sessions: sessions, group: group, seconds: Size.count(2, small: 1), name: "raw\(sessions)x\(run)x\(group)"))
+                theirs[group, default: []].append(
+                    try raw.rate(
+                        sessions: sessions, group: group, seconds: Size.count(2, small: 1),
+                        name: "raw\(sessions)x\(run)x\(group)"))
             }
         }
-        let peers = theirs.sorted { $0.key < $1.key }.map { "\(Int(median($0.value)))/s in groups of \($0.key) (\(String(format: "%.2fx", median(ours) / median($0.value))))" }
+        let peers = theirs.sorted { $0.key < $1.key }.map {
+            "\(Int(median($0.value)))/s in groups of \($0.key) (\(String(format: "%.2fx", median(ours) / median($0.value))))"
+        }
         print("  \(sessions) sessions: \(Int(median(ours)))/s; pgbench \(peers.joined(separator: ", "))")
     }
 }

@@ -4,15 +4,21 @@ import Synchronization
 /// Measures what one requester, with or without a valid token, leaves to the others: another session's small command, a new
 /// session, and the operators' routes, while an attack goes on.
 func isolationBenchmark() throws {
-    print("\nisolation: ms, p50 / p99 / max, and answers that were not 200 or 201, of others during an attack of 8 s (synchronous=FULL; the load runs on the same cores)")
+    print(
+        "\nisolation: ms, p50 / p99 / max, and answers that were not 200 or 201, of others during an attack of 8 s (synchronous=FULL; the load runs on the same cores)"
+    )
     let only = ProcessInfo.processInfo.environment["ISOLATION"]
     for attack in attacks where only == nil || attack.name.contains(only ?? "") {
         let directory = try scratchDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let server = try Server(database: directory + "/braid.sqlite", arguments: attack.options, environment: ["BRAID_TOKEN": "secret"])
+        let server = try Server(
+            database: directory + "/braid.sqlite", arguments: attack.options, environment: ["BRAID_TOKEN": "secret"])
         defer { server.stop() }
         let target = AttackedServer(port: server.port)
-        try target.open("light", #"{"table":"light","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#)
+        try target.open(
+            "light",
+            #"{"table":"light","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
+        )
         try attack.prepare(target)
         let isOver = Atomic(false), peak = Atomic(0)
         let running = DispatchGroup()
@@ -45,10 +51,14 @@ func isolationBenchmark() throws {
         isOver.store(true, ordering: .relaxed)
         let figures = times.sorted { $0.key < $1.key }.map { name, times in
             let sorted = times.sorted()
-            return String(format: "\(name) %.1f / %.1f / %.0f", sorted[sorted.count / 2], sorted[sorted.count * 99 / 100], sorted[sorted.count - 1])
+            return String(
+                format: "\(name) %.1f / %.1f / %.0f", sorted[sorted.count / 2], sorted[sorted.count * 99 / 100],
+                sorted[sorted.count - 1])
                 + (failures[name].map { " (\($0) of \(times.count) refused)" } ?? "")
         }
-        print("  \(attack.name), \(round) rounds, at most \(peak.load(ordering: .relaxed) >> 10) MiB:\n    \(figures.joined(separator: ", "))")
+        print(
+            "  \(attack.name), \(round) rounds, at most \(peak.load(ordering: .relaxed) >> 10) MiB:\n    \(figures.joined(separator: ", "))"
+        )
         server.stop()
         running.wait()
     }
@@ -70,20 +80,31 @@ private struct AttackedServer: Sendable {
     }
 
     func open(_ id: String, _ table: String, _ members: String = "") throws {
-        let answer = try Connection(port: port).post("/v1/sessions", #"{"id":"\#(id)","table":\#(table)\#(members)}"#, token: "secret")
-        guard answer.head.hasPrefix("HTTP/1.1 201") else { throw Fault("\(id) was not opened: \(String(decoding: answer.body.prefix(500), as: UTF8.self))") }
+        let answer = try Connection(port: port).post(
+            "/v1/sessions", #"{"id":"\#(id)","table":\#(table)\#(members)}"#, token: "secret")
+        guard answer.head.hasPrefix("HTTP/1.1 201") else {
+            throw Fault("\(id) was not opened: \(String(decoding: answer.body.prefix(500), as: UTF8.self))")
+        }
     }
 
     func token(_ role: String, of session: String) throws -> String {
         let connection = try Connection(port: port)
-        let answer = try connection.post("/v1/sessions/\(session)/tokens", #"{"role":"\#(role)","expiresIn":3600}"#, token: "secret")
-        guard let object = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any], let text = object["token"] as? String else { throw Fault("no token was made") }
+        let answer = try connection.post(
+            "/v1/sessions/\(session)/tokens", #"{"role":"\#(role)","expiresIn":3600}"#, token: "secret")
+        guard let object = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any],
+            let text = object["token"] as? String
+        else { throw Fault("no token was made") }
         return text
     }
 
     func probes(_ round: Int) -> [(String, [UInt8], Set<Int>)] {
         [
-            ("command", request("POST", "/v1/sessions/light/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"\#(round)"}}"#), [200]),
+            (
+                "command",
+                request(
+                    "POST", "/v1/sessions/light/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"\#(round)"}}"#),
+                [200]
+            ),
             ("snapshot", request("GET", "/v1/sessions/light/snapshot"), [200]),
             ("opening", request("POST", "/v1/sessions", #"{"rows":[]}"#), [201]),
             ("healthz", Connection.request("GET", "/healthz", fields: ["Connection: close"]), [200]),
@@ -115,19 +136,33 @@ private let attacks: [Attack] = [
         prepare: { server in
             let names = (0..<10_000).map { "s\($0)" }
             let models = names.map { #""\#($0)":[{"id":"\#($0)"}]"# }.joined(separator: ",")
-            try server.open("many", #"{"table":"many","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"editing":"delete"}],"sections":[\#(names.map { "\"\($0)\"" }.joined(separator: ","))]}"#, #","models":{\#(models)}"#)
+            try server.open(
+                "many",
+                #"{"table":"many","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"editing":"delete"}],"sections":[\#(names.map { "\"\($0)\"" }.joined(separator: ","))]}"#,
+                #","models":{\#(models)}"#)
             let token = try server.token("participant", of: "many")
             tokens.withLock { $0 = [token] }
         },
         body: { server, _, _ in
-            let deletes = (0..<550).map { #"{"edits":{"delete":{"id":"s\#(9_999 - $0)"}}}"# } + [#"{"edits":{"delete":{"id":"none"}}}"#]
-            _ = try server.exchange(server.request("POST", "/v1/sessions/many/transactions", #"{"commands":[\#(deletes.joined(separator: ","))]}"#, token: tokens.withLock { $0[0] }))
+            let deletes =
+                (0..<550).map { #"{"edits":{"delete":{"id":"s\#(9_999 - $0)"}}}"# } + [
+                    #"{"edits":{"delete":{"id":"none"}}}"#
+                ]
+            _ = try server.exchange(
+                server.request(
+                    "POST", "/v1/sessions/many/transactions", #"{"commands":[\#(deletes.joined(separator: ","))]}"#,
+                    token: tokens.withLock { $0[0] }))
         }),
     Attack(
         name: "four sessions of 100,000 rows that read the state, patched and dry-run", attackers: 8,
-        prepare: { server in for number in 0..<4 { try server.open("heavy\(number)", readingTable(100_000), #","state":{"n":0}"#) } },
+        prepare: { server in
+            for number in 0..<4 { try server.open("heavy\(number)", readingTable(100_000), #","state":{"n":0}"#) }
+        },
         body: { server, attacker, round in
-            _ = try server.exchange(server.request("PATCH", "/v1/sessions/heavy\(attacker % 4)/state\(attacker < 4 ? "?dryRun" : "")", #"{"n":\#(round + attacker * 1_000_000)}"#))
+            _ = try server.exchange(
+                server.request(
+                    "PATCH", "/v1/sessions/heavy\(attacker % 4)/state\(attacker < 4 ? "?dryRun" : "")",
+                    #"{"n":\#(round + attacker * 1_000_000)}"#))
         }),
     Attack(
         name: "200 viewers' indented snapshot of 100,000 rows", attackers: 50,
@@ -139,12 +174,19 @@ private let attacks: [Attack] = [
                 tokens.withLock { $0.append(token) }
             }
         },
-        body: { server, attacker, _ in _ = try server.exchange(server.request("GET", "/v1/sessions/large/snapshot?pretty", token: tokens.withLock { $0[attacker % 10] })) }),
+        body: { server, attacker, _ in
+            _ = try server.exchange(
+                server.request(
+                    "GET", "/v1/sessions/large/snapshot?pretty", token: tokens.withLock { $0[attacker % 10] }))
+        }),
     Attack(
         name: "bodies of 16 MiB, each a byte short, with a token that is unknown", attackers: 16, prepare: { _ in },
         body: { server, attacker, _ in
             let connection = try Connection(port: server.port)
-            try connection.send(Array("PUT /v1/sessions/light/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer braid_abcdefghijkl.unknown\(attacker)\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n".utf8))
+            try connection.send(
+                Array(
+                    "PUT /v1/sessions/light/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer braid_abcdefghijkl.unknown\(attacker)\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n"
+                        .utf8))
             let piece = [UInt8](repeating: 32, count: 1 << 20)
             for _ in 0..<15 { try connection.send(piece) }
             usleep(1_000_000)
@@ -155,7 +197,10 @@ private let attacks: [Attack] = [
             let piece = [UInt8](repeating: 32, count: 64 * 1024 - 1)
             let connections = try (0..<125).map { _ in
                 let connection = try Connection(port: server.port)
-                try connection.send(Array("PUT /v1/sessions/light/models HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 65536\r\n\r\n".utf8))
+                try connection.send(
+                    Array(
+                        "PUT /v1/sessions/light/models HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 65536\r\n\r\n"
+                            .utf8))
                 try? connection.send(piece)
                 return connection
             }
@@ -165,13 +210,18 @@ private let attacks: [Attack] = [
     Attack(
         name: "64 slow readers of a snapshot of 12 MB, with large writes", attackers: 65,
         prepare: { server in
-            let rows = (0..<20_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 600))"}"# }.joined(separator: ",")
-            try server.open("large", #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(rows)]}]}"#)
+            let rows = (0..<20_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 600))"}"# }.joined(
+                separator: ",")
+            try server.open(
+                "large", #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(rows)]}]}"#)
         },
         body: { server, attacker, round in
             if attacker == 64 {
                 // A write of 2 MB to another session is admitted meanwhile.
-                let status = try server.exchange(server.request("PUT", "/v1/sessions/light/models", #"{"a":[{"id":"first","text":"\#(String(repeating: "y", count: 2 << 20))"}]}"#))
+                let status = try server.exchange(
+                    server.request(
+                        "PUT", "/v1/sessions/light/models",
+                        #"{"a":[{"id":"first","text":"\#(String(repeating: "y", count: 2 << 20))"}]}"#))
                 if status != 200 { print("    a write of 2 MB was answered \(status)") }
                 usleep(500_000)
                 return
@@ -181,24 +231,33 @@ private let attacks: [Attack] = [
             usleep(4_000_000)
         }),
     Attack(
-        name: "a viewer's lists of a long history, the clients gone, and commands with a base", options: ["--journal-limit", "100000"], attackers: 32,
+        name: "a viewer's lists of a long history, the clients gone, and commands with a base",
+        options: ["--journal-limit", "100000"], attackers: 32,
         prepare: { server in
-            try server.open("long", #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"0"}],"editing":"insert"}]}"#)
+            try server.open(
+                "long",
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"0"}],"editing":"insert"}]}"#
+            )
             for number in 0..<400 {
                 let text = String(repeating: "\(number % 10)", count: 100_000)
-                _ = try server.exchange(server.request("PUT", "/v1/sessions/long/models", #"{"table":[{"id":"0","text":"\#(text)"}]}"#))
+                _ = try server.exchange(
+                    server.request("PUT", "/v1/sessions/long/models", #"{"table":[{"id":"0","text":"\#(text)"}]}"#))
             }
             let token = try server.token("viewer", of: "long")
             tokens.withLock { $0 = [token] }
         },
         body: { server, attacker, round in
             if attacker == 0 {
-                _ = try server.exchange(server.request("POST", "/v1/sessions/long/edits?base=1", #"{"insert":{"section":0,"row":0},"model":{"id":"b\#(round)"}}"#))
+                _ = try server.exchange(
+                    server.request(
+                        "POST", "/v1/sessions/long/edits?base=1",
+                        #"{"insert":{"section":0,"row":0},"model":{"id":"b\#(round)"}}"#))
                 return
             }
             for _ in 0..<10 {
                 let connection = try Connection(port: server.port)
-                try connection.send(server.request("GET", "/v1/sessions/long/updates?since=0", token: tokens.withLock { $0[0] }))
+                try connection.send(
+                    server.request("GET", "/v1/sessions/long/updates?since=0", token: tokens.withLock { $0[0] }))
                 usleep(2_000)
             }
         }),
@@ -213,7 +272,9 @@ private let attacks: [Attack] = [
             }
         },
         body: { server, attacker, _ in
-            let tap = server.request("POST", "/v1/sessions/heavy/taps", #"{"at":{"section":0,"row":\#(attacker)}}"#, token: tokens.withLock { $0[attacker] })
+            let tap = server.request(
+                "POST", "/v1/sessions/heavy/taps", #"{"at":{"section":0,"row":\#(attacker)}}"#,
+                token: tokens.withLock { $0[attacker] })
             let connections = try (0..<210).map { _ in
                 let connection = try Connection(port: server.port)
                 try connection.send(tap)

@@ -21,12 +21,16 @@ private func table(rows: Int, unicode: Bool = false) -> [UInt8] {
     for row in 0..<rows {
         writer.beginObject()
         writer.name("id"); writer.value("row-\(row)")
-        writer.name("title"); writer.value(unicode ? "Заголовок строки номер \(row) и ещё" : "A title for the row number \(row), with some words")
+        writer.name("title");
+        writer.value(
+            unicode ? "Заголовок строки номер \(row) и ещё" : "A title for the row number \(row), with some words")
         writer.name("price"); writer.value(try! JSONText(parsing: "\(row % 1000).50"))
         writer.name("done"); writer.value(row % 2 == 0)
         writer.name("note"); writer.value(row % 3 == 0 ? "two\nlines" : "Nothing to say")
-        writer.name("tags"); writer.beginArray(); writer.value("red"); writer.value("green"); writer.value("blue"); writer.endArray()
-        writer.name("position"); writer.beginObject(); writer.name("x"); writer.value(row); writer.name("y"); writer.value(row * 7 % 4001); writer.endObject()
+        writer.name("tags"); writer.beginArray(); writer.value("red"); writer.value("green"); writer.value("blue");
+        writer.endArray()
+        writer.name("position"); writer.beginObject(); writer.name("x"); writer.value(row); writer.name("y");
+        writer.value(row * 7 % 4001); writer.endObject()
         writer.name("owner"); writer.null()
         writer.name("count"); writer.value(row * 3)
         writer.endObject()
@@ -45,12 +49,16 @@ func jsonBenchmark() throws {
     print("\nJSON (best of 9 runs):", compact.count, "bytes compact,", pretty.count, "pretty,", spaced.count, "spaced")
 
     measure("validate, compact already", compact.count) { try! JSONText(parsing: compact).count }
-    measure("validate + slice top objects, compact already", compact.count) { try! JSONText(parsing: compact).elements()!.count }
+    measure("validate + slice top objects, compact already", compact.count) {
+        try! JSONText(parsing: compact).elements()!.count
+    }
     measure("the same + id of each", compact.count) {
         let pointer = JSONPointer("/id")!
         return try! JSONText(parsing: compact).elements()!.reduce(0) { $0 + $1[pointer]!.stringValue!.utf8.count }
     }
-    measure("validate + compact + slice, `, ` and `: `", spaced.count) { try! JSONText(parsing: spaced).elements()!.count }
+    measure("validate + compact + slice, `, ` and `: `", spaced.count) {
+        try! JSONText(parsing: spaced).elements()!.count
+    }
     measure("validate + compact + slice, pretty", pretty.count) { try! JSONText(parsing: pretty).elements()!.count }
     measure("validate + slice, Cyrillic", unicode.count) { try! JSONText(parsing: unicode).elements()!.count }
     measure("slice alone", compact.count) { text.elements()!.count }
@@ -66,7 +74,9 @@ func jsonBenchmark() throws {
         writer.endArray()
         return writer.bytes.count
     }
-    measure("equality of equal rows", compact.count) { zip(rows, text.elements()!).reduce(0) { $0 + ($1.0 == $1.1 ? 1 : 0) } }
+    measure("equality of equal rows", compact.count) {
+        zip(rows, text.elements()!).reduce(0) { $0 + ($1.0 == $1.1 ? 1 : 0) }
+    }
     measure("equality of trees", compact.count) { tree == text.value() ? 1 : 0 }
     measure("pretty", compact.count) { text.pretty().count }
     let wide = Array(("{" + (0..<100_000).map { "\"name\($0)\":\($0)" }.joined(separator: ",") + "}").utf8)

@@ -16,7 +16,8 @@ enum LargeSession {
 
     static func table(_ names: [String]) -> String {
         let list = names.map { "\"\($0)\"" }.joined(separator: ",")
-        return #"{"table":"t","sections":[\#(list)],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"}}]}"#
+        return
+            #"{"table":"t","sections":[\#(list)],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"}}]}"#
     }
 
     static let arguments = ["--max-body-bytes", "536870912", "--log-level", "warning"]
@@ -28,7 +29,9 @@ enum LargeSession {
 }
 
 /// Microseconds of one answer, and of its first byte.
-func time(_ connection: Connection, _ request: [UInt8], expecting status: Int = 200) throws -> (first: Double, total: Double, bytes: Int) {
+func time(_ connection: Connection, _ request: [UInt8], expecting status: Int = 200) throws -> (
+    first: Double, total: Double, bytes: Int
+) {
     let start = monotonicNanoseconds()
     try connection.send(request)
     try connection.waitForBytes()
@@ -40,7 +43,9 @@ func time(_ connection: Connection, _ request: [UInt8], expecting status: Int = 
 
 /// The snapshot of 100,000 rows after one edit, beside nginx sending a file of that size.
 func largeBenchmark() throws {
-    print("\nlarge: a snapshot of 100,000 rows after one edit, beside nginx sending the same bytes from a file (medians of 9, in turn)")
+    print(
+        "\nlarge: a snapshot of 100,000 rows after one edit, beside nginx sending the same bytes from a file (medians of 9, in turn)"
+    )
     let directory = try scratchDirectory()
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let server = try Server(database: directory + "/braid.sqlite", arguments: LargeSession.arguments)
@@ -50,22 +55,33 @@ func largeBenchmark() throws {
     try LargeSession.open("s", rows: rows, on: connection)
     let nginxes = try [Nginx(directory: directory, sendfile: true), Nginx(directory: directory, sendfile: false)]
     defer { for nginx in nginxes { nginx.stop() } }
-    try Data(connection.get("/v1/sessions/s/snapshot").body).write(to: URL(fileURLWithPath: directory + "/files/snapshot"))
+    try Data(connection.get("/v1/sessions/s/snapshot").body).write(
+        to: URL(fileURLWithPath: directory + "/files/snapshot"))
     let others = try nginxes.map { try Connection(port: $0.port) }
     var times: [[(first: Double, total: Double, bytes: Int)]] = [[], [], []]
     for round in 0..<9 {
-        guard try connection.exchange("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"row-\#(round * 7_919 % rows)"}}"#) == 200 else { throw Fault("the row was not deleted") }
+        guard
+            try connection.exchange(
+                "POST", "/v1/sessions/s/edits", #"{"delete":{"id":"row-\#(round * 7_919 % rows)"}}"#) == 200
+        else { throw Fault("the row was not deleted") }
         times[0].append(try time(connection, Connection.request("GET", "/v1/sessions/s/snapshot")))
-        for (index, other) in others.enumerated() { times[index + 1].append(try time(other, Connection.request("GET", "/snapshot"))) }
+        for (index, other) in others.enumerated() {
+            times[index + 1].append(try time(other, Connection.request("GET", "/snapshot")))
+        }
     }
     for (name, times) in zip(["this server", "nginx, sendfile", "nginx, without"], times) {
-        print(String(format: "  \(name): first byte after %.2f ms, all \(times[0].bytes) bytes after %.2f ms", median(times.map(\.first)) / 1e3, median(times.map(\.total)) / 1e3))
+        print(
+            String(
+                format: "  \(name): first byte after %.2f ms, all \(times[0].bytes) bytes after %.2f ms",
+                median(times.map(\.first)) / 1e3, median(times.map(\.total)) / 1e3))
     }
 }
 
 /// One edit end to end, at 1,000 rows and at 100,000.
 func editBenchmark() throws {
-    print("\nedits: one command end to end over HTTP with its commit, one client (synchronous=FULL; p50 of 1,500 each, in turn)")
+    print(
+        "\nedits: one command end to end over HTTP with its commit, one client (synchronous=FULL; p50 of 1,500 each, in turn)"
+    )
     let directory = try scratchDirectory()
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let server = try Server(database: directory + "/braid.sqlite", arguments: LargeSession.arguments)
@@ -73,7 +89,9 @@ func editBenchmark() throws {
     let connection = try Connection(port: server.port)
     let sizes = Size.counts([1_000, 10_000, 100_000])
     for size in sizes { try LargeSession.open("s\(size)", rows: size, on: connection) }
-    func move(_ round: Int, _ size: Int) -> String { #"{"from":{"section":0,"row":\#(round * 7_919 % size)},"to":{"section":0,"row":\#(round * 104_729 % size)}}"# }
+    func move(_ round: Int, _ size: Int) -> String {
+        #"{"from":{"section":0,"row":\#(round * 7_919 % size)},"to":{"section":0,"row":\#(round * 104_729 % size)}}"#
+    }
     let commands: [(String, String, (Int, Int) -> String)] = [
         ("move", "moves", move),
         ("delete", "edits", { round, size in #"{"delete":{"section":0,"row":\#(round * 7_919 % (size - 500))}}"# }),
@@ -82,10 +100,15 @@ func editBenchmark() throws {
         var times = sizes.map { _ in [Double]() }
         for round in 0..<Size.count(name == "delete" ? 500 : 1_500, small: 20) {
             for (index, size) in sizes.enumerated() {
-                times[index].append(try time(connection, Connection.request("POST", "/v1/sessions/s\(size)/\(resource)", body(round, size))).total)
+                times[index].append(
+                    try time(
+                        connection, Connection.request("POST", "/v1/sessions/s\(size)/\(resource)", body(round, size))
+                    ).total)
             }
         }
         let medians = times.map(median)
-        print("  \(name): \(zip(sizes, medians).map { String(format: "\($0) rows %.0f us (%.2fx)", $1, $1 / medians[0]) }.joined(separator: ", "))")
+        print(
+            "  \(name): \(zip(sizes, medians).map { String(format: "\($0) rows %.0f us (%.2fx)", $1, $1 / medians[0]) }.joined(separator: ", "))"
+        )
     }
 }

@@ -28,7 +28,9 @@ func load(
     nonisolated(unsafe) let shared = results
     DispatchQueue.concurrentPerform(iterations: threads) { thread in
         shared[thread] = Result {
-            var generator = try LoadThread(ports: ports, numbers: (0..<connections).filter { $0 % threads == thread }, status: status, request: request)
+            var generator = try LoadThread(
+                ports: ports, numbers: (0..<connections).filter { $0 % threads == thread }, status: status,
+                request: request)
             return try generator.run(seconds: seconds)
         }
     }
@@ -64,7 +66,9 @@ private struct LoadThread {
     init(ports: [Int], numbers: [Int], status: Int, request: @escaping (Int, Int) -> [UInt8]) throws {
         self.status = status
         self.request = request
-        clients = try numbers.map { Client(number: $0, descriptor: try StreamReaders.connected(ports[$0 % ports.count])) }
+        clients = try numbers.map {
+            Client(number: $0, descriptor: try StreamReaders.connected(ports[$0 % ports.count]))
+        }
         for (index, client) in clients.enumerated() {
             var event = epoll_event()
             event.events = EPOLLIN.rawValue
@@ -103,7 +107,9 @@ private struct LoadThread {
     private mutating func send(_ index: Int) throws {
         let bytes = request(clients[index].number, clients[index].round)
         clients[index].sent = monotonicNanoseconds()
-        guard Glibc.send(clients[index].descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { throw Fault("cannot send") }
+        guard Glibc.send(clients[index].descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+            throw Fault("cannot send")
+        }
     }
 
     /// Whether the answer is complete.
@@ -131,13 +137,17 @@ private struct LoadThread {
         return try buffer.withUnsafeBytes { try Self.length(UnsafeRawBufferPointer(rebasing: $0[..<count]), status) }
     }
 
-    private static func length(_ bytes: [UInt8], _ status: Int) throws -> Int? { try bytes.withUnsafeBytes { try length($0, status) } }
+    private static func length(_ bytes: [UInt8], _ status: Int) throws -> Int? {
+        try bytes.withUnsafeBytes { try length($0, status) }
+    }
 
     private static func length(_ bytes: UnsafeRawBufferPointer, _ status: Int) throws -> Int? {
         guard let end = csys_find(bytes.baseAddress!, bytes.count, "\r\n\r\n", 4) else { return nil }
         let head = end - bytes.baseAddress!
         let found = Int(bytes[9] - 48) * 100 + Int(bytes[10] - 48) * 10 + Int(bytes[11] - 48)
-        guard found == status else { throw Fault("an answer has the status \(found): \(String(decoding: bytes.prefix(2_000), as: UTF8.self))") }
+        guard found == status else {
+            throw Fault("an answer has the status \(found): \(String(decoding: bytes.prefix(2_000), as: UTF8.self))")
+        }
         var length = 0
         if let field = csys_find(bytes.baseAddress!, head, "\r\nContent-Length: ", 18) {
             var at = field - bytes.baseAddress! + 18

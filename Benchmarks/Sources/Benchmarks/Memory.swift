@@ -40,12 +40,20 @@ private func largeMemory(_ directory: String) throws {
     print(String(format: "  a session of \(rows) rows, %.1f MiB of JSON (the idle server: %.1f)", bytes, idle))
     settle(2)
     report("opened, its snapshot read")
-    let models = (0..<rows).map { LargeSession.model($0).replacingOccurrences(of: "Lorem", with: "Larem") }.joined(separator: ",")
-    guard try connection.exchange("PUT", "/v1/sessions/s/models", #"{"s0":[\#(models)]}"#) == 200 else { throw Fault("the models were not replaced") }
+    let models = (0..<rows).map { LargeSession.model($0).replacingOccurrences(of: "Lorem", with: "Larem") }.joined(
+        separator: ",")
+    guard try connection.exchange("PUT", "/v1/sessions/s/models", #"{"s0":[\#(models)]}"#) == 200 else {
+        throw Fault("the models were not replaced")
+    }
     settle(2)
     report("every row replaced")
     for round in 0..<1_000 {
-        guard try connection.exchange("POST", "/v1/sessions/s/moves", #"{"from":{"section":0,"row":\#(round * 7_919 % rows)},"to":{"section":0,"row":\#(round * 104_729 % rows)}}"#) == 200 else { throw Fault("not moved") }
+        guard
+            try connection.exchange(
+                "POST", "/v1/sessions/s/moves",
+                #"{"from":{"section":0,"row":\#(round * 7_919 % rows)},"to":{"section":0,"row":\#(round * 104_729 % rows)}}"#
+            ) == 200
+        else { throw Fault("not moved") }
     }
     settle(2)
     report("1,000 rows moved")
@@ -67,12 +75,18 @@ private func manyMemory(_ directory: String) throws {
     try openMany(sessions, port: server.port)
     let opened = mebibytes(server)
     settle(6)
-    print(String(format: "  \(sessions) sessions of 20 rows: %.1f over the idle server when opened, %.1f when idle for 6 s (idle timeout 2 s)", opened - idle, mebibytes(server) - idle))
+    print(
+        String(
+            format:
+                "  \(sessions) sessions of 20 rows: %.1f over the idle server when opened, %.1f when idle for 6 s (idle timeout 2 s)",
+            opened - idle, mebibytes(server) - idle))
     server.stop()
     server = try Server(database: path, arguments: LargeSession.arguments)
     let connection = try Connection(port: server.port)
     _ = try time(connection, Connection.request("GET", "/v1/sessions/m0/snapshot"))
-    let times = try (1...500).map { try time(connection, Connection.request("GET", "/v1/sessions/m\($0 * 19 % sessions)/snapshot")).total }.sorted()
+    let times = try (1...500).map {
+        try time(connection, Connection.request("GET", "/v1/sessions/m\($0 * 19 % sessions)/snapshot")).total
+    }.sorted()
     print(String(format: "    opened again in %.2f ms (p50), %.2f ms (p99)", times[250] / 1e3, times[495] / 1e3))
 }
 
@@ -82,15 +96,23 @@ let idleArguments = ProcessInfo.processInfo.environment["BRAID_NO_IDLE"] == nil 
 func openMany(_ count: Int, port: Int) throws {
     let connection = try Connection(port: port)
     let models = (0..<20).map { #"{"id":"\#($0)","name":"Some name of \#($0)"}"# }.joined(separator: ",")
-    let table = #"{"table":"many","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"editing":"delete"}]}"#
-    guard try connection.exchange("PUT", "/v1/tables/many", table) == 201 else { throw Fault("the table was not registered") }
+    let table =
+        #"{"table":"many","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"editing":"delete"}]}"#
+    guard try connection.exchange("PUT", "/v1/tables/many", table) == 201 else {
+        throw Fault("the table was not registered")
+    }
     let clients = 32
     let connections = try (0..<clients).map { _ in try Connection(port: port) }
     for start in stride(from: 0, to: count, by: clients) {
         let numbers = start..<min(start + clients, count)
-        for number in numbers { try connections[number - start].send(Connection.request("POST", "/v1/sessions", #"{"table":"many","id":"m\#(number)"}"#)) }
         for number in numbers {
-            guard try connections[number - start].receive().status == 201 else { throw Fault("a session was not opened") }
+            try connections[number - start].send(
+                Connection.request("POST", "/v1/sessions", #"{"table":"many","id":"m\#(number)"}"#))
+        }
+        for number in numbers {
+            guard try connections[number - start].receive().status == 201 else {
+                throw Fault("a session was not opened")
+            }
         }
     }
 }
@@ -115,5 +137,8 @@ func startBenchmark() throws {
     try openMany(sessions, port: server.port)
     server.stop()
     let many = median(try (0..<9).map { _ in try start(directory + "/many.sqlite") })
-    print(String(format: "  a new database %.1f ms, an empty one %.1f ms, one of \(sessions) sessions %.1f ms", new, empty, many))
+    print(
+        String(
+            format: "  a new database %.1f ms, an empty one %.1f ms, one of \(sessions) sessions %.1f ms", new, empty,
+            many))
 }

@@ -8,10 +8,15 @@ private final class BusyClients: Sendable {
     private let running = DispatchGroup()
     private let start = monotonicNanoseconds()
 
-    init(count: Int, port: Int, opening: (Int) -> String, command: @escaping @Sendable (_ session: Int, _ round: Int) -> [UInt8]) throws {
+    init(
+        count: Int, port: Int, opening: (Int) -> String,
+        command: @escaping @Sendable (_ session: Int, _ round: Int) -> [UInt8]
+    ) throws {
         for session in 0..<count {
             nonisolated(unsafe) let connection = try Connection(port: port)
-            guard try connection.exchange("POST", "/v1/sessions", opening(session)) == 201 else { throw Fault("a session was not opened") }
+            guard try connection.exchange("POST", "/v1/sessions", opening(session)) == 201 else {
+                throw Fault("a session was not opened")
+            }
             running.enter()
             Thread.detachNewThread { [self] in
                 defer { running.leave() }
@@ -35,25 +40,40 @@ private final class BusyClients: Sendable {
 
 /// What four busy sessions of many rows leave to a light one, and to new ones.
 func neighbourBenchmark() throws {
-    print("\nneighbours: one client beside four busy sessions of 20,000 rows (synchronous=FULL; the load runs on the same cores); ms, p50 / p99")
+    print(
+        "\nneighbours: one client beside four busy sessions of 20,000 rows (synchronous=FULL; the load runs on the same cores); ms, p50 / p99"
+    )
     let written = (0..<3).map { version in
         #"{"table":[\#((0..<20_000).map { #"{"id":"\#($0)","name":"\#($0 % 3 == 0 ? version : 0) \#(String(repeating: "x", count: 60))"}"# }.joined(separator: ","))]}"#
     }
     let heavy: [(name: String, command: @Sendable (_ session: Int, _ round: Int) -> [UInt8])] = [
-        ("drawing all rows anew", { Connection.request("PATCH", "/v1/sessions/heavy-\($0)/state", #"{"n":\#($1 + 1)}"#) }),
-        ("writing a third of the rows", { Connection.request("PUT", "/v1/sessions/heavy-\($0)/models", written[($1 + 1) % 3]) }),
+        (
+            "drawing all rows anew",
+            { Connection.request("PATCH", "/v1/sessions/heavy-\($0)/state", #"{"n":\#($1 + 1)}"#) }
+        ),
+        (
+            "writing a third of the rows",
+            { Connection.request("PUT", "/v1/sessions/heavy-\($0)/models", written[($1 + 1) % 3]) }
+        ),
     ]
-    let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{"title":"${model.id} ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
+    let table =
+        #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{"title":"${model.id} ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
     for (name, command) in heavy {
         let directory = try scratchDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let server = try Server(database: directory + "/braid.sqlite", arguments: LargeSession.arguments)
         defer { server.stop() }
         let busy = try BusyClients(
-            count: 4, port: server.port, opening: { #"{"id":"heavy-\#($0)","table":\#(table),"state":{"n":0},"models":\#(written[0])}"# }, command: command)
+            count: 4, port: server.port,
+            opening: { #"{"id":"heavy-\#($0)","table":\#(table),"state":{"n":0},"models":\#(written[0])}"# },
+            command: command)
         let connection = try Connection(port: server.port)
-        func opening(_ id: String) -> [UInt8] { Connection.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(table),"state":{"n":0}}"#) }
-        func models(_ id: String, _ round: Int) -> [UInt8] { Connection.request("PUT", "/v1/sessions/\(id)/models", #"{"table":[{"id":"\#(round)"}]}"#) }
+        func opening(_ id: String) -> [UInt8] {
+            Connection.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(table),"state":{"n":0}}"#)
+        }
+        func models(_ id: String, _ round: Int) -> [UInt8] {
+            Connection.request("PUT", "/v1/sessions/\(id)/models", #"{"table":[{"id":"\#(round)"}]}"#)
+        }
         _ = try time(connection, opening("light"), expecting: 201)
         var commands: [Double] = [], openings: [Double] = [], firsts: [Double] = []
         for round in 0..<Size.count(200, small: 5) {
@@ -62,9 +82,11 @@ func neighbourBenchmark() throws {
             firsts.append(try time(connection, models("new-\(round)", round)).total)
             usleep(10_000)
         }
-        let figures = [("a command", commands), ("opening a session", openings), ("its first command", firsts)].map { name, times in
+        let figures = [("a command", commands), ("opening a session", openings), ("its first command", firsts)].map {
+            name, times in
             String(format: "\(name) %.1f / %.1f", median(times) / 1e3, times.sorted()[times.count * 99 / 100] / 1e3)
         }
-        print("  beside \(name) (\(String(format: "%.1f", busy.stop())) commands/s): \(figures.joined(separator: ", "))")
+        print(
+            "  beside \(name) (\(String(format: "%.1f", busy.stop())) commands/s): \(figures.joined(separator: ", "))")
     }
 }

@@ -9,7 +9,9 @@ final class Nginx {
     /// Serves the files of `directory` + "/files"; /healthz answers as the server's does.
     init(directory: String, sendfile: Bool) throws {
         let binary = ProcessInfo.processInfo.environment["NGINX_BINARY"] ?? "/usr/sbin/nginx"
-        guard FileManager.default.isExecutableFile(atPath: binary) else { throw Missing("nginx is not at \(binary); NGINX_BINARY can name it") }
+        guard FileManager.default.isExecutableFile(atPath: binary) else {
+            throw Missing("nginx is not at \(binary); NGINX_BINARY can name it")
+        }
         self.directory = directory
         port = 30_000 + Int(getpid()) % 10_000 + (sendfile ? 0 : 1)
         try FileManager.default.createDirectory(atPath: directory + "/files", withIntermediateDirectories: true)
@@ -46,15 +48,19 @@ final class Nginx {
 
 /// Reads beside nginx serving the same bytes, runs in turn.
 func nginxBenchmark() throws {
-    print("\nnginx: requests/s, p50 / p99 in microseconds, this server and nginx in turn (medians of 5 runs of 1 s each)")
+    print(
+        "\nnginx: requests/s, p50 / p99 in microseconds, this server and nginx in turn (medians of 5 runs of 1 s each)")
     let directory = try scratchDirectory()
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let server = try Server(database: ":memory:")
     defer { server.stop() }
-    let models = (0..<752).map { #"{"id":"row-\#($0)","name":"\#(String(repeating: "x", count: 24))"}"# }.joined(separator: ",")
+    let models = (0..<752).map { #"{"id":"row-\#($0)","name":"\#(String(repeating: "x", count: 24))"}"# }.joined(
+        separator: ",")
     let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#
     let connection = try Connection(port: server.port)
-    guard try connection.exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
+    guard try connection.exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else {
+        throw Fault("the session was not opened")
+    }
     let nginx = try Nginx(directory: directory, sendfile: true)
     defer { nginx.stop() }
     let snapshot = try connection.get("/v1/sessions/s/snapshot")
@@ -64,25 +70,42 @@ func nginxBenchmark() throws {
     let cases = [
         ("healthz", 200, Connection.request("GET", "/healthz"), Connection.request("GET", "/healthz")),
         ("snapshot", 200, Connection.request("GET", "/v1/sessions/s/snapshot"), Connection.request("GET", "/snapshot")),
-        ("304", 304, Connection.request("GET", "/v1/sessions/s/snapshot", fields: ["If-None-Match: \(etag)"]), Connection.request("GET", "/snapshot", fields: ["If-None-Match: \(nginxETag)"])),
+        (
+            "304", 304, Connection.request("GET", "/v1/sessions/s/snapshot", fields: ["If-None-Match: \(etag)"]),
+            Connection.request("GET", "/snapshot", fields: ["If-None-Match: \(nginxETag)"])
+        ),
     ]
     for (name, status, ours, theirs) in cases {
         for connections in [1, 32, 256] {
             var runs: [[LoadResult]] = [[], []]
             for _ in 0..<Size.count(5, small: 1) {
-                runs[0].append(try load(ports: [server.port], connections: connections, seconds: 1, expecting: status) { _, _ in ours })
-                runs[1].append(try load(ports: [nginx.port], connections: connections, seconds: 1, expecting: status) { _, _ in theirs })
+                runs[0].append(
+                    try load(ports: [server.port], connections: connections, seconds: 1, expecting: status) { _, _ in
+                        ours
+                    })
+                runs[1].append(
+                    try load(ports: [nginx.port], connections: connections, seconds: 1, expecting: status) { _, _ in
+                        theirs
+                    })
             }
-            let figures = runs.map { runs in (rate: median(runs.map(\.rate)), p50: median(runs.map { $0.latency(0.5) }), p99: median(runs.map { $0.latency(0.99) })) }
+            let figures = runs.map { runs in
+                (
+                    rate: median(runs.map(\.rate)), p50: median(runs.map { $0.latency(0.5) }),
+                    p99: median(runs.map { $0.latency(0.99) })
+                )
+            }
             let texts = figures.map { "\(Int($0.rate))/s \(Int($0.p50)) / \(Int($0.p99)) us" }
-            print("  \(name), \(connections) connections: \(texts[0]); nginx \(texts[1]); \(String(format: "%.2fx, p99 %.2fx", figures[0].rate / figures[1].rate, figures[0].p99 / figures[1].p99))")
+            print(
+                "  \(name), \(connections) connections: \(texts[0]); nginx \(texts[1]); \(String(format: "%.2fx, p99 %.2fx", figures[0].rate / figures[1].rate, figures[0].p99 / figures[1].p99))"
+            )
         }
     }
 }
 
 /// A new directory for the files of one part.
 func scratchDirectory() throws -> String {
-    let directory = FileManager.default.currentDirectoryPath + "/.build/benchmark-\(getpid())-\(Int.random(in: 0..<1_000_000))"
+    let directory =
+        FileManager.default.currentDirectoryPath + "/.build/benchmark-\(getpid())-\(Int.random(in: 0..<1_000_000))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     return directory
 }
@@ -92,7 +115,9 @@ struct Answer {
     var body: [UInt8]
 
     func header(_ name: String) throws -> String {
-        for line in head.components(separatedBy: "\r\n") where line.lowercased().hasPrefix(name.lowercased() + ": ") { return String(line.dropFirst(name.count + 2)) }
+        for line in head.components(separatedBy: "\r\n") where line.lowercased().hasPrefix(name.lowercased() + ": ") {
+            return String(line.dropFirst(name.count + 2))
+        }
         throw Fault("the answer has no \(name): \(head)")
     }
 }

@@ -18,8 +18,12 @@ final class Server {
         process.standardError = FileHandle.nullDevice
         try process.run()
         var line = Data()
-        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
-        guard let port = String(decoding: line, as: UTF8.self).split(separator: ":").last.flatMap({ Int($0) }) else { throw Fault("the server did not start") }
+        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) {
+            line += byte
+        }
+        guard let port = String(decoding: line, as: UTF8.self).split(separator: ":").last.flatMap({ Int($0) }) else {
+            throw Fault("the server did not start")
+        }
         self.port = port
     }
 
@@ -48,7 +52,9 @@ final class Connection {
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
         }
         guard connected == 0 else { throw Fault("cannot connect") }
         var on: Int32 = 1
@@ -60,7 +66,9 @@ final class Connection {
     func send(_ request: [UInt8]) throws {
         var sent = 0
         while sent < request.count {
-            let count = request[sent...].withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = request[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
             guard count > 0 else { throw Fault("send failed") }
             sent += count
         }
@@ -79,7 +87,9 @@ final class Connection {
         var total: Int?
         while total == nil || count < total! {
             if count == buffer.count { buffer += [UInt8](repeating: 0, count: buffer.count) }
-            let received = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + count, $0.count - count, 0) }
+            let received = buffer.withUnsafeMutableBytes {
+                recv(descriptor, $0.baseAddress! + count, $0.count - count, 0)
+            }
             guard received > 0 else { throw Fault("the connection was closed") }
             count += received
             if total == nil { total = Self.length(buffer[..<count]) }
@@ -102,7 +112,9 @@ final class Connection {
             if bytes[index + 2] == 13 { return length == .max / 2 ? .max : index + 4 + length }
             if bytes[index...].starts(with: Array("\r\nTransfer-Encoding: chunked".utf8)) { length = .max / 2 }
             if bytes[index...].starts(with: field) {
-                for digit in bytes[(index + field.count)...].prefix(while: { $0 != 13 }) { length = length * 10 + Int(digit) - 48 }
+                for digit in bytes[(index + field.count)...].prefix(while: { $0 != 13 }) {
+                    length = length * 10 + Int(digit) - 48
+                }
             }
             index += 2
         }
@@ -123,7 +135,9 @@ final class Connection {
     private func answer(to request: [UInt8]) throws -> Answer {
         try send(request)
         let count = try receive().count
-        let end = buffer.withUnsafeBytes { csys_find($0.baseAddress!, count, "\r\n\r\n", 4)! - UnsafeRawPointer($0.baseAddress!) }
+        let end = buffer.withUnsafeBytes {
+            csys_find($0.baseAddress!, count, "\r\n\r\n", 4)! - UnsafeRawPointer($0.baseAddress!)
+        }
         let head = String(decoding: buffer[..<end], as: UTF8.self), body = Array(buffer[(end + 4)..<count])
         return Answer(head: head, body: head.contains("chunked") ? Self.joined(body) : body)
     }
@@ -131,7 +145,9 @@ final class Connection {
     /// A chunked body without its framing.
     private static func joined(_ body: [UInt8]) -> [UInt8] {
         var joined: [UInt8] = [], at = 0
-        while let end = body[at...].firstIndex(of: 13), let size = Int(String(decoding: body[at..<end], as: UTF8.self), radix: 16), size > 0 {
+        while let end = body[at...].firstIndex(of: 13),
+            let size = Int(String(decoding: body[at..<end], as: UTF8.self), radix: 16), size > 0
+        {
             joined += body[(end + 2)..<(end + 2 + size)]
             at = end + 4 + size
         }
@@ -140,13 +156,18 @@ final class Connection {
 
     static func request(_ method: String, _ target: String, _ body: String = "", fields: [String] = []) -> [UInt8] {
         let content = body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
-        return Array("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\(fields.map { $0 + "\r\n" }.joined())\(content)\r\n\(body)".utf8)
+        return Array(
+            "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\(fields.map { $0 + "\r\n" }.joined())\(content)\r\n\(body)"
+                .utf8)
     }
 }
 
 /// Requests/s over `connections` connections, from at most two threads that each keep all of theirs busy: a round sends
 /// on every connection, then reads every answer.
-func throughput(port: Int, connections: Int, seconds: Double, expecting status: Int = 200, request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]) throws -> Double {
+func throughput(
+    port: Int, connections: Int, seconds: Double, expecting status: Int = 200,
+    request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]
+) throws -> Double {
     let threads = min(2, connections), seconds = Size.seconds(seconds)
     let rates = UnsafeMutableBufferPointer<Double>.allocate(capacity: threads)
     rates.initialize(repeating: 0)
@@ -179,16 +200,21 @@ func httpBenchmark() throws {
     print("\nHTTP: requests/s on 1, 32, 256 connections (median of 3 runs of 2 s; the load runs on the same cores)")
     let server = try Server(database: ":memory:")
     defer { server.stop() }
-    let models = (0..<752).map { #"{"id":"row-\#($0)","name":"\#(String(repeating: "x", count: 24))"}"# }.joined(separator: ",")
+    let models = (0..<752).map { #"{"id":"row-\#($0)","name":"\#(String(repeating: "x", count: 24))"}"# }.joined(
+        separator: ",")
     let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#
     let connection = try Connection(port: server.port)
-    guard try connection.exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
+    guard try connection.exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else {
+        throw Fault("the session was not opened")
+    }
     try connection.send(Connection.request("GET", "/v1/sessions/s/snapshot"))
     print("  (the snapshot has \(try connection.receive().count) bytes)")
     for (name, target) in [("healthz", "/healthz"), ("snapshot", "/v1/sessions/s/snapshot")] {
         let bytes = Connection.request("GET", target)
         let rates = try [1, 32, 256].map { connections in
-            try (0..<3).map { _ in try throughput(port: server.port, connections: connections, seconds: 2) { _, _ in bytes } }.sorted()[1]
+            try (0..<3).map { _ in
+                try throughput(port: server.port, connections: connections, seconds: 2) { _, _ in bytes }
+            }.sorted()[1]
         }
         print("  \(name): \(rates.map { String(Int($0)) }.joined(separator: " / "))")
     }
@@ -204,17 +230,23 @@ func commandBenchmark() throws {
     let server = try Server(database: directory + "/braid.sqlite")
     defer { server.stop() }
     let connection = try Connection(port: server.port)
-    let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
-    guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else { throw Fault("the table was not registered") }
+    let table =
+        #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
+    guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else {
+        throw Fault("the table was not registered")
+    }
     for run in 0..<3 {
         for number in 0..<256 {
-            guard try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"s\#(run)-\#(number)"}"#) == 201 else { throw Fault("a session was not opened") }
+            guard try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"s\#(run)-\#(number)"}"#) == 201
+            else { throw Fault("a session was not opened") }
         }
     }
     for sessions in [1, 32, 256] {
         let rates = try (0..<3).map { run in
             try throughput(port: server.port, connections: sessions, seconds: 3) { session, round in
-                Connection.request("POST", "/v1/sessions/s\(run)-\(session)/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
+                Connection.request(
+                    "POST", "/v1/sessions/s\(run)-\(session)/edits",
+                    #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
             }
         }
         print("  \(sessions) sessions: \(Int(rates.sorted()[1]))")

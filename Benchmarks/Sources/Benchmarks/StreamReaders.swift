@@ -42,7 +42,9 @@ final class StreamReaders {
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
         }
         guard descriptor >= 0, result == 0 else { throw Fault("cannot connect: \(String(cString: strerror(errno)))") }
         var on: Int32 = 1
@@ -63,7 +65,9 @@ final class StreamReaders {
     func open(_ count: Int, _ request: [UInt8], until mark: String, at port: Int? = nil) throws -> [String] {
         try (0..<count).map { _ in
             let descriptor = try Self.connected(port ?? self.port)
-            guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("cannot send") }
+            guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+                throw Fault("cannot send")
+            }
             var text = ""
             while !text.contains(mark) {
                 let received = recv(descriptor, &buffer, buffer.count, 0)
@@ -78,7 +82,9 @@ final class StreamReaders {
     }
 
     func send(command request: [UInt8]) throws {
-        guard Glibc.send(command, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Fault("cannot send") }
+        guard Glibc.send(command, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+            throw Fault("cannot send")
+        }
     }
 
     /// Reads whatever comes; returns how many answers came to commands. An answer must come in one piece.

@@ -8,7 +8,8 @@ private func now() -> Int {
 }
 
 private func milliseconds(_ sorted: [Int], _ part: Double) -> String {
-    sorted.isEmpty ? "-" : String(format: "%.2f", Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]) / 1e6)
+    sorted.isEmpty
+        ? "-" : String(format: "%.2f", Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]) / 1e6)
 }
 
 struct FanOut {
@@ -33,7 +34,9 @@ struct FanOut {
             try readers.send(command: command(number))
             while answers.count <= number || readers.events < wanted {
                 _ = readers.pump(milliseconds: 10)
-                if now() - sent > 5_000_000_000 { throw Fault("only \(count - (wanted - readers.events)) of \(count) readers were told") }
+                if now() - sent > 5_000_000_000 {
+                    throw Fault("only \(count - (wanted - readers.events)) of \(count) readers were told")
+                }
             }
             usleep(5_000)
         }
@@ -46,7 +49,9 @@ struct FanOut {
 }
 
 /// Commands one after the other, each when the one before is answered.
-func hotSession(_ readers: StreamReaders, seconds: Double, command: (Int) -> [UInt8]) throws -> (commands: Double, events: Double) {
+func hotSession(_ readers: StreamReaders, seconds: Double, command: (Int) -> [UInt8]) throws -> (
+    commands: Double, events: Double
+) {
     let start = now(), end = start + Int(Size.seconds(seconds) * 1e9), before = readers.events
     var done = 0, answers = 1
     while now() < end {
@@ -65,25 +70,33 @@ func hotSession(_ readers: StreamReaders, seconds: Double, command: (Int) -> [UI
 
 func residentKilobytes(_ process: Int32) -> Int {
     let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
-    return status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    return status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }?.split(separator: " ").dropFirst().first
+        .flatMap { Int($0) } ?? 0
 }
 
 /// What it costs to be followed.
 func streamBenchmark() throws {
-    print("\nstreams: one session of 10 rows, one row changed by each command (synchronous=FULL); the readers run on the same cores")
+    print(
+        "\nstreams: one session of 10 rows, one row changed by each command (synchronous=FULL); the readers run on the same cores"
+    )
     let directory = FileManager.default.currentDirectoryPath + "/.build/benchmark-\(getpid())"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let models = (1..<10).map { #"{"id":"\#($0)","name":"Some name"}"# }.joined(separator: ",")
-    let table = #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"0"}],"b":[\#(models)]}}]}"#
-    let stream = Array("GET /v1/sessions/s/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
+    let table =
+        #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"0"}],"b":[\#(models)]}}]}"#
+    let stream = Array(
+        "GET /v1/sessions/s/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
     func command(_ number: Int) -> [UInt8] {
-        Connection.request("PUT", "/v1/sessions/s/models", #"{"a":[{"id":"0","name":"Some name","number":\#(number)}]}"#)
+        Connection.request(
+            "PUT", "/v1/sessions/s/models", #"{"a":[{"id":"0","name":"Some name","number":\#(number)}]}"#)
     }
     for count in [0, 1, 100, 1_000] {
         let server = try Server(database: directory + "/\(count).sqlite")
         defer { server.stop() }
-        guard try Connection(port: server.port).exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
+        guard
+            try Connection(port: server.port).exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201
+        else { throw Fault("the session was not opened") }
         let readers = try StreamReaders(port: server.port, mark: "\nevent: update")
         _ = try FanOut(readers, commands: 20, readers: 0) { command(-1 - $0) }
         let before = residentKilobytes(server.processIdentifier)
@@ -92,9 +105,13 @@ func streamBenchmark() throws {
         let result = try FanOut(readers, commands: Size.count(300, small: 10), readers: count) { command($0) }
         print("  \(count) readers: told after \(result.receiptText), answered after \(result.answerText) (p50 / p99)")
         let hot = try hotSession(readers, seconds: 3) { command(1_000 + $0) }
-        print("    without a pause: \(Int(hot.commands)) commands/s, \(Int(hot.events)) events/s; \(readers.closed) readers lost")
+        print(
+            "    without a pause: \(Int(hot.commands)) commands/s, \(Int(hot.events)) events/s; \(readers.closed) readers lost"
+        )
         if count == 1_000 {
-            print("    memory: \(Double(memory) / Double(count)) KiB a reader at rest, \(residentKilobytes(server.processIdentifier) - before) KiB for all after the load")
+            print(
+                "    memory: \(Double(memory) / Double(count)) KiB a reader at rest, \(residentKilobytes(server.processIdentifier) - before) KiB for all after the load"
+            )
         }
     }
     try idleBenchmark(table, stream)
@@ -106,7 +123,8 @@ private func idleBenchmark(_ table: String, _ stream: [UInt8]) throws {
     let count = 9_990
     let server = try Server(database: ":memory:", arguments: ["--max-subscribers", "\(count)"])
     defer { server.stop() }
-    guard try Connection(port: server.port).exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else { throw Fault("the session was not opened") }
+    guard try Connection(port: server.port).exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201
+    else { throw Fault("the session was not opened") }
     let readers = try StreamReaders(port: server.port, mark: "\nevent: update")
     let before = residentKilobytes(server.processIdentifier)
     let start = now()
@@ -116,5 +134,7 @@ private func idleBenchmark(_ table: String, _ stream: [UInt8]) throws {
     let result = try FanOut(readers, commands: 20, readers: count) {
         Connection.request("PUT", "/v1/sessions/s/models", #"{"a":[{"id":"0","number":\#($0)}]}"#)
     }
-    print("  \(count) idle readers: opened in \(String(format: "%.1f", time)) s, \(String(format: "%.1f", Double(memory) / Double(count))) KiB each; one command: told after \(result.receiptText), answered after \(result.answerText)")
+    print(
+        "  \(count) idle readers: opened in \(String(format: "%.1f", time)) s, \(String(format: "%.1f", Double(memory) / Double(count))) KiB each; one command: told after \(result.receiptText), answered after \(result.answerText)"
+    )
 }

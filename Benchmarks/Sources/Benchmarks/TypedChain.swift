@@ -24,23 +24,30 @@ func typedChainBenchmark() throws {
     print("\ntyped chain: refresh() with \(count) models, there and back")
     for workload in DiffWorkload.measured where workload.old.count == 1 && workload.old[0].rows.count == count {
         func people(_ sections: [DiffWorkload.Section]) -> [Person] {
-            sections[0].rows.map { Person(collectionId: DiffWorkload.id($0.id), version: $0.version, name: DiffWorkload.content($0)) }
+            sections[0].rows.map {
+                Person(collectionId: DiffWorkload.id($0.id), version: $0.version, name: DiffWorkload.content($0))
+            }
         }
         let old = people(workload.old), new = people(workload.new)
         var models = old
         let binder = SectionedTableBinder(sectionedBy: Part.self)
-        binder.onSection(.people).bind(cellType: PersonCell.self, models: { models }, mapToViewModels: { .init(title: $0.name) })
+        binder.onSection(.people).bind(
+            cellType: PersonCell.self, models: { models }, mapToViewModels: { .init(title: $0.name) })
         try binder.finish()
-        var contenders: [() throws -> Void] = [{
-            models = new.map { $0 }
-            _ = try binder.refresh()
-            models = old.map { $0 }
-            _ = try binder.refresh()
-        }]
+        var contenders: [() throws -> Void] = [
+            {
+                models = new.map { $0 }
+                _ = try binder.refresh()
+                models = old.map { $0 }
+                _ = try binder.refresh()
+            }
+        ]
         #if DIFFERENCEKIT
         contenders.append {
             let before = old.map { AnyDifferentiable($0) }, after = new.map { AnyDifferentiable($0) }
-            blackHole = UInt64(StagedChangeset(source: before, target: after).count + StagedChangeset(source: after, target: before).count)
+            blackHole = UInt64(
+                StagedChangeset(source: before, target: after).count
+                    + StagedChangeset(source: after, target: before).count)
         }
         #endif
         let times = try medians(contenders, rounds: 5)

@@ -3,14 +3,20 @@ import Foundation
 /// Everything that is measured, by the names with which it is asked for.
 let parts: [(name: String, measure: () throws -> Void)] = [
     ("json", jsonBenchmark),
-    ("diff", {
-        try diffBenchmark()
-        try typedChainBenchmark()
-    }),
-    ("engine", {
-        try engineBenchmark()
-        try sectionBenchmark()
-    }),
+    (
+        "diff",
+        {
+            try diffBenchmark()
+            try typedChainBenchmark()
+        }
+    ),
+    (
+        "engine",
+        {
+            try engineBenchmark()
+            try sectionBenchmark()
+        }
+    ),
     ("descriptions", descriptionBenchmark),
     ("http", httpBenchmark),
     ("commands", commandBenchmark),
@@ -34,7 +40,9 @@ let partsWithPostgres: Set = ["postgres", "cluster"]
 let wanted = CommandLine.arguments.dropFirst().filter { $0 != Size.smallFlag }
 let unknown = wanted.filter { name in name != "check" && !parts.contains { $0.name == name } }
 guard unknown.isEmpty else {
-    print("Unknown: \(unknown.joined(separator: ", ")). The parts are: \(parts.map(\.name).joined(separator: ", ")); or `check`, which runs each for a moment.")
+    print(
+        "Unknown: \(unknown.joined(separator: ", ")). The parts are: \(parts.map(\.name).joined(separator: ", ")); or `check`, which runs each for a moment."
+    )
     exit(64)
 }
 if wanted.contains("check") { exit(try check(parts.map(\.name)) ? 0 : 1) }

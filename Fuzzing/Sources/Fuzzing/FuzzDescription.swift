@@ -37,7 +37,10 @@ private func answer(_ lines: some Sequence<ArraySlice<UInt8>>, binder: Binder, o
         // While something is unpublished, clients see another table than the stored one.
         if outcome.unpublished == nil {
             let anew = Fuzzing.snapshot(of: outcome.table, revision: outcome.snapshot.revision, binder)?.content
-            claim(anew == outcome.snapshot.content, "the snapshot that is kept up is not the one made anew:\n\(outcome.snapshot.content)\n\(anew ?? "none")")
+            claim(
+                anew == outcome.snapshot.content,
+                "the snapshot that is kept up is not the one made anew:\n\(outcome.snapshot.content)\n\(anew ?? "none")"
+            )
         }
         (table, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
     }
@@ -52,7 +55,9 @@ private func snapshot(of table: TableModel, revision: Int, _ binder: Binder) -> 
     }
 }
 
-private func outcome(of command: Command, _ binder: Binder, _ table: TableModel, _ shown: Snapshot, _ unpublished: Unpublished?) -> Outcome? {
+private func outcome(
+    of command: Command, _ binder: Binder, _ table: TableModel, _ shown: Snapshot, _ unpublished: Unpublished?
+) -> Outcome? {
     do {
         return try binder.applying(command, to: table, shown: shown, unpublished: unpublished, now: now)
     } catch {
@@ -62,7 +67,8 @@ private func outcome(of command: Command, _ binder: Binder, _ table: TableModel,
 }
 
 private func chosen(for snapshot: Snapshot, _ opening: TableModel, _ choices: inout Choices) -> Command {
-    let section = choices.below(snapshot.sections.count), id = snapshot.sections.isEmpty ? SectionID("none") : snapshot.sections[section].id
+    let section = choices.below(snapshot.sections.count),
+        id = snapshot.sections.isEmpty ? SectionID("none") : snapshot.sections[section].id
     let rows = snapshot.sections.isEmpty ? 0 : snapshot.sections[section].rows.count
     // Now and then an index that no table has.
     func index(_ limit: Int) -> Int {
@@ -70,7 +76,10 @@ private func chosen(for snapshot: Snapshot, _ opening: TableModel, _ choices: in
         return index < limit ? index : [1 << 31, .max - 1, .max][choices.below(3)]
     }
     let row = RowReference.at(.displayed(section), row: index(rows + 1))
-    let models = snapshot.sections.flatMap { $0.rows.prefix(4).compactMap(\.model) } + [.emptyObject, .number(choices.below(256))]
+    let models =
+        snapshot.sections.flatMap { $0.rows.prefix(4).compactMap(\.model) } + [
+            .emptyObject, .number(choices.below(256)),
+        ]
     let model = models[choices.below(models.count)]
     switch choices.below(13) {
     case 0, 1: return .delete(row)
@@ -81,7 +90,8 @@ private func chosen(for snapshot: Snapshot, _ opening: TableModel, _ choices: in
     case 7: return .setDisplayedSections(snapshot.sections.map(\.id).reversed().dropLast(choices.below(2)))
     case 8: return .tap(row)
     case 9: return .displayedRows([row])
-    case 10: return .dataSource(.addRow(model, at: RowPath(section: section, row: index(4))), notify: choices.below(2) == 0)
+    case 10:
+        return .dataSource(.addRow(model, at: RowPath(section: section, row: index(4))), notify: choices.below(2) == 0)
     case 11: return .reset(to: opening)
     default: return .transaction([.tap(row), .delete(row), .patchState(.emptyObject)])
     }

@@ -49,7 +49,9 @@ func checkedUpdate(from old: Snapshot, to new: Snapshot) -> BatchUpdate? {
 func check(_ update: BatchUpdate, from old: Snapshot, to new: Snapshot) {
     do {
         try claim(update.applied(to: old).content == new.content, "the update does not lead to the new snapshot")
-        try claim(BatchUpdate(json: update.json).applied(to: old).content == new.content, "written and read, it leads elsewhere")
+        try claim(
+            BatchUpdate(json: update.json).applied(to: old).content == new.content,
+            "written and read, it leads elsewhere")
     } catch {
         claim(false, "\(error)")
     }
@@ -79,7 +81,8 @@ extension BatchUpdate {
             case .moveRow(let from, let to, let row):
                 let moved = result.sections[from.section].rows.remove(at: from.row)
                 result.sections[to.section].rows.insert(row ?? moved, at: to.row)
-            case .reloadRow(let at, let row), .updateRow(let at, let row): result.sections[at.section].rows[at.row] = row
+            case .reloadRow(let at, let row), .updateRow(let at, let row):
+                result.sections[at.section].rows[at.row] = row
             }
         }
         result.revision = to

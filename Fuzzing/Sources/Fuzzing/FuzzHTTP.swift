@@ -25,7 +25,8 @@ private struct ReadRequests: Equatable {
 
     init(_ bytes: [UInt8], packet: (Int) -> Int) {
         // Small limits, so that small inputs reach them.
-        var parser = HTTPParser(limits: .init(headBytes: 512, fields: 12, targetBytes: 128, trailerBytes: 128, chunkExtensionBytes: 64))
+        var parser = HTTPParser(
+            limits: .init(headBytes: 512, fields: 12, targetBytes: 128, trailerBytes: 128, chunkExtensionBytes: 64))
         var start = 0
         while start < bytes.count {
             let piece = Array(bytes[start..<min(bytes.count, start + max(1, packet(start)))])
@@ -38,21 +39,35 @@ private struct ReadRequests: Equatable {
                 switch event {
                 case .needsBytes:
                     claim(position == piece.count, "it asks for more and has not read all")
-                    if let head = parser.takeUnfinishedHead() { claim(!head.method.isEmpty && head.framing == .none, "a head's beginning says what it cannot know") }
+                    if let head = parser.takeUnfinishedHead() {
+                        claim(
+                            !head.method.isEmpty && head.framing == .none, "a head's beginning says what it cannot know"
+                        )
+                    }
                     break feeding
                 case .head(let head):
-                    heads.append("\(head.method) \(head.target) \(head.path) \(head.query) \(head.headers.fields) \(head.headers.bytes) \(head.minor) \(head.keepsAlive) \(head.framing) \(head.expectsContinue) \(head.host ?? "-")")
+                    heads.append(
+                        "\(head.method) \(head.target) \(head.path) \(head.query) \(head.headers.fields) \(head.headers.bytes) \(head.minor) \(head.keepsAlive) \(head.framing) \(head.expectsContinue) \(head.host ?? "-")"
+                    )
                     bodies.append([])
                 case .body(let range):
-                    claim(!range.isEmpty && range.lowerBound >= before && range.upperBound <= position, "a piece of a body is not of this input")
+                    claim(
+                        !range.isEmpty && range.lowerBound >= before && range.upperBound <= position,
+                        "a piece of a body is not of this input")
                     bodies[bodies.count - 1] += piece[range]
                 case .end: ended += 1
                 case .failed(let failure):
                     claim((400...599).contains(failure.status) && !failure.detail.isEmpty, "a failure says nothing")
                     self.failure = "\(failure)"
-                    if let head = parser.takeUnfinishedHead() { claim(!head.method.isEmpty && parser.takeUnfinishedHead() == nil, "what failed is kept") }
+                    if let head = parser.takeUnfinishedHead() {
+                        claim(!head.method.isEmpty && parser.takeUnfinishedHead() == nil, "what failed is kept")
+                    }
                     var again = position
-                    if case .failed(let same) = parser.next(piece.span, &again) { claim("\(same)" == self.failure, "another failure") } else { claim(false, "a failure is forgotten") }
+                    if case .failed(let same) = parser.next(piece.span, &again) {
+                        claim("\(same)" == self.failure, "another failure")
+                    } else {
+                        claim(false, "a failure is forgotten")
+                    }
                     return
                 }
             }

@@ -17,13 +17,18 @@ func fuzzJSON(_ input: [UInt8]) {
         for (name, member) in text.members() ?? [] {
             claim(text[name] == member && value.objectValue?[name] == member.value(), "the member \(name)")
             claim(text[JSONPointer.root.appending(name)] == member, "the pointer to \(name)")
-            claim(JSONPointer(JSONPointer.root.appending(name).description)?.tokens.first?.hasSameBytes(as: name) == true, "the pointer's text")
-            claim(JSONLocations(of: input).position(of: JSONPointer.root.appending(name)) != nil, "the place of \(name)")
+            claim(
+                JSONPointer(JSONPointer.root.appending(name).description)?.tokens.first?.hasSameBytes(as: name) == true,
+                "the pointer's text")
+            claim(
+                JSONLocations(of: input).position(of: JSONPointer.root.appending(name)) != nil, "the place of \(name)")
         }
         let merged = value.merging(patch: value)
         claim(merged.merging(patch: value) == merged, "to merge twice is not to merge once")
     } catch {
-        claim((0...input.count).contains(error.offset) && error.line >= 1 && error.column >= 1 && !error.message.isEmpty, "the place of a fault")
+        claim(
+            (0...input.count).contains(error.offset) && error.line >= 1 && error.column >= 1 && !error.message.isEmpty,
+            "the place of a fault")
         claim((try? JSONValue(parsing: input)) == nil, "the tree's parser differs")
     }
 }

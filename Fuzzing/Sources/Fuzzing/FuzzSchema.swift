@@ -7,7 +7,9 @@ func fuzzSchema(_ input: [UInt8]) {
     let document = object["schema"] ?? json, instance = object["instance"] ?? json
     let (schema, faults) = Schema.compile(document)
     claim((schema == nil) == !faults.isEmpty, "neither a schema nor faults, or both")
-    for fault in faults { claim(document[fault.pointer] != nil && !fault.message.isEmpty, "the fault \(fault) points nowhere") }
+    for fault in faults {
+        claim(document[fault.pointer] != nil && !fault.message.isEmpty, "the fault \(fault) points nowhere")
+    }
     guard let schema else { return }
     let mismatches = schema.mismatches(of: instance)
     claim(mismatches.count <= 32, "more mismatches than asked for")
@@ -15,5 +17,7 @@ func fuzzSchema(_ input: [UInt8]) {
         claim(instance[mismatch.instancePath] != nil, "\(mismatch) points nowhere in the instance")
         claim(document[mismatch.schemaPath] != nil, "\(mismatch) points nowhere in the schema")
     }
-    claim(schema.mismatches(of: instance, limit: 1) == Array(mismatches.prefix(1)), "the first mismatch is another one alone")
+    claim(
+        schema.mismatches(of: instance, limit: 1) == Array(mismatches.prefix(1)),
+        "the first mismatch is another one alone")
 }

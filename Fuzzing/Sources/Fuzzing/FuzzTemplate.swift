@@ -15,10 +15,15 @@ func fuzzTemplate(_ input: [UInt8]) {
 }
 
 private func fuzzExpression(_ input: [UInt8]) {
-    guard let source = String(validating: input, as: UTF8.self), let expression = try? Expression(source) else { return }
+    guard let source = String(validating: input, as: UTF8.self), let expression = try? Expression(source) else {
+        return
+    }
     let context = TemplateContext(
         now: "2000-01-01T00:00:00.000Z",
-        [("model", ["id": "a", "n": 2.5, "list": [3, 1, 2], "none": .null]), ("row", 3), ("section", "attending"), ("state", ["on": true])])
+        [
+            ("model", ["id": "a", "n": 2.5, "list": [3, 1, 2], "none": .null]), ("row", 3), ("section", "attending"),
+            ("state", ["on": true]),
+        ])
     check { (budget) throws(TemplateError) in try expression.evaluate(context, budget: &budget) }
 }
 
@@ -34,7 +39,9 @@ private func check(_ render: (inout TemplateBudget) throws(TemplateError) -> JSO
             }
             let text = JSONText(value)
             // Six bytes at most for one of a string, 16 counted for each value.
-            claim(text.count <= 6 * limits.output + 64 || names(value), "\(text.count) bytes out of a budget of \(limits.output)")
+            claim(
+                text.count <= 6 * limits.output + 64 || names(value),
+                "\(text.count) bytes out of a budget of \(limits.output)")
             claim((try? JSONText(parsing: text.bytes, depthLimit: 1000)) == text, "the result is not JSON")
             results.append(text.text)
         } catch {
@@ -42,7 +49,8 @@ private func check(_ render: (inout TemplateBudget) throws(TemplateError) -> JSO
             results.append("\(error)")
         }
         claim(budget.remainingSteps >= 0 && budget.remainingSteps <= limits.steps, "steps: \(budget.remainingSteps)")
-        claim(budget.remainingOutput >= 0 && budget.remainingOutput <= limits.output, "output: \(budget.remainingOutput)")
+        claim(
+            budget.remainingOutput >= 0 && budget.remainingOutput <= limits.output, "output: \(budget.remainingOutput)")
     }
     claim(results[0] == results[1], "twice the same template, and two results: \(results)")
 }

@@ -13,7 +13,9 @@ enum FuzzTarget: String {
 
     static let current: FuzzTarget = {
         let name = getenv("BRAID_FUZZ_TARGET").map { String(cString: $0) } ?? ""
-        guard let target = FuzzTarget(rawValue: name) else { preconditionFailure("BRAID_FUZZ_TARGET is no target: \"\(name)\"") }
+        guard let target = FuzzTarget(rawValue: name) else {
+            preconditionFailure("BRAID_FUZZ_TARGET is no target: \"\(name)\"")
+        }
         return target
     }()
 

@@ -9,7 +9,9 @@ extension Binder {
     /// - Complexity: O(rows).
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [Remade] = []
-        return try snapshot(of: table, revision: revision, after: nil, remade: &remade, Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
+        return try snapshot(
+            of: table, revision: revision, after: nil, remade: &remade,
+            Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
     /// The table before a command, and what has happened since: only what was touched is made anew.
@@ -28,7 +30,9 @@ extension Binder {
         try limits.check(table, after: previous?.table)
         var making = SnapshotMaking(binder: self, table: table, previous: previous, evaluation: evaluation)
         let snapshot = try making.snapshot(revision: revision)
-        if snapshot.totalRowCount > limits.rows, snapshot.totalRowCount > previous?.snapshot.totalRowCount ?? 0 { throw Refusal.tooManyRows(limits) }
+        if snapshot.totalRowCount > limits.rows, snapshot.totalRowCount > previous?.snapshot.totalRowCount ?? 0 {
+            throw Refusal.tooManyRows(limits)
+        }
         remade += making.remade
         return snapshot
     }
@@ -102,7 +106,9 @@ private struct SnapshotMaking {
         snapshot.shownKeys = shownKeys.filter { table.position(of: $0.key) != nil }
         if !rows.isEmpty {
             let onStage = Set(positions)
-            for (position, rows) in rows where !onStage.contains(position) { snapshot.offstage[table.sections[position].id] = rows }
+            for (position, rows) in rows where !onStage.contains(position) {
+                snapshot.offstage[table.sections[position].id] = rows
+            }
         }
         return snapshot
     }
@@ -110,7 +116,9 @@ private struct SnapshotMaking {
     /// The snapshot before, with the sections that the command touched made anew; nil where others may look different,
     /// too. Nothing is done for those that were not touched.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
-        guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else { return nil }
+        guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else {
+            return nil
+        }
         var snapshot = previous.snapshot
         let display = binder.display
         var targets = MoveTargets(binder: binder, evaluation: evaluation, displayed: [])
@@ -136,7 +144,9 @@ private struct SnapshotMaking {
         return snapshot
     }
 
-    private mutating func section(_ position: Int, _ binding: SectionBinding, _ targets: inout MoveTargets) throws -> Section {
+    private mutating func section(_ position: Int, _ binding: SectionBinding, _ targets: inout MoveTargets) throws
+        -> Section
+    {
         let input = try input(position)
         return Section(
             id: input.id,
@@ -187,7 +197,8 @@ private struct SnapshotMaking {
     /// The rows that the section at a position of the table showed before.
     private mutating func oldRows(at position: Int, _ id: SectionID) -> ChunkedList<Row>? {
         guard let previous else { return nil }
-        return oldPlace(of: id, near: position).map { previous.snapshot.sections[$0].rows } ?? previous.snapshot.offstage[id]
+        return oldPlace(of: id, near: position).map { previous.snapshot.sections[$0].rows }
+            ?? previous.snapshot.offstage[id]
     }
 
     private mutating func makeRows(at position: Int, _ binding: SectionBinding) throws -> ChunkedList<Row> {
@@ -196,7 +207,9 @@ private struct SnapshotMaking {
         let isTouched = previous?.step.sections.contains(stored.id) ?? true
         let old = oldRows(at: position, stored.id)
         let isUpToDate = binding.rowReads.isDisjoint(with: changed.union(isTouched ? [.row, .count] : []))
-        let maker = RowMaker(binding: binding, section: stored.id, count: stored.rows.count, room: room, binder: binder, evaluation: evaluation)
+        let maker = RowMaker(
+            binding: binding, section: stored.id, count: stored.rows.count, room: room, binder: binder,
+            evaluation: evaluation)
         switch binding.cells.source {
         case .stored:
             if let previous, let old, isUpToDate, let oldStored = previous.table[stored.id] {
@@ -215,7 +228,8 @@ private struct SnapshotMaking {
 
     /// A title as the snapshot has it: `{"title": …}` or the view, with its heights.
     private func titled(
-        _ title: JSONText, _ input: SectionInput, _ height: Computed<SectionInput>?, _ estimated: Computed<SectionInput>?
+        _ title: JSONText, _ input: SectionInput, _ height: Computed<SectionInput>?,
+        _ estimated: Computed<SectionInput>?
     ) throws -> JSONText {
         if title.isNull { return .null }
         let height = try height?.value(for: input, evaluation), estimated = try estimated?.value(for: input, evaluation)
@@ -290,11 +304,15 @@ private struct MoveTargets {
         case .passing(let policy):
             let movers = Movers(policy: ObjectIdentifier(policy), type: binding.modelType.name)
             if let targets = found[movers] { return targets }
-            let targets = JSONText(ids: try displayed.filter { try takes(rowsOf: movers.type, $0.id) && policy.passes($0, evaluation) }.map(\.id))
+            let targets = JSONText(
+                ids: try displayed.filter { try takes(rowsOf: movers.type, $0.id) && policy.passes($0, evaluation) }
+                    .map(\.id))
             found[movers] = targets
             return targets
         }
     }
 
-    private func takes(rowsOf type: UTF8Key?, _ section: SectionID) -> Bool { binder.binding(of: section)?.takes(rowsOf: type) ?? false }
+    private func takes(rowsOf type: UTF8Key?, _ section: SectionID) -> Bool {
+        binder.binding(of: section)?.takes(rowsOf: type) ?? false
+    }
 }

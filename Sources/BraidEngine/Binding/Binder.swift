@@ -30,7 +30,8 @@ public struct Binder: Sendable {
 
     /// `display` is evaluated whenever it is used.
     init(
-        sections: [SectionID]?, display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText?, cells: CellDeclarations,
+        sections: [SectionID]?, display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText?,
+        cells: CellDeclarations,
         bindings: [Binding], providers: [any ModelProvider]
     ) {
         declaredSections = sections
@@ -41,7 +42,9 @@ public struct Binder: Sendable {
         var known: Set<SectionID> = []
         boundSections = bindings.flatMap { $0.scope.named(in: sections) }.filter { known.insert($0).inserted }
         titledSections = bindings.reduce(into: []) { titled, binding in
-            if binding.scope == .allOtherSections { titled.formUnion(Array(binding.headers.keys) + binding.footers.keys) }
+            if binding.scope == .allOtherSections {
+                titled.formUnion(Array(binding.headers.keys) + binding.footers.keys)
+            }
         }
         let unnamed = UnnamedBindings(of: bindings)
         var naming: [SectionID: [Binding]] = [:]
@@ -58,7 +61,9 @@ public struct Binder: Sendable {
         derivedSections = named.values.filter { !$0.cells.source.isStored }.map(\.section)
         derivesOtherSections = sections == nil && other.map { !$0.cells.source.isStored } ?? false
         let all = [other].compactMap { $0 } + named.values
-        reads = all.reduce(into: display().order.reads) { $0.formUnion($1.rowReads.union($1.titleReads).union($1.moveReads)) }
+        reads = all.reduce(into: display().order.reads) {
+            $0.formUnion($1.rowReads.union($1.titleReads).union($1.moveReads))
+        }
         asksMovePolicy = all.contains(where: \.asksMovePolicy)
     }
 
@@ -92,7 +97,9 @@ public struct Binder: Sendable {
         }
         let mismatches = schema.mismatches(of: parameters.value())
         guard mismatches.isEmpty else {
-            throw Refusal(.eventInvalid, "The parameters of the event \"\(event)\" are not what the cell \"\(cell)\" declares.", faults: mismatches.map(\.fault))
+            throw Refusal(
+                .eventInvalid, "The parameters of the event \"\(event)\" are not what the cell \"\(cell)\" declares.",
+                faults: mismatches.map(\.fault))
         }
     }
 
@@ -102,7 +109,9 @@ public struct Binder: Sendable {
     }
 
     /// A section's models as they are stored. `pointer` is where they stand in their document.
-    func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(id: RowID?, model: JSONText)] {
+    func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(
+        id: RowID?, model: JSONText
+    )] {
         let type = try requiredBinding(of: section).modelType
         var identified: [(id: RowID?, model: JSONText)] = []
         identified.reserveCapacity(models.count)

@@ -38,17 +38,23 @@ struct ModelType: Sendable {
         if let schema {
             let mismatches = schema.mismatches(of: model.value())
             if !mismatches.isEmpty {
-                throw Refusal(.modelInvalid, "A model is not of the type \"\(name?.string ?? "")\".", faults: mismatches.map(\.fault))
+                throw Refusal(
+                    .modelInvalid, "A model is not of the type \"\(name?.string ?? "")\".",
+                    faults: mismatches.map(\.fault))
             }
         }
         guard let id else { return nil }
         if isIDOptional { return model[id].flatMap { RowID(json: $0) } }
         let type = name.map { "of the type \"\($0)\" " } ?? ""
         guard let value = model[id] else {
-            throw Refusal(.modelInvalid, "A model \(type)needs its id at \"\(id)\"; there is nothing there.", faults: [.init(pointer: id, detail: "missing id")])
+            throw Refusal(
+                .modelInvalid, "A model \(type)needs its id at \"\(id)\"; there is nothing there.",
+                faults: [.init(pointer: id, detail: "missing id")])
         }
         if let id = RowID(json: value) { return id }
-        throw Refusal(.modelInvalid, "The id of a model \(type)at \"\(id)\" must be a string or an integer.", faults: [.init(pointer: id, detail: "must be a string or an integer")])
+        throw Refusal(
+            .modelInvalid, "The id of a model \(type)at \"\(id)\" must be a string or an integer.",
+            faults: [.init(pointer: id, detail: "must be a string or an integer")])
     }
 }
 
@@ -91,7 +97,9 @@ struct MovePolicy: Sendable {
     /// A list must name the row's own section too if rows may move inside it.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
     /// The displayed sections that the closure passes; it is asked once for each section and snapshot.
-    static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool) -> MovePolicy {
+    static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
+        -> MovePolicy
+    {
         MovePolicy(targets: .passing(PassingPolicy(reads: reads, passes)))
     }
 }

@@ -25,7 +25,6 @@ public struct BindingChain<Section: TableSection, Cell, Model> {
     }
 }
 
-
 // Cells and models.
 extension BindingChain {
     @discardableResult
@@ -63,11 +62,17 @@ extension BindingChain {
     @discardableResult func bind(headerView: Computed<SectionInput>) -> Self { edit { $0.headerView = headerView } }
     @discardableResult func bind(footerView: Computed<SectionInput>) -> Self { edit { $0.footerView = footerView } }
     @discardableResult func cellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.cellHeight = height } }
-    @discardableResult func estimatedCellHeight(_ height: Computed<RowInput>) -> Self { edit { $0.estimatedCellHeight = height } }
+    @discardableResult func estimatedCellHeight(_ height: Computed<RowInput>) -> Self {
+        edit { $0.estimatedCellHeight = height }
+    }
     @discardableResult func headerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.headerHeight = height } }
-    @discardableResult func estimatedHeaderHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedHeaderHeight = height } }
+    @discardableResult func estimatedHeaderHeight(_ height: Computed<SectionInput>) -> Self {
+        edit { $0.estimatedHeaderHeight = height }
+    }
     @discardableResult func footerHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.footerHeight = height } }
-    @discardableResult func estimatedFooterHeight(_ height: Computed<SectionInput>) -> Self { edit { $0.estimatedFooterHeight = height } }
+    @discardableResult func estimatedFooterHeight(_ height: Computed<SectionInput>) -> Self {
+        edit { $0.estimatedFooterHeight = height }
+    }
 }
 
 // Editing, moving, handlers.

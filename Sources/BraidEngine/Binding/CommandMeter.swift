@@ -16,14 +16,19 @@ final class CommandMeter: Sendable {
     /// Large tables may take more. `isTimed`: what is only read may take as long as it does.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
-        left = Mutex(Left(rows: rows, steps: limits.templateSteps.saturatingAdd(200 * rows), output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
+        left = Mutex(
+            Left(
+                rows: rows, steps: limits.templateSteps.saturatingAdd(200 * rows),
+                output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
     }
 
     /// The command has brought the table to so many rows.
     func allow(rows: Int) {
         left.withLock { left in
             let more = max(0, rows - left.rows)
-            left = Left(rows: left.rows + more, steps: left.steps.saturatingAdd(200 * more), output: left.output.saturatingAdd(1_000 * more))
+            left = Left(
+                rows: left.rows + more, steps: left.steps.saturatingAdd(200 * more),
+                output: left.output.saturatingAdd(1_000 * more))
         }
     }
 
@@ -31,7 +36,10 @@ final class CommandMeter: Sendable {
     /// transaction's commands, references, sections, rows, handlers.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
-        throw Refusal(.commandTimeout, "The command took more than the \(limit.components.seconds) seconds that are allowed here. Nothing was changed: send it in smaller parts.")
+        throw Refusal(
+            .commandTimeout,
+            "The command took more than the \(limit.components.seconds) seconds that are allowed here. Nothing was changed: send it in smaller parts."
+        )
     }
 
     /// As `checkTime()`, for a loop over many rows: looks at the clock at every 256th index, as rows can take less time than that.
@@ -41,7 +49,9 @@ final class CommandMeter: Sendable {
     var budget: TemplateBudget {
         let whole = TemplateBudget()
         return left.withLock { left in
-            TemplateBudget(steps: min(whole.remainingSteps, max(0, left.steps)), output: min(whole.remainingOutput, max(0, left.output)))
+            TemplateBudget(
+                steps: min(whole.remainingSteps, max(0, left.steps)),
+                output: min(whole.remainingOutput, max(0, left.output)))
         }
     }
 
@@ -77,7 +87,9 @@ public struct TableLimits: Sendable {
     /// A table that is over the limits already may shrink: they may have been lowered since.
     func check(_ table: TableModel, after before: TableModel?) throws(Refusal) {
         if table.sections.count > sections, table.sections.count > before?.sections.count ?? 0 {
-            throw Refusal(.tooManySections, "The table would have \(table.sections.count) sections; \(sections) are allowed here.")
+            throw Refusal(
+                .tooManySections, "The table would have \(table.sections.count) sections; \(sections) are allowed here."
+            )
         }
         let count = table.rowCount
         if count > rows, count > before?.rowCount ?? 0 { throw .tooManyRows(self) }

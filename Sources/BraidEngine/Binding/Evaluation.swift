@@ -114,10 +114,11 @@ final class Evaluation: Sendable {
     /// `section` is the object `{id, rowCount, header, footer}`, as `order` and `passing` read it.
     func context(for input: SectionInput, reading reads: Reads) -> TemplateContext {
         var context = context(reading: reads)
-        context["section"] = .object(JSONObject([
-            ("id", .string(input.id.text)), ("rowCount", .number(JSONNumber(input.rowCount))),
-            ("header", input.header.value()), ("footer", input.footer.value()),
-        ]))
+        context["section"] = .object(
+            JSONObject([
+                ("id", .string(input.id.text)), ("rowCount", .number(JSONNumber(input.rowCount))),
+                ("header", input.header.value()), ("footer", input.footer.value()),
+            ]))
         context["count"] = .number(JSONNumber(input.rowCount))
         return context
     }

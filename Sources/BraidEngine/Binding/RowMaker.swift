@@ -55,14 +55,19 @@ struct RowMaker {
                     throw error.ofWhatWasMade(by: "`modelsFrom` of the section \"\(section)\"")
                 }
                 if let id, !seen.insert(id).inserted {
-                    throw Refusal(.duplicateRowID, "`modelsFrom` gave two models with the id \"\(id)\" for the section \"\(section)\".")
+                    throw Refusal(
+                        .duplicateRowID,
+                        "`modelsFrom` gave two models with the id \"\(id)\" for the section \"\(section)\".")
                 }
                 rows.append(try row(id: id, model: model, at: index, of: models.count))
             }
         case .counted(let template):
             let value = try template.value(for: input, evaluation)
             guard let count = value?.intValue, (0...Self.mostCountedRows).contains(count) else {
-                throw Refusal(.templateFailed, "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows).")
+                throw Refusal(
+                    .templateFailed,
+                    "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows)."
+                )
             }
             guard count <= room else { throw Refusal.tooManyRows(limits) }
             for index in 0..<count {
@@ -91,19 +96,20 @@ struct RowMaker {
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }
         var rows = shown
-        rows.replace(try changes.map { change in
-            var made = ContiguousArray<Row>()
-            made.reserveCapacity(change.new.count)
-            try stored.rows.forEach(in: change.new) { index, row in
-                try evaluation.meter.checkTime(at: made.count)
-                if let place = places[row.key], oldRows[place].model == row.model {
-                    made.append(shown[place])
-                } else {
-                    made.append(try self.row(for: row, at: index))
+        rows.replace(
+            try changes.map { change in
+                var made = ContiguousArray<Row>()
+                made.reserveCapacity(change.new.count)
+                try stored.rows.forEach(in: change.new) { index, row in
+                    try evaluation.meter.checkTime(at: made.count)
+                    if let place = places[row.key], oldRows[place].model == row.model {
+                        made.append(shown[place])
+                    } else {
+                        made.append(try self.row(for: row, at: index))
+                    }
                 }
-            }
-            return (change.old, made)
-        })
+                return (change.old, made)
+            })
         return rows
     }
 
@@ -117,7 +123,10 @@ struct RowMaker {
             guard let models = value[section.text] else { return [] }
             if let models = models.elements() { return models }
         }
-        throw Refusal(.templateFailed, "`modelsFrom` of the section \"\(section)\" must give an array of models, or an object from section ids to arrays.")
+        throw Refusal(
+            .templateFailed,
+            "`modelsFrom` of the section \"\(section)\" must give an array of models, or an object from section ids to arrays."
+        )
     }
 
     private func row(for stored: StoredRow, at index: Int) throws -> Row {
@@ -131,16 +140,22 @@ struct RowMaker {
         var shownModel: JSONText? = model
         if case .counted = binding.cells.source { shownModel = nil }
         if !binding.cells.showsModel { (viewModel, shownModel) = (model, nil) }
-        if let schema = cell.declaration.viewModel, let mismatch = schema.mismatches(of: viewModel?.value() ?? .null, limit: 1).first {
-            throw Refusal(.templateFailed, "The view model of row \(index) of the section \"\(section)\" is not what its cell \"\(cell.name)\" declares: \(mismatch.instancePath): \(mismatch.detail)")
+        if let schema = cell.declaration.viewModel,
+            let mismatch = schema.mismatches(of: viewModel?.value() ?? .null, limit: 1).first
+        {
+            throw Refusal(
+                .templateFailed,
+                "The view model of row \(index) of the section \"\(section)\" is not what its cell \"\(cell.name)\" declares: \(mismatch.instancePath): \(mismatch.detail)"
+            )
         }
-        return Row(parts: RowParts(
-            id: id, cell: cell.name, model: shownModel, viewModel: viewModel,
-            editing: try binding.editingStyle(for: input, evaluation).nameWhenAllowed,
-            movable: try binding.isMovable(input, evaluation),
-            height: try binding.cellHeight?.value(for: input, evaluation),
-            estimatedHeight: try binding.estimatedCellHeight?.value(for: input, evaluation),
-            updatesManually: binding.updatesManually))
+        return Row(
+            parts: RowParts(
+                id: id, cell: cell.name, model: shownModel, viewModel: viewModel,
+                editing: try binding.editingStyle(for: input, evaluation).nameWhenAllowed,
+                movable: try binding.isMovable(input, evaluation),
+                height: try binding.cellHeight?.value(for: input, evaluation),
+                estimatedHeight: try binding.estimatedCellHeight?.value(for: input, evaluation),
+                updatesManually: binding.updatesManually))
     }
 }
 
@@ -148,7 +163,10 @@ extension RowMaker {
     private func cell(for input: RowInput) throws -> (name: String, declaration: CellDeclaration) {
         let value = try binding.cells.cell.value(for: input, evaluation)
         guard let name = value?.stringValue, let declaration = cells[name] else {
-            throw Refusal(.templateFailed, "The cell provider of the section \"\(section)\" gave \(value?.text ?? "nothing") for row \(input.row): it must give the name of a cell that is declared in `cells`.")
+            throw Refusal(
+                .templateFailed,
+                "The cell provider of the section \"\(section)\" gave \(value?.text ?? "nothing") for row \(input.row): it must give the name of a cell that is declared in `cells`."
+            )
         }
         return (name, declaration)
     }
@@ -161,9 +179,14 @@ extension EditingStyle {
 
 extension SectionBinding {
     func editingStyle(for input: RowInput, _ evaluation: Evaluation) throws -> EditingStyle {
-        guard cells.source.isStored, let editing, let value = try editing.value(for: input, evaluation) else { return .none }
+        guard cells.source.isStored, let editing, let value = try editing.value(for: input, evaluation) else {
+            return .none
+        }
         guard let name = value.stringValue, let style = EditingStyle(rawValue: name) else {
-            throw Refusal(.templateFailed, "`editing` of the section \"\(input.section)\" gave \(value.text) for row \(input.row): it must give \"delete\", \"insert\" or \"none\".")
+            throw Refusal(
+                .templateFailed,
+                "`editing` of the section \"\(input.section)\" gave \(value.text) for row \(input.row): it must give \"delete\", \"insert\" or \"none\"."
+            )
         }
         return style
     }

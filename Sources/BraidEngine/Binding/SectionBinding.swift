@@ -49,7 +49,9 @@ final class SectionBinding: Sendable {
             return nil
         }
         // A view stands before the titles of bindings as specific as its own.
-        func title(_ view: (Binding) -> Computed<SectionInput>?, else title: (Binding) -> Computed<SectionInput>?) -> Computed<SectionInput>? {
+        func title(_ view: (Binding) -> Computed<SectionInput>?, else title: (Binding) -> Computed<SectionInput>?)
+            -> Computed<SectionInput>?
+        {
             for equals in [named.reversed(), [other].compactMap { $0 }] {
                 if let view = equals.lazy.compactMap(view).first ?? equals.lazy.compactMap(title).first { return view }
             }

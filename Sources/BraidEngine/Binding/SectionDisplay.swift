@@ -15,7 +15,8 @@ public struct SectionDisplay: Sendable {
 
         /// Whether automatic display shows a section.
         func shows(_ section: SectionInput) -> Bool {
-            section.rowCount > 0 || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)
+            section.rowCount > 0
+                || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)
         }
     }
 
@@ -64,13 +65,19 @@ public struct SectionDisplay: Sendable {
             let ids = positions.map { table.sections[$0].id }
             let sorted = try sort(ids)
             guard sorted.count == ids.count, Set(sorted) == Set(ids) else {
-                throw Refusal(.templateFailed, "The sections cannot be ordered: the function must give back the sections that it was given, each once.")
+                throw Refusal(
+                    .templateFailed,
+                    "The sections cannot be ordered: the function must give back the sections that it was given, each once."
+                )
             }
             return sorted.compactMap { table.position(of: $0) }
         case .by(_, let key):
             let keyed = try positions.map { (position: $0, key: try SortKey(key(try input($0), evaluation))) }
             if let first = keyed.first, keyed.contains(where: { !$0.key.isComparable(with: first.key) }) {
-                throw Refusal(.templateFailed, "The sections cannot be ordered: the expression of `order` must be a number for every section, or a string for every section.")
+                throw Refusal(
+                    .templateFailed,
+                    "The sections cannot be ordered: the expression of `order` must be a number for every section, or a string for every section."
+                )
             }
             return keyed.sorted { $0.key == $1.key ? $0.position < $1.position : $0.key < $1.key }.map(\.position)
         }

@@ -42,7 +42,9 @@ final class TableBindings<Section: TableSection> {
 
     func onSection(_ section: Section) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections([section]) }
 
-    func onSections(_ sections: Section...) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections(sections) }
+    func onSections(_ sections: Section...) -> BindingChain<Section, any ReuseIdentifiable, Never> {
+        onSections(sections)
+    }
 
     func onSections(_ sections: [Section]) -> BindingChain<Section, any ReuseIdentifiable, Never> {
         if sections.isEmpty { mistakes.append("A chain is about no section: `onSections` was given none.") }
@@ -68,7 +70,9 @@ final class TableBindings<Section: TableSection> {
 
     /// What is bound once the binder is made would do nothing.
     func noteBinding() {
-        if isFinished, mistakes.isEmpty { mistakes.append("Something was bound after `finish()`: bind all chains before it.") }
+        if isFinished, mistakes.isEmpty {
+            mistakes.append("Something was bound after `finish()`: bind all chains before it.")
+        }
     }
 
     func mistake(_ attempt: () throws(Refusal) -> Void) {
@@ -100,7 +104,9 @@ final class TableBindings<Section: TableSection> {
     func owner(of section: SectionID) -> Binding? { owners[section].map { bindings[$0] } }
 
     /// Those of the sections whose cells nothing binds.
-    func unbound(among sections: [SectionID]) -> [SectionID] { ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : [] }
+    func unbound(among sections: [SectionID]) -> [SectionID] {
+        ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : []
+    }
 
     /// The declared sections that a binding is about.
     func sections(of binding: Binding) -> [SectionID] {
@@ -119,7 +125,8 @@ final class TableBindings<Section: TableSection> {
 
     /// A section whose models are of another type than the binding assumes.
     func mismatch(of binding: Binding, in binder: Binder) -> (section: SectionID, bound: ModelType)? {
-        guard let assumed = binding.assumedType, !agreed.contains(Assumption(scope: binding.scope, type: assumed)) else { return nil }
+        guard let assumed = binding.assumedType, !agreed.contains(Assumption(scope: binding.scope, type: assumed))
+        else { return nil }
         for id in sections(of: binding) {
             if let bound = binder.binding(of: id), bound.modelType.name != assumed { return (id, bound.modelType) }
         }
@@ -128,9 +135,12 @@ final class TableBindings<Section: TableSection> {
     }
 
     func binder(
-        display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText? = nil, cells: CellDeclarations = .ofProgram
+        display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText? = nil,
+        cells: CellDeclarations = .ofProgram
     ) -> Binder {
-        Binder(sections: declared, display: display(), empty: empty, cells: cells, bindings: bindings, providers: providers)
+        Binder(
+            sections: declared, display: display(), empty: empty, cells: cells, bindings: bindings, providers: providers
+        )
     }
 }
 

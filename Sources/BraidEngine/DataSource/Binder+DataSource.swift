@@ -24,7 +24,9 @@ extension Binder {
     ///   - sections: the sections with their rows, in order.
     ///   - cells: the cells that are registered for model types.
     /// - Throws: ``Refusal`` if a model or an id is invalid.
-    public func openingTable(_ sections: [SectionContent], cells: RegisteredCells = RegisteredCells()) throws(Refusal) -> TableModel {
+    public func openingTable(_ sections: [SectionContent], cells: RegisteredCells = RegisteredCells()) throws(Refusal)
+        -> TableModel
+    {
         var work = CommandInProgress(binder: self, table: TableModel(cells: cells), shown: Snapshot(), now: "")
         _ = try work.updateAllSections(sections)
         return work.editor.table
@@ -38,7 +40,9 @@ extension Snapshot {
     /// - Throws: ``Refusal`` with `rowNotFound`.
     public func modelObject(at path: RowPath) throws(Refusal) -> JSONText {
         let section = try section(.displayed(path.section))
-        guard section.rows.indices.contains(path.row) else { throw .noRow(path.row, in: section.id, of: section.rows.count) }
+        guard section.rows.indices.contains(path.row) else {
+            throw .noRow(path.row, in: section.id, of: section.rows.count)
+        }
         let row = section.rows[path.row]
         return row.model ?? row.json["viewModel"] ?? .null
     }

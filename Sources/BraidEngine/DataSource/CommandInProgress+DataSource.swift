@@ -35,7 +35,9 @@ extension CommandInProgress {
             // To be told is to be shown what was kept back, even if this call has changed nothing.
             if unpublished != nil { isRevision = true }
             // Where the display is automatic, other sections may have come or gone with the change.
-            notification = shown.sections.map(\.id) == call.shown.sections.map(\.id) ? told(call.effect, since: call.shown) : .dataSource
+            notification =
+                shown.sections.map(\.id) == call.shown.sections.map(\.id)
+                ? told(call.effect, since: call.shown) : .dataSource
         }
         return nil
     }
@@ -47,8 +49,10 @@ extension CommandInProgress {
         case .section(let section): .section(section)
         case .rows(let paths):
             // With its new model a row may be hidden: where it stood is another one, or none.
-            paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count } ? .rows(paths) : .dataSource
-        case .rowsOfSection(let section): .rows(shown.sections[section].rows.indices.map { RowPath(section: section, row: $0) })
+            paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count }
+                ? .rows(paths) : .dataSource
+        case .rowsOfSection(let section):
+            .rows(shown.sections[section].rows.indices.map { RowPath(section: section, row: $0) })
         }
     }
 
@@ -105,7 +109,9 @@ extension CommandInProgress {
     }
 
     private mutating func updateRows(_ rows: [(at: RowPath, model: JSONText)]) throws -> DataSourceEffect {
-        if let path = rows.first(where: { $0.at.section >= shown.sections.count })?.at { return noSection(path.section) }
+        if let path = rows.first(where: { $0.at.section >= shown.sections.count })?.at {
+            return noSection(path.section)
+        }
         // Where all of them are stored is settled before the first changes: that may hide it, and shift what follows.
         var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
         for (number, (path, model)) in rows.enumerated() {
@@ -115,7 +121,8 @@ extension CommandInProgress {
             places.append((path, section, index, try identified(model, in: section, at: pointer)))
         }
         // Rows may take over each other's ids: all give theirs up before the first takes another.
-        for (number, (_, section, index, row)) in places.enumerated() where editor.table[section]?.rows[index].id != row.id {
+        for (number, (_, section, index, row)) in places.enumerated()
+        where editor.table[section]?.rows[index].id != row.id {
             try meter.checkTime(at: number)
             try editor.replace(at: index, in: section, id: nil, model: row.model)
         }
@@ -137,12 +144,16 @@ extension CommandInProgress {
 // What the calls have in common.
 extension CommandInProgress {
     func noSection(_ index: Int) -> DataSourceEffect {
-        .ignored(reason: "\(shown.sections.count) sections are displayed, counted from 0: there is no section \(index).")
+        .ignored(
+            reason: "\(shown.sections.count) sections are displayed, counted from 0: there is no section \(index).")
     }
 
     private func noRow(_ path: RowPath) -> DataSourceEffect {
         guard shown.sections.indices.contains(path.section) else { return noSection(path.section) }
-        return .ignored(reason: "Section \(path.section) has \(shown.sections[path.section].rows.count) rows, counted from 0: there is no row \(path.row).")
+        return .ignored(
+            reason:
+                "Section \(path.section) has \(shown.sections[path.section].rows.count) rows, counted from 0: there is no row \(path.row)."
+        )
     }
 
     /// Where a displayed row is stored; nil: there is no such row.

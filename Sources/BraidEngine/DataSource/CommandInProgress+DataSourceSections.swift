@@ -20,7 +20,9 @@ extension CommandInProgress {
         var claimed: Set<SectionID> = []
         for (index, section) in sections.enumerated() {
             guard let id = section.id, !claimed.insert(id).inserted else { continue }
-            throw Refusal.bad(JSONPointer.root.appending("sections").appending(index).appending("id"), "another section has the id \"\(id)\" already")
+            throw Refusal.bad(
+                JSONPointer.root.appending("sections").appending(index).appending("id"),
+                "another section has the id \"\(id)\" already")
         }
         let ids = sections.enumerated().map { index, section in
             section.id ?? (index < present.count && !claimed.contains(present[index]) ? present[index] : nil)
@@ -34,7 +36,9 @@ extension CommandInProgress {
         for (index, content) in sections.enumerated() {
             try meter.checkTime()
             var id = ids[index]
-            if id.map({ editor.table.position(of: $0) == nil }) ?? true { id = try insertSection(id, before: nil, avoiding: claimed) }
+            if id.map({ editor.table.position(of: $0) == nil }) ?? true {
+                id = try insertSection(id, before: nil, avoiding: claimed)
+            }
             guard let id else { continue }
             order.append(id)
             try fill(id, with: content, at: JSONPointer.root.appending("sections").appending(index))
@@ -61,7 +65,8 @@ extension CommandInProgress {
 
     mutating func registerCell(_ cell: String, for modelType: String) throws(Refusal) -> DataSourceEffect {
         guard binder.cells[cell] != nil else {
-            throw Refusal.bad(JSONPointer.root.appending("cell"), "the cell \"\(cell)\" is not declared in the table's `cells`")
+            throw Refusal.bad(
+                JSONPointer.root.appending("cell"), "the cell \"\(cell)\" is not declared in the table's `cells`")
         }
         editor.registerCell(cell, for: modelType)
         return .nothingToTell
@@ -87,7 +92,8 @@ extension CommandInProgress {
         guard binder.declaredSections == nil else { throw sectionsAreDeclared }
         let id = id ?? editor.newSectionID(avoiding: taken)
         guard editor.table.position(of: id) == nil else {
-            throw Refusal.bad(JSONPointer.root.appending("section").appending("id"), "the table has a section \"\(id)\" already")
+            throw Refusal.bad(
+                JSONPointer.root.appending("section").appending("id"), "the table has a section \"\(id)\" already")
         }
         _ = try binder.requiredBinding(of: id)
         editor.insertSection(id, before: next)
@@ -114,6 +120,8 @@ extension CommandInProgress {
     }
 
     private var sectionsAreDeclared: Refusal {
-        Refusal(.sectionsAreDeclared, "The table declares its sections: none can be added, removed or put in another order.")
+        Refusal(
+            .sectionsAreDeclared, "The table declares its sections: none can be added, removed or put in another order."
+        )
     }
 }

@@ -55,7 +55,9 @@ extension Command {
             throw Refusal.bad(pointer, "a call to the data source is an object with one member: \(names)")
         }
         guard let call = DataSourceCommand.Call(rawValue: members[0].name) else {
-            throw Refusal.bad(pointer.appending(members[0].name), "there is no call \"\(members[0].name)\" to the data source; calls are \(names)")
+            throw Refusal.bad(
+                pointer.appending(members[0].name),
+                "there is no call \"\(members[0].name)\" to the data source; calls are \(names)")
         }
         try self.init(dataSource: call, arguments: members[0].value, at: pointer.appending(members[0].name))
     }
@@ -79,23 +81,31 @@ extension DataSourceCommand {
                 header: try object.title("header"), footer: try object.title("footer"), at: try object.index("at"))
         case .updateSection:
             self = .updateSection(
-                SectionContent(header: try object.title("header"), footer: try object.title("footer"), rows: try object.array("rows")),
+                SectionContent(
+                    header: try object.title("header"), footer: try object.title("footer"),
+                    rows: try object.array("rows")),
                 at: try object.index("at"))
-        case .updateAllSections: self = .updateAllSections(try SectionContent.list(object.required("sections"), at: object.place(of: "sections")))
+        case .updateAllSections:
+            self = .updateAllSections(
+                try SectionContent.list(object.required("sections"), at: object.place(of: "sections")))
         case .removeSection: self = .removeSection(at: try object.index("at"))
         case .removeAllSections: self = .removeAllSections
         case .registerCell: self = .registerCell(try object.string("cell"), modelType: try object.string("modelType"))
         }
     }
 
-    private static func rows(_ object: BodyReader, at pointer: JSONPointer) throws(Refusal) -> [(at: RowPath, model: JSONText)] {
+    private static func rows(_ object: BodyReader, at pointer: JSONPointer) throws(Refusal) -> [(
+        at: RowPath, model: JSONText
+    )] {
         var rows: [(at: RowPath, model: JSONText)] = []
         var seen: Set<RowPath> = []
         for (index, element) in try object.array("rows").enumerated() {
             let place = pointer.appending(index)
             let row = try BodyReader(element, at: place, members: ["at", "model"])
             let path = try row.indexPath("at")
-            guard seen.insert(path).inserted else { throw Refusal.bad(place.appending("at"), "the row \(path) is named twice") }
+            guard seen.insert(path).inserted else {
+                throw Refusal.bad(place.appending("at"), "the row \(path) is named twice")
+            }
             rows.append((path, try row.required("model")))
         }
         return rows
@@ -120,7 +130,9 @@ extension SectionContent {
     public static func list(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) -> [SectionContent] {
         guard let elements = json.elements() else { throw Refusal.bad(pointer, "must be an array of sections") }
         var sections: [SectionContent] = []
-        for (index, element) in elements.enumerated() { sections.append(try SectionContent(element, at: pointer.appending(index))) }
+        for (index, element) in elements.enumerated() {
+            sections.append(try SectionContent(element, at: pointer.appending(index)))
+        }
         return sections
     }
 }

@@ -43,7 +43,9 @@ extension DataSourceController: SectionManager {
     /// Replaces a section's data; see ``SectionManager/update(sectionData:at:notify:)``.
     public func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool) {
         let titles = content(of: Section(sectionData: sectionData, rows: []))
-        perform(.updateSectionData(header: titles.header, footer: titles.footer, at: index), notify: notify, data: [index: sectionData])
+        perform(
+            .updateSectionData(header: titles.header, footer: titles.footer, at: index), notify: notify,
+            data: [index: sectionData])
     }
 
     /// Replaces a section; see ``SectionManager/update(section:at:notify:)``.
@@ -58,7 +60,8 @@ extension DataSourceController: SectionManager {
     public func update(allSections sections: [Section], notify: Bool) {
         let contents = sections.map { content(of: $0) }
         perform(
-            .updateAllSections(contents), notify: notify, replacing: numbers(in: 0..<sectionCount), with: contents.flatMap(\.rows),
+            .updateAllSections(contents), notify: notify, replacing: numbers(in: 0..<sectionCount),
+            with: contents.flatMap(\.rows),
             data: Dictionary(uniqueKeysWithValues: sections.map(\.sectionData).enumerated().map { ($0, $1) }))
     }
 
@@ -74,7 +77,8 @@ extension DataSourceController: SectionManager {
 
     private func content(of section: Section) -> SectionContent {
         SectionContent(
-            header: section.sectionData?.header.map { .string($0) }, footer: section.sectionData?.footer.map { .string($0) },
+            header: section.sectionData?.header.map { .string($0) },
+            footer: section.sectionData?.footer.map { .string($0) },
             rows: section.rows.map { number(for: $0) })
     }
 }

@@ -98,7 +98,9 @@ extension DataSourceController {
     func numbers(at paths: [RowPath]) -> [JSONText] { paths.compactMap { number(at: $0) } }
 
     func numbers(in sections: some Sequence<Int>) -> [JSONText] {
-        sections.filter { stored.sections.indices.contains($0) }.flatMap { stored.sections[$0].rows.compactMap(\.model) }
+        sections.filter { stored.sections.indices.contains($0) }.flatMap {
+            stored.sections[$0].rows.compactMap(\.model)
+        }
     }
 }
 
@@ -156,9 +158,13 @@ extension DataSourceController {
 
     private func keep(_ data: [Int: (any SectionDataModelType)?], isIgnored: Bool) {
         if !isIgnored {
-            for (index, data) in data where stored.sections.indices.contains(index) { sectionData[stored.sections[index].id] = data }
+            for (index, data) in data where stored.sections.indices.contains(index) {
+                sectionData[stored.sections[index].id] = data
+            }
         }
-        if sectionData.count > table.sections.count { sectionData = sectionData.filter { table.position(of: $0.key) != nil } }
+        if sectionData.count > table.sections.count {
+            sectionData = sectionData.filter { table.position(of: $0.key) != nil }
+        }
     }
 
     private func notifyDelegate(_ notification: DataSourceNotification?) {

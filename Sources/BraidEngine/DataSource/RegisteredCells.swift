@@ -11,7 +11,9 @@ public struct RegisteredCells: Sendable, Equatable {
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         for (type, cell) in try BodyReader.members(json, at: pointer, what: "model types with names of cells") {
-            guard let name = cell.stringValue else { throw Refusal.bad(pointer.appending(type), "a cell's name must be a string") }
+            guard let name = cell.stringValue else {
+                throw Refusal.bad(pointer.appending(type), "a cell's name must be a string")
+            }
             cells[UTF8Key(type)] = name
         }
     }
@@ -46,7 +48,10 @@ extension Computed where Input == RowInput {
             let type = input.model.modelType
             if let cell = evaluation.table.cells[type] ?? described[type] { return .string(cell) }
             if typeNamesCell { return .string(type) }
-            throw Refusal(.modelInvalid, "No cell is registered for the model type \"\(type)\", that of row \(input.row) of the section \"\(input.section)\".")
+            throw Refusal(
+                .modelInvalid,
+                "No cell is registered for the model type \"\(type)\", that of row \(input.row) of the section \"\(input.section)\"."
+            )
         }
     }
 }

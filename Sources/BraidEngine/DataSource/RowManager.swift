@@ -56,15 +56,25 @@ extension SectionManager {
     /// Appends a section and notifies; see ``SectionManager/add(section:at:notify:)``.
     public func add(section: DataSourceController.Section) { add(section: section, at: nil, notify: true) }
     /// Inserts a section and notifies; see ``SectionManager/add(section:at:notify:)``.
-    public func add(section: DataSourceController.Section, at index: Int?) { add(section: section, at: index, notify: true) }
+    public func add(section: DataSourceController.Section, at index: Int?) {
+        add(section: section, at: index, notify: true)
+    }
     /// Appends a section; see ``SectionManager/add(section:at:notify:)``.
-    public func add(section: DataSourceController.Section, notify: Bool) { add(section: section, at: nil, notify: notify) }
+    public func add(section: DataSourceController.Section, notify: Bool) {
+        add(section: section, at: nil, notify: notify)
+    }
     /// Replaces a section's data and notifies; see ``SectionManager/update(sectionData:at:notify:)``.
-    public func update(sectionData: any SectionDataModelType, at index: Int) { update(sectionData: sectionData, at: index, notify: true) }
+    public func update(sectionData: any SectionDataModelType, at index: Int) {
+        update(sectionData: sectionData, at: index, notify: true)
+    }
     /// Replaces a section and notifies; see ``SectionManager/update(section:at:notify:)``.
-    public func update(section: DataSourceController.Section, at index: Int) { update(section: section, at: index, notify: true) }
+    public func update(section: DataSourceController.Section, at index: Int) {
+        update(section: section, at: index, notify: true)
+    }
     /// Replaces all sections and notifies; see ``SectionManager/update(allSections:notify:)``.
-    public func update(allSections sections: [DataSourceController.Section]) { update(allSections: sections, notify: true) }
+    public func update(allSections sections: [DataSourceController.Section]) {
+        update(allSections: sections, notify: true)
+    }
     /// Removes a section and notifies; see ``SectionManager/remove(sectionAt:notify:)``.
     public func remove(sectionAt index: Int) { remove(sectionAt: index, notify: true) }
     /// Removes all sections and notifies; see ``SectionManager/removeAllSections(notify:)``.

@@ -43,7 +43,8 @@ extension CommandInProgress {
         kept.snapshot.revision = snapshot.revision
         kept.touched.append(editor.allTouched)
         return Outcome(
-            kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change, undo: editor.undo,
+            kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change,
+            undo: editor.undo,
             update: BatchUpdate(from: before.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount))
     }
 }
@@ -69,7 +70,8 @@ extension CommandInProgress {
         case .delete(let row): return .delete(try rebased(row, seen))
         case .insert(let row, let model): return .insert(try rebased(row, seen, orEnd: true), model: model)
         case .tap(let row): return .tap(try rebased(row, seen))
-        case .event(let row, let name, let parameters): return .event(try rebased(row, seen), name: name, parameters: parameters)
+        case .event(let row, let name, let parameters):
+            return .event(try rebased(row, seen), name: name, parameters: parameters)
         case .displayedRows(let rows):
             var rebasedRows: [RowReference] = []
             for row in rows { rebasedRows.append(try rebased(row, seen)) }
@@ -83,23 +85,39 @@ extension CommandInProgress {
     /// before and not published are unknown to them, in a transaction as well.
     func isKnown(_ id: RowID, in section: Section) throws(Refusal) -> Bool {
         guard let seen = seen?.command else { return true }
-        if let place = seen.displayedPlace(of: section.id), try !seen.search.places(of: id, in: seen.shown.sections[place], seen).isEmpty { return true }
+        if let place = seen.displayedPlace(of: section.id),
+            try !seen.search.places(of: id, in: seen.shown.sections[place], seen).isEmpty
+        {
+            return true
+        }
         guard let stored = editor.table[section.id], let index = stored.index(of: id) else { return false }
         return stored.rows[index].key >= editor.firstNewKey
     }
 
-    private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws -> RowReference {
+    private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws
+        -> RowReference
+    {
         // The commands of a transaction count in the table as those before them left it, which nobody has seen.
         if isTransaction {
-            if case .id(_, let section) = reference, section.map({ if case .id = $0 { true } else { false } }) ?? true { return reference }
-            throw Refusal(.rowNotFound, "The session has changes that are not published: until they are, the commands of a transaction must name rows by their ids.")
+            if case .id(_, let section) = reference, section.map({ if case .id = $0 { true } else { false } }) ?? true {
+                return reference
+            }
+            throw Refusal(
+                .rowNotFound,
+                "The session has changes that are not published: until they are, the commands of a transaction must name rows by their ids."
+            )
         }
         let place = try seen.resolve(reference, orEnd: orEnd)
         let section = SectionReference.id(place.section.id)
-        guard place.row < place.section.rows.count else { return .at(section, row: try shown.section(section).rows.count) }
+        guard place.row < place.section.rows.count else {
+            return .at(section, row: try shown.section(section).rows.count)
+        }
         if let id = place.section.rows[place.row].id { return .id(id, in: section) }
         guard let row = try rowWithoutID(place, seen) else {
-            throw Refusal(.rowNotFound, "Row \(place.row) of the section \"\(place.section.id)\" has changed, or gone, without being published yet.")
+            throw Refusal(
+                .rowNotFound,
+                "Row \(place.row) of the section \"\(place.section.id)\" has changed, or gone, without being published yet."
+            )
         }
         return .at(section, row: row)
     }
@@ -108,11 +126,14 @@ extension CommandInProgress {
     private func rowWithoutID(_ place: Place, _ seen: CommandInProgress) throws -> Int? {
         let id = place.section.id
         guard let binding = binder.binding(of: id), binding.cells.source.isStored else {
-            guard let rows = shown.sections.first(where: { $0.id == id })?.rows, rows.indices.contains(place.row) else { return nil }
+            guard let rows = shown.sections.first(where: { $0.id == id })?.rows, rows.indices.contains(place.row) else {
+                return nil
+            }
             return rows[place.row].isSame(as: place.section.rows[place.row]) ? place.row : nil
         }
-        guard let old = seen.editor.table[id]?.rows, let oldIndex = try seen.storedIndex(of: place.row, in: place.section, binding),
-              let section = editor.table[id]
+        guard let old = seen.editor.table[id]?.rows,
+            let oldIndex = try seen.storedIndex(of: place.row, in: place.section, binding),
+            let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
         // Most often its rank is what it was.
@@ -130,13 +151,17 @@ extension CommandInProgress {
     ) throws -> Command {
         let moved = try rebased(reference, seen)
         if isTransaction {
-            throw Refusal(.rowNotFound, "The session has changes that are not published: until they are, a transaction cannot move rows.")
+            throw Refusal(
+                .rowNotFound,
+                "The session has changes that are not published: until they are, a transaction cannot move rows.")
         }
         let from = try seen.resolve(reference), destination = try seen.shown.section(section)
         let target = SectionReference.id(destination.id)
         let isWithin = from.section.id == destination.id
         let last = destination.rows.count - (isWithin ? 1 : 0)
-        guard (0...last).contains(index) else { throw Refusal.noRow(index, in: destination.id, of: destination.rows.count) }
+        guard (0...last).contains(index) else {
+            throw Refusal.noRow(index, in: destination.id, of: destination.rows.count)
+        }
         let follower = isWithin && index >= from.row ? index + 1 : index
         guard follower < destination.rows.count else {
             return .move(moved, to: target, row: try shown.section(target).rows.count - (isWithin ? 1 : 0))

@@ -1,15 +1,20 @@
 // What a binding is about, and what it binds: a chain of links, each read by itself.
 extension DescriptionCompiler {
     private static let bindingMembers = [
-        "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown", "modelType",
-        "assumingModelType", "header", "headers", "footer", "footers", "dimensions", "editing", "insert", "moving", "updates",
+        "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
+        "modelType",
+        "assumingModelType", "header", "headers", "footer", "footers", "dimensions", "editing", "insert", "moving",
+        "updates",
         "prefetch", "onDelete", "onInsert", "onTap", "onEvent", "onPrefetch",
     ]
 
     mutating func bind(
-        _ value: JSONValue, at pointer: JSONPointer, to bindings: TableBindings<SectionID>, _ reader: inout DescriptionReader
+        _ value: JSONValue, at pointer: JSONPointer, to bindings: TableBindings<SectionID>,
+        _ reader: inout DescriptionReader
     ) {
-        guard let object = reader.object(value, at: pointer, members: Self.bindingMembers, what: "a binding") else { return }
+        guard let object = reader.object(value, at: pointer, members: Self.bindingMembers, what: "a binding") else {
+            return
+        }
         guard let scope = scope(object["on"], at: pointer, &reader) else { return }
         let chain = bindings.on(scope).edit { $0.pointer = pointer }.carrying(Never.self, JSONText.self)
         bindCells(object, chain, &reader)
@@ -18,12 +23,18 @@ extension DescriptionCompiler {
         bindDimensions(object["dimensions"], chain, &reader)
         bindEditing(object, chain, &reader)
         bindMoving(object["moving"], chain, &reader)
-        if let steps = object["onDelete"] { chain.onDelete(reader.handler(steps, at: pointer.appending("onDelete"), over: "reason")) }
-        if let steps = object["onInsert"] { chain.onInsert(reader.handler(steps, at: pointer.appending("onInsert"), over: "reason")) }
+        if let steps = object["onDelete"] {
+            chain.onDelete(reader.handler(steps, at: pointer.appending("onDelete"), over: "reason"))
+        }
+        if let steps = object["onInsert"] {
+            chain.onInsert(reader.handler(steps, at: pointer.appending("onInsert"), over: "reason"))
+        }
         if let steps = object["onTap"] { chain.onTapped(reader.handler(steps, at: pointer.appending("onTap"))) }
         bindEvents(object["onEvent"], chain, &reader)
         bindPrefetch(object, chain, &reader)
-        if let assumed = reader.string(object["assumingModelType"], at: pointer.appending("assumingModelType"), what: "`assumingModelType`") {
+        if let assumed = reader.string(
+            object["assumingModelType"], at: pointer.appending("assumingModelType"), what: "`assumingModelType`")
+        {
             chain.assuming(modelTypeNamed: assumed)
         }
         switch object["updates"] {
@@ -33,8 +44,13 @@ extension DescriptionCompiler {
         default: reader.fault(pointer.appending("updates"), "`updates` must be \"byReloading\" or \"manually\"")
         }
         if scope == .anySection {
-            for member in ["cell", "cellProvider", "models", "viewModels", "modelsFrom", "numberOfCells", "shown", "header", "headers", "footer", "footers", "editing", "moving"] where object[member] != nil {
-                reader.fault(pointer.appending(member), "a binding of \"anySection\" binds no cells, headers, footers, editing or moving")
+            for member in [
+                "cell", "cellProvider", "models", "viewModels", "modelsFrom", "numberOfCells", "shown", "header",
+                "headers", "footer", "footers", "editing", "moving",
+            ] where object[member] != nil {
+                reader.fault(
+                    pointer.appending(member),
+                    "a binding of \"anySection\" binds no cells, headers, footers, editing or moving")
             }
         }
     }
@@ -42,27 +58,45 @@ extension DescriptionCompiler {
     func scope(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Scope? {
         let on = pointer.appending("on")
         switch value {
-        case nil: reader.fault(pointer, "a binding needs a scope, `on`: \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\"")
+        case nil:
+            reader.fault(
+                pointer,
+                "a binding needs a scope, `on`: \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
+            )
         case .string("table")?:
             if let sections, sections.count == 1 { return .table }
-            reader.fault(on, "\"table\" is the scope of an unsectioned table; this one has \(sections.map { "\($0.count) sections" } ?? "dynamic sections")")
+            reader.fault(
+                on,
+                "\"table\" is the scope of an unsectioned table; this one has \(sections.map { "\($0.count) sections" } ?? "dynamic sections")"
+            )
         case .string("allSections")?, .string("allOtherSections")?: return .allOtherSections
         case .string("anySection")?: return .anySection
         case .object(let object)?:
-            guard reader.object(.object(object), at: on, members: ["section", "sections"], what: "a scope") != nil else { return nil }
+            guard reader.object(.object(object), at: on, members: ["section", "sections"], what: "a scope") != nil
+            else { return nil }
             switch (object["section"], object["sections"]) {
             case (let section?, nil):
-                guard let id = reader.string(section, at: on.appending("section"), what: "a section's id") else { return nil }
+                guard let id = reader.string(section, at: on.appending("section"), what: "a section's id") else {
+                    return nil
+                }
                 reader.requireSection(SectionID(id), at: on.appending("section"))
                 return .sections([SectionID(id)])
             case (nil, let sections?):
-                guard let ids = reader.strings(sections, at: on.appending("sections"), what: "`sections`") else { return nil }
+                guard let ids = reader.strings(sections, at: on.appending("sections"), what: "`sections`") else {
+                    return nil
+                }
                 if ids.isEmpty { reader.fault(on.appending("sections"), "a scope must name one section at least") }
-                for (index, id) in ids { reader.requireSection(SectionID(id), at: on.appending("sections").appending(index)) }
+                for (index, id) in ids {
+                    reader.requireSection(SectionID(id), at: on.appending("sections").appending(index))
+                }
                 return .sections(ids.map { SectionID($0.text) })
             default: reader.fault(on, "a scope has either `section` or `sections`")
             }
-        default: reader.fault(on, "a scope is \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\"")
+        default:
+            reader.fault(
+                on,
+                "a scope is \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
+            )
         }
         return nil
     }
@@ -76,9 +110,14 @@ extension DescriptionCompiler {
                 let place = pointer.appending(event)
                 if let declaration = cells[UTF8Key(cell)], declaration.events[UTF8Key(event)] == nil {
                     // Of many events the first few: they are told again with each fault.
-                    let declared = declaration.events.count > 16
-                        ? "\(declaration.events.count) others" : declaration.events.keys.map(\.string).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
-                    reader.fault(place, "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")")
+                    let declared =
+                        declaration.events.count > 16
+                        ? "\(declaration.events.count) others"
+                        : declaration.events.keys.map(\.string).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+                    reader.fault(
+                        place,
+                        "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")"
+                    )
                 }
                 chain.onEvent(event, from: cell, reader.handler(steps, at: place, over: "event"))
             }
@@ -89,13 +128,19 @@ extension DescriptionCompiler {
         let pointer = chain.binding.pointer
         let handler = object["onPrefetch"].map { reader.handler($0, at: pointer.appending("onPrefetch")) }
         guard let value = object["prefetch"] else {
-            if object["onPrefetch"] != nil { reader.fault(pointer.appending("onPrefetch"), "`onPrefetch` needs `prefetch`: {\"cellsFromEnd\": n}") }
+            if object["onPrefetch"] != nil {
+                reader.fault(pointer.appending("onPrefetch"), "`onPrefetch` needs `prefetch`: {\"cellsFromEnd\": n}")
+            }
             return
         }
         let place = pointer.appending("prefetch")
-        guard let prefetch = reader.object(value, at: place, members: ["cellsFromEnd"], what: "`prefetch`") else { return }
+        guard let prefetch = reader.object(value, at: place, members: ["cellsFromEnd"], what: "`prefetch`") else {
+            return
+        }
         guard let distance = prefetch["cellsFromEnd"]?.intValue, distance >= 0 else {
-            return reader.fault(prefetch["cellsFromEnd"] == nil ? place : place.appending("cellsFromEnd"), "`cellsFromEnd` must be an integer from 0")
+            return reader.fault(
+                prefetch["cellsFromEnd"] == nil ? place : place.appending("cellsFromEnd"),
+                "`cellsFromEnd` must be an integer from 0")
         }
         chain.prefetch(cellsFromEnd: distance, handler)
     }

@@ -6,31 +6,53 @@ extension DescriptionCompiler {
         let data = ["models", "viewModels", "modelsFrom", "numberOfCells"].filter { object[$0] != nil }
         guard object["cell"] != nil || object["cellProvider"] != nil || !data.isEmpty else {
             for member in ["viewModel", "shown"] where object[member] != nil {
-                reader.fault(pointer.appending(member), "`\(member)` stands in the binding that binds the cells, with its `cell` and `models`")
+                reader.fault(
+                    pointer.appending(member),
+                    "`\(member)` stands in the binding that binds the cells, with its `cell` and `models`")
             }
-            if type != nil { reader.warn(pointer.appending("modelType"), "`modelType` says nothing here: it stands in the binding that binds the cells, with its `cell` and `models`") }
+            if type != nil {
+                reader.warn(
+                    pointer.appending("modelType"),
+                    "`modelType` says nothing here: it stands in the binding that binds the cells, with its `cell` and `models`"
+                )
+            }
             return
         }
-        if data.count > 1 { reader.fault(pointer, "cells are bound to one of \(data.map { "`\($0)`" }.joined(separator: ", ")), not to several") }
+        if data.count > 1 {
+            reader.fault(
+                pointer, "cells are bound to one of \(data.map { "`\($0)`" }.joined(separator: ", ")), not to several")
+        }
         for (section, owner) in chain.bindings.claimCells(chain.index) {
-            reader.fault(pointer, "the cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound already, by \(owner.pointer)")
+            reader.fault(
+                pointer,
+                "the cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound already, by \(owner.pointer)"
+            )
         }
         var cells = CellBinding(cell: cell(object, at: pointer, &reader) ?? Computed(constant: .string("")))
         if let viewModels = object["viewModels"] {
             cells.showsModel = false
             readModels(viewModels, "viewModels", chain, &reader)
-            if object["viewModel"] != nil { reader.fault(pointer.appending("viewModel"), "`viewModels` are what the cells are given: there is nothing for a `viewModel` template to do") }
+            if object["viewModel"] != nil {
+                reader.fault(
+                    pointer.appending("viewModel"),
+                    "`viewModels` are what the cells are given: there is nothing for a `viewModel` template to do")
+            }
         } else if let models = object["models"] {
             readModels(models, "models", chain, &reader)
         }
-        if let viewModel = object["viewModel"], let template = reader.template(viewModel, at: pointer.appending("viewModel"), over: DescriptionReader.rowNames) {
+        if let viewModel = object["viewModel"],
+            let template = reader.template(
+                viewModel, at: pointer.appending("viewModel"), over: DescriptionReader.rowNames)
+        {
             cells.viewModel = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
         }
         cells.source = source(object, chain.binding, &reader)
         chain.bind(cells, of: type)
     }
 
-    private func modelType(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> ModelType? {
+    private func modelType(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader)
+        -> ModelType?
+    {
         guard let name = reader.string(value, at: pointer, what: "`modelType`") else { return nil }
         if let type = modelTypes[UTF8Key(name)] { return type }
         reader.fault(pointer, "the model type \"\(name)\" is not declared in `modelTypes`")
@@ -38,33 +60,46 @@ extension DescriptionCompiler {
     }
 
     /// `cell` or `cellProvider`. `pointer` is the binding's.
-    private func cell(_ object: JSONObject, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Computed<RowInput>? {
+    private func cell(_ object: JSONObject, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Computed<
+        RowInput
+    >? {
         var cell: Computed<RowInput>?
         switch (object["cell"], object["cellProvider"]) {
         case (.string(let name)?, nil):
             requireCell(name, at: pointer.appending("cell"), &reader)
             cell = Computed(constant: .string(name))
         case (.object(let byType)?, nil)
-        where byType["byModelType"] == .bool(true) && byType.members.allSatisfy { $0.name == "byModelType" || DescriptionReader.isRemark($0.name) }:
+        where byType["byModelType"] == .bool(true)
+            && byType.members.allSatisfy { $0.name == "byModelType" || DescriptionReader.isRemark($0.name) }:
             cell = .cellByModelType(cellsForModelTypes)
         case (nil, let provider?):
-            if let template = reader.template(provider, at: pointer.appending("cellProvider"), over: DescriptionReader.rowNames) {
+            if let template = reader.template(
+                provider, at: pointer.appending("cellProvider"), over: DescriptionReader.rowNames)
+            {
                 cell = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
                 if let name = template.constant?.stringValue {
                     requireCell(name, at: pointer.appending("cellProvider"), &reader)
                 } else if !template.canGive(.string) {
-                    reader.fault(pointer.appending("cellProvider"), "a cell provider must give the name of a cell, a string")
+                    reader.fault(
+                        pointer.appending("cellProvider"), "a cell provider must give the name of a cell, a string")
                 }
             }
         case (nil, nil): reader.fault(pointer, "a binding of cells names its `cell`, or a `cellProvider`")
         case (_?, _?): reader.fault(pointer, "a binding has either a `cell` or a `cellProvider`")
         default: reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
         }
-        if case .object? = object["cell"], object["viewModel"] != nil || object["viewModels"] != nil || object["numberOfCells"] != nil {
-            reader.fault(pointer.appending("cell"), "cells by model type show `models` as they are: there is no view model and no number of cells beside them")
+        if case .object? = object["cell"],
+            object["viewModel"] != nil || object["viewModels"] != nil || object["numberOfCells"] != nil
+        {
+            reader.fault(
+                pointer.appending("cell"),
+                "cells by model type show `models` as they are: there is no view model and no number of cells beside them"
+            )
         }
         if object["cellProvider"] != nil, object["viewModels"] != nil {
-            reader.fault(pointer.appending("viewModels"), "a `cellProvider` goes with `models`, which it reads; view models go with a `cell`")
+            reader.fault(
+                pointer.appending("viewModels"),
+                "a `cellProvider` goes with `models`, which it reads; view models go with a `cell`")
         }
         return cell
     }
@@ -73,33 +108,47 @@ extension DescriptionCompiler {
     private func source(_ object: JSONObject, _ binding: Binding, _ reader: inout DescriptionReader) -> RowSource {
         let pointer = binding.pointer
         var source = RowSource.stored
-        if let models = object["modelsFrom"], let template = reader.template(models, at: pointer.appending("modelsFrom")) {
+        if let models = object["modelsFrom"],
+            let template = reader.template(models, at: pointer.appending("modelsFrom"))
+        {
             checkDerived(models, template, binding, &reader)
             source = .derived(Computed(rendering: template) { $1.context(forTitleOf: $0, reading: $2) })
         }
-        if let number = object["numberOfCells"] { source = numberOfCells(number, at: pointer.appending("numberOfCells"), &reader) }
-        if let expression = reader.expression(object["shown"], at: pointer.appending("shown"), over: DescriptionReader.rowNames, what: "`shown`") {
+        if let number = object["numberOfCells"] {
+            source = numberOfCells(number, at: pointer.appending("numberOfCells"), &reader)
+        }
+        if let expression = reader.expression(
+            object["shown"], at: pointer.appending("shown"), over: DescriptionReader.rowNames, what: "`shown`")
+        {
             if source.isStored {
                 source = .shown(Computed(holding: expression))
             } else {
-                reader.fault(pointer.appending("shown"), "`shown` hides stored rows; derived ones are left out by what they derive from")
+                reader.fault(
+                    pointer.appending("shown"),
+                    "`shown` hides stored rows; derived ones are left out by what they derive from")
             }
         }
         if !source.isStored {
             for member in ["editing", "moving", "insert"] where object[member] != nil {
-                reader.fault(pointer.appending(member), "derived rows cannot be edited or moved; change what they derive from in a handler")
+                reader.fault(
+                    pointer.appending(member),
+                    "derived rows cannot be edited or moved; change what they derive from in a handler")
             }
         }
         return source
     }
 
     /// What can be seen of derived models without a context.
-    private func checkDerived(_ source: JSONValue, _ template: Template, _ binding: Binding, _ reader: inout DescriptionReader) {
+    private func checkDerived(
+        _ source: JSONValue, _ template: Template, _ binding: Binding, _ reader: inout DescriptionReader
+    ) {
         let pointer = binding.pointer.appending("modelsFrom")
         if !template.canGive(.array, .object) {
             reader.fault(pointer, "`modelsFrom` must give an array of models, or an object from section ids to arrays")
         }
-        guard case .object(let object) = source, !object.members.contains(where: { $0.name.contains("$") }) else { return }
+        guard case .object(let object) = source, !object.members.contains(where: { $0.name.contains("$") }) else {
+            return
+        }
         for (name, _) in object.members {
             if binding.scope.excludes(SectionID(name)) {
                 reader.fault(pointer.appending(name), "the section \"\(name)\" is not in this binding's scope")
@@ -109,28 +158,39 @@ extension DescriptionCompiler {
         }
     }
 
-    private func numberOfCells(_ value: JSONValue, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> RowSource {
+    private func numberOfCells(_ value: JSONValue, at pointer: JSONPointer, _ reader: inout DescriptionReader)
+        -> RowSource
+    {
         if case .string = value {
-            guard let expression = reader.expression(value, at: pointer, what: "`numberOfCells`") else { return .stored }
+            guard let expression = reader.expression(value, at: pointer, what: "`numberOfCells`") else {
+                return .stored
+            }
             let reads = Reads(names: expression.freeNames)
-            return .counted(Computed(reads: reads) { input, evaluation in
-                JSONText(try expression.evaluated(evaluation.context(forTitleOf: input, reading: reads)))
-            })
+            return .counted(
+                Computed(reads: reads) { input, evaluation in
+                    JSONText(try expression.evaluated(evaluation.context(forTitleOf: input, reading: reads)))
+                })
         }
         guard let count = value.intValue, (0...RowMaker.mostCountedRows).contains(count) else {
-            reader.fault(pointer, "`numberOfCells` must be an integer from 0 to \(RowMaker.mostCountedRows), or an expression over the state that gives one")
+            reader.fault(
+                pointer,
+                "`numberOfCells` must be an integer from 0 to \(RowMaker.mostCountedRows), or an expression over the state that gives one"
+            )
             return .stored
         }
         return .counted(Computed(constant: .number(count)))
     }
 
-    private mutating func readModels(_ value: JSONValue, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader) {
+    private mutating func readModels(
+        _ value: JSONValue, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader
+    ) {
         let scope = chain.binding.scope, pointer = chain.binding.pointer.appending(member)
         switch (value, scope) {
         case (.array, .table): addModels(sections?.first ?? "table", pointer, &reader)
         case (.array, .sections(let ids)) where ids.count == 1: addModels(ids[0], pointer, &reader)
         case (.object(let object), .sections), (.object(let object), .allOtherSections), (.object(let object), .table):
-            for ((name, models), text) in zip(object.members, reader.slice(pointer).members() ?? []) where !DescriptionReader.isRemark(name) {
+            for ((name, models), text) in zip(object.members, reader.slice(pointer).members() ?? [])
+            where !DescriptionReader.isRemark(name) {
                 let id = SectionID(name), place = pointer.appending(name)
                 if scope.excludes(id) {
                     reader.fault(place, "the section \"\(name)\" is not in this binding's scope")
@@ -142,7 +202,11 @@ extension DescriptionCompiler {
                     reader.fault(place, "the models of a section must be an array")
                 }
             }
-        default: reader.fault(pointer, "`\(member)` must be \(scope.isOfOneSection ? "an array of models" : "an object from section ids to arrays of models")")
+        default:
+            reader.fault(
+                pointer,
+                "`\(member)` must be \(scope.isOfOneSection ? "an array of models" : "an object from section ids to arrays of models")"
+            )
         }
     }
 

@@ -8,32 +8,46 @@ extension DescriptionCompiler {
             guard case .sections(let targets)? = binding.moving?.targets else { continue }
             let pointer = binding.pointer.appending("moving").appending("to")
             let sources = bindings.sections(of: binding)
-            let types = typesOfScope[binding.scope] ?? Set(sources.compactMap { binder.binding(of: $0) }.map(\.modelType.name))
+            let types =
+                typesOfScope[binding.scope] ?? Set(sources.compactMap { binder.binding(of: $0) }.map(\.modelType.name))
             typesOfScope[binding.scope] = types
             for (index, target) in targets.enumerated() where reader.faultCount < DescriptionReader.faultLimit {
                 guard let to = binder.binding(of: target) else { continue }
                 if !to.cells.source.isStored {
-                    reader.fault(pointer.appending(index), "the rows of the section \"\(target)\" are derived: none can be moved there")
+                    reader.fault(
+                        pointer.appending(index),
+                        "the rows of the section \"\(target)\" are derived: none can be moved there")
                     continue
                 }
                 guard types.contains(where: { $0 != to.modelType.name }) else { continue }
                 // One is enough to say it.
-                let other = sources.first { binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false }
+                let other = sources.first {
+                    binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false
+                }
                 guard let other, let from = binder.binding(of: other) else { continue }
-                reader.fault(pointer.appending(index), "the models of \"\(other)\" are of the type \(from.modelType.nameForMessages), those of \"\(target)\" of the type \(to.modelType.nameForMessages): rows cannot be moved between them")
+                reader.fault(
+                    pointer.appending(index),
+                    "the models of \"\(other)\" are of the type \(from.modelType.nameForMessages), those of \"\(target)\" of the type \(to.modelType.nameForMessages): rows cannot be moved between them"
+                )
             }
         }
     }
 
     /// Editing and moving bound to sections whose rows are derived, in a binding of its own.
     func checkPolicies(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
-        for binding in bindings.bindings where binding.cells == nil && reader.faultCount < DescriptionReader.faultLimit {
-            let policies = [("editing", binding.editing != nil), ("insert", binding.insertTemplate != nil), ("moving", binding.moving != nil)]
+        for binding in bindings.bindings where binding.cells == nil && reader.faultCount < DescriptionReader.faultLimit
+        {
+            let policies = [
+                ("editing", binding.editing != nil), ("insert", binding.insertTemplate != nil),
+                ("moving", binding.moving != nil),
+            ]
             guard policies.contains(where: \.1) else { continue }
             let bound = bindings.sections(of: binding).lazy.compactMap { binder.binding(of: $0) }
             guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
             for (member, isBound) in policies where isBound {
-                reader.fault(binding.pointer.appending(member), "derived rows cannot be edited or moved; change what they derive from in a handler")
+                reader.fault(
+                    binding.pointer.appending(member),
+                    "derived rows cannot be edited or moved; change what they derive from in a handler")
             }
         }
     }
@@ -45,7 +59,11 @@ extension DescriptionCompiler {
             guard let pointers = actions[binding.pointer] else { continue }
             let bound = bindings.sections(of: binding).lazy.compactMap { binder.binding(of: $0) }
             guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
-            for pointer in pointers { reader.warn(pointer, "the handler's own row is derived, which no action can change: change what it derives from") }
+            for pointer in pointers {
+                reader.warn(
+                    pointer, "the handler's own row is derived, which no action can change: change what it derives from"
+                )
+            }
         }
     }
 
@@ -57,7 +75,10 @@ extension DescriptionCompiler {
             if modelTypes[name] == nil {
                 reader.fault(pointer, "the model type \"\(name.string)\" is not declared in `modelTypes`")
             } else if let (section, bound) = bindings.mismatch(of: binding, in: binder) {
-                reader.fault(pointer, "the models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(name.string)\"")
+                reader.fault(
+                    pointer,
+                    "the models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(name.string)\""
+                )
             }
         }
     }

@@ -8,7 +8,9 @@ extension DescriptionCompiler {
     ) -> [(section: SectionID?, title: Computed<SectionInput>)] {
         let scope = chain.binding.scope, pointer = chain.binding.pointer
         var titles: [(section: SectionID?, title: Computed<SectionInput>)] = []
-        if let value = object[member], let title = reader.title(value, at: pointer.appending(member)) { titles.append((nil, title)) }
+        if let value = object[member], let title = reader.title(value, at: pointer.appending(member)) {
+            titles.append((nil, title))
+        }
         let plural = member + "s"
         for (name, value) in reader.map(object[plural], at: pointer.appending(plural), what: "`\(plural)`") {
             let place = pointer.appending(plural).appending(name)
@@ -24,14 +26,25 @@ extension DescriptionCompiler {
 
     func bindDimensions(_ value: JSONValue?, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer.appending("dimensions")
-        guard let value, let object = reader.object(value, at: pointer, members: [
-            "cellHeight", "estimatedCellHeight", "headerHeight", "estimatedHeaderHeight", "footerHeight", "estimatedFooterHeight",
-        ], what: "`dimensions`") else { return }
+        guard let value,
+            let object = reader.object(
+                value, at: pointer,
+                members: [
+                    "cellHeight", "estimatedCellHeight", "headerHeight", "estimatedHeaderHeight", "footerHeight",
+                    "estimatedFooterHeight",
+                ], what: "`dimensions`")
+        else { return }
         func forRows(_ name: String) -> Computed<RowInput>? {
-            object[name].flatMap { reader.dimension($0, at: pointer.appending(name), over: DescriptionReader.rowNames) { $1.context(for: $0, reading: $2) } }
+            object[name].flatMap {
+                reader.dimension($0, at: pointer.appending(name), over: DescriptionReader.rowNames) {
+                    $1.context(for: $0, reading: $2)
+                }
+            }
         }
         func forSections(_ name: String) -> Computed<SectionInput>? {
-            object[name].flatMap { reader.dimension($0, at: pointer.appending(name)) { $1.context(forTitleOf: $0, reading: $2) } }
+            object[name].flatMap {
+                reader.dimension($0, at: pointer.appending(name)) { $1.context(forTitleOf: $0, reading: $2) }
+            }
         }
         if let height = forRows("cellHeight") { chain.cellHeight(height) }
         if let height = forRows("estimatedCellHeight") { chain.estimatedCellHeight(height) }
@@ -43,26 +56,38 @@ extension DescriptionCompiler {
 
     func bindEditing(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer
-        if let value = object["editing"], let template = reader.template(value, at: pointer.appending("editing"), over: DescriptionReader.rowNames) {
-            if !template.canGive(.string) || template.constant?.stringValue.map({ EditingStyle(rawValue: $0) == nil }) ?? false {
-                reader.fault(pointer.appending("editing"), "`editing` must be \"delete\", \"insert\", \"none\", or a template that gives one of them")
+        if let value = object["editing"],
+            let template = reader.template(value, at: pointer.appending("editing"), over: DescriptionReader.rowNames)
+        {
+            if !template.canGive(.string)
+                || template.constant?.stringValue.map({ EditingStyle(rawValue: $0) == nil }) ?? false
+            {
+                reader.fault(
+                    pointer.appending("editing"),
+                    "`editing` must be \"delete\", \"insert\", \"none\", or a template that gives one of them")
             }
             chain.allowEditing(Computed(rendering: template) { $1.context(for: $0, reading: $2) })
         }
-        guard let value = object["insert"], let insert = reader.object(value, at: pointer.appending("insert"), members: ["template"], what: "`insert`") else { return }
-        guard let source = insert["template"] else { return reader.fault(pointer.appending("insert"), "`insert` needs a `template`") }
+        guard let value = object["insert"],
+            let insert = reader.object(value, at: pointer.appending("insert"), members: ["template"], what: "`insert`")
+        else { return }
+        guard let source = insert["template"] else {
+            return reader.fault(pointer.appending("insert"), "`insert` needs a `template`")
+        }
         if let template = reader.template(source, at: pointer.appending("insert").appending("template")) {
             chain.insertTemplate { section, evaluation in
                 let count = evaluation.table[section]?.rows.count ?? 0
                 let input = SectionInput(id: section, rowCount: count, header: .null, footer: .null)
-                return try template.rendered(evaluation.context(forTitleOf: input, reading: .everything)).map(JSONText.init)
+                return try template.rendered(evaluation.context(forTitleOf: input, reading: .everything)).map(
+                    JSONText.init)
             }
         }
     }
 
     func bindMoving(_ value: JSONValue?, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer.appending("moving"), to = pointer.appending("to")
-        guard let value, let object = reader.object(value, at: pointer, members: ["to", "movable"], what: "`moving`") else { return }
+        guard let value, let object = reader.object(value, at: pointer, members: ["to", "movable"], what: "`moving`")
+        else { return }
         var policy: MovePolicy?
         switch object["to"] {
         case .string("anySection")?: policy = .anySection
@@ -71,7 +96,9 @@ extension DescriptionCompiler {
             for (index, id) in ids { reader.requireSection(SectionID(id), at: to.appending(index)) }
             policy = .sections(ids.map { SectionID($0.text) })
         case .object?:
-            guard let passing = reader.object(object["to"] ?? .null, at: to, members: ["passing"], what: "`to`") else { break }
+            guard let passing = reader.object(object["to"] ?? .null, at: to, members: ["passing"], what: "`to`") else {
+                break
+            }
             if passing["passing"] == nil { reader.fault(to, "`to` needs an expression `passing`") }
             if let expression = reader.expression(passing["passing"], at: to.appending("passing"), what: "`passing`") {
                 let reads = Reads(names: expression.freeNames)
@@ -79,10 +106,13 @@ extension DescriptionCompiler {
                     try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy
                 }
             }
-        case nil: reader.fault(pointer, "`moving` needs `to`: \"anySection\", an array of section ids, or {\"passing\": expression}")
+        case nil:
+            reader.fault(
+                pointer, "`moving` needs `to`: \"anySection\", an array of section ids, or {\"passing\": expression}")
         default: reader.fault(to, "`to` must be \"anySection\", an array of section ids, or {\"passing\": expression}")
         }
-        let movable = reader.expression(object["movable"], at: pointer.appending("movable"), over: DescriptionReader.rowNames, what: "`movable`")
+        let movable = reader.expression(
+            object["movable"], at: pointer.appending("movable"), over: DescriptionReader.rowNames, what: "`movable`")
         if let policy { chain.allowMoving(policy, rowIsMovable: movable.map { Computed(holding: $0) }) }
     }
 }

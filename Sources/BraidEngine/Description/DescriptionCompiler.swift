@@ -21,16 +21,23 @@ struct DescriptionCompiler {
 
     mutating func table(_ reader: inout DescriptionReader) -> Compiled? {
         let root = JSONPointer.root
-        guard let object = reader.object(reader.text.value(), at: root, members: [
-            "table", "sections", "sectionDisplay", "modelTypes", "cells", "cellsForModelTypes", "state", "empty", "bindings",
-        ], what: "a table description") else { return nil }
+        guard
+            let object = reader.object(
+                reader.text.value(), at: root,
+                members: [
+                    "table", "sections", "sectionDisplay", "modelTypes", "cells", "cellsForModelTypes", "state",
+                    "empty", "bindings",
+                ], what: "a table description")
+        else { return nil }
 
         var name = ""
         let namePointer = root.appending("table")
         if object["table"] == nil {
             reader.fault(root, "the member `table`, the description's name, is missing")
         } else if let text = reader.string(object["table"], at: namePointer, what: "the name of a table") {
-            if TableDescription.isName(text) { name = text } else {
+            if TableDescription.isName(text) {
+                name = text
+            } else {
                 reader.fault(namePointer, "a table's name has \(TableDescription.nameRule)")
             }
         }
@@ -38,17 +45,22 @@ struct DescriptionCompiler {
         reader.declared = sections.map { Set($0) }
         readModelTypes(object["modelTypes"], &reader)
         readCells(object["cells"], &reader)
-        for (type, cell) in reader.map(object["cellsForModelTypes"], at: root.appending("cellsForModelTypes"), what: "`cellsForModelTypes`") {
+        for (type, cell) in reader.map(
+            object["cellsForModelTypes"], at: root.appending("cellsForModelTypes"), what: "`cellsForModelTypes`")
+        {
             let pointer = root.appending("cellsForModelTypes").appending(type)
             guard let cell = reader.string(cell, at: pointer, what: "the cell of a model type") else { continue }
             requireCell(cell, at: pointer, &reader)
             cellsForModelTypes[type] = cell
         }
         let display = readDisplay(object["sectionDisplay"], &reader)
-        if let state = object["state"], case .object = state {} else if object["state"] != nil {
+        if let state = object["state"], case .object = state {
+        } else if object["state"] != nil {
             reader.fault(root.appending("state"), "the state must be an object")
         }
-        if object["empty"] == .null { reader.fault(root.appending("empty"), "`empty` cannot be null: in an update null says that it went away") }
+        if object["empty"] == .null {
+            reader.fault(root.appending("empty"), "`empty` cannot be null: in an update null says that it went away")
+        }
 
         let bindings = TableBindings(sections: sections)
         let bindingsPointer = root.appending("bindings")
@@ -61,15 +73,19 @@ struct DescriptionCompiler {
         default: reader.fault(bindingsPointer, "`bindings` must be an array of bindings")
         }
         for id in bindings.unbound(among: sections ?? []) where reader.faults.isEmpty {
-            reader.fault(bindingsPointer, "no binding binds the cells of the section \"\(id)\": bind it by name, or bind \"allOtherSections\"")
+            reader.fault(
+                bindingsPointer,
+                "no binding binds the cells of the section \"\(id)\": bind it by name, or bind \"allOtherSections\"")
         }
         for (section, _, pointer) in models {
             if let owner = bindings.owner(of: section)?.pointer, !pointer.tokens.starts(with: owner.tokens) {
-                reader.fault(pointer, "the models of the section \"\(section)\" stand with the binding of its cells, \(owner)")
+                reader.fault(
+                    pointer, "the models of the section \"\(section)\" stand with the binding of its cells, \(owner)")
             }
         }
         let binder = bindings.binder(
-            display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) }, cells: CellDeclarations(named: cells))
+            display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
+            cells: CellDeclarations(named: cells))
         checkAssumedTypes(bindings, binder, &reader)
         checkMoves(bindings, binder, &reader)
         checkPolicies(bindings, binder, &reader)
@@ -102,7 +118,9 @@ extension DescriptionCompiler {
             sections = ids.map { SectionID($0.text) }
             if ids.isEmpty { reader.fault(pointer, "`sections` must name one section at least, or be \"dynamic\"") }
             for (index, id) in ids where DescriptionReader.isRemark(id) {
-                reader.fault(pointer.appending(index), "a section cannot be named \"\(id)\": members of that name are remarks, and would not be read")
+                reader.fault(
+                    pointer.appending(index),
+                    "a section cannot be named \"\(id)\": members of that name are remarks, and would not be read")
             }
         default:
             sections = []
@@ -115,19 +133,25 @@ extension DescriptionCompiler {
         for (name, type) in reader.map(value, at: root, what: "`modelTypes`") {
             let pointer = root.appending(name)
             modelTypes[UTF8Key(name)] = ModelType(name: name, id: nil)
-            guard let object = reader.object(type, at: pointer, members: ["id", "schema"], what: "a model type") else { continue }
+            guard let object = reader.object(type, at: pointer, members: ["id", "schema"], what: "a model type") else {
+                continue
+            }
             let schema = object["schema"].flatMap { reader.schema($0, at: pointer.appending("schema")) }
             switch object["id"] {
             case nil: modelTypes[UTF8Key(name)] = ModelType(name: name, id: JSONPointer("/id"), schema: schema)
             case .null?: modelTypes[UTF8Key(name)] = ModelType(name: name, id: nil, schema: schema)
             case .string(let text)?:
                 guard let id = JSONPointer(text) else {
-                    reader.fault(pointer.appending("id"), "\"\(text)\" is no JSON Pointer; one begins with \"/\", such as \"/id\"")
+                    reader.fault(
+                        pointer.appending("id"),
+                        "\"\(text)\" is no JSON Pointer; one begins with \"/\", such as \"/id\"")
                     continue
                 }
                 modelTypes[UTF8Key(name)] = ModelType(name: name, id: id, schema: schema)
             default:
-                reader.fault(pointer.appending("id"), "`id` must be a JSON Pointer, such as \"/id\", or null for models without identity")
+                reader.fault(
+                    pointer.appending("id"),
+                    "`id` must be a JSON Pointer, such as \"/id\", or null for models without identity")
             }
         }
     }
@@ -138,29 +162,42 @@ extension DescriptionCompiler {
             var declaration = CellDeclaration()
             defer { cells[UTF8Key(name)] = declaration }
             let pointer = root.appending(name)
-            guard let object = reader.object(cell, at: pointer, members: ["events", "viewModel"], what: "a cell") else { continue }
-            for (event, parameters) in reader.map(object["events"], at: pointer.appending("events"), what: "`events`") {
-                declaration.events[UTF8Key(event)] = reader.schema(parameters, at: pointer.appending("events").appending(event)) ?? .any
+            guard let object = reader.object(cell, at: pointer, members: ["events", "viewModel"], what: "a cell") else {
+                continue
             }
-            declaration.viewModel = object["viewModel"].flatMap { reader.schema($0, at: pointer.appending("viewModel")) }
+            for (event, parameters) in reader.map(object["events"], at: pointer.appending("events"), what: "`events`") {
+                declaration.events[UTF8Key(event)] =
+                    reader.schema(parameters, at: pointer.appending("events").appending(event)) ?? .any
+            }
+            declaration.viewModel = object["viewModel"].flatMap {
+                reader.schema($0, at: pointer.appending("viewModel"))
+            }
         }
     }
 
     func requireCell(_ name: String, at pointer: JSONPointer, _ reader: inout DescriptionReader) {
-        if cells[UTF8Key(name)] == nil { reader.fault(pointer, "the cell \"\(name)\" is not declared; add it to `cells`") }
+        if cells[UTF8Key(name)] == nil {
+            reader.fault(pointer, "the cell \"\(name)\" is not declared; add it to `cells`")
+        }
     }
 
     mutating func readDisplay(_ value: JSONValue?, _ reader: inout DescriptionReader) -> SectionDisplay {
         var display = SectionDisplay()
         let root = JSONPointer.root.appending("sectionDisplay")
-        guard let value, let object = reader.object(value, at: root, members: ["behavior", "displayed", "order"], what: "`sectionDisplay`") else { return display }
-        if let behavior: SectionDisplay.Behavior = reader.choice(object["behavior"], at: root.appending("behavior"), what: "a display behaviour") {
+        guard let value,
+            let object = reader.object(
+                value, at: root, members: ["behavior", "displayed", "order"], what: "`sectionDisplay`")
+        else { return display }
+        if let behavior: SectionDisplay.Behavior = reader.choice(
+            object["behavior"], at: root.appending("behavior"), what: "a display behaviour")
+        {
             display.behavior = behavior
         }
         if let displayed = object["displayed"] {
             let pointer = root.appending("displayed")
             if display.behavior != .manuallyManaged {
-                reader.fault(pointer, "`displayed` goes with the behaviour \"manuallyManaged\" only; this one decides by itself")
+                reader.fault(
+                    pointer, "`displayed` goes with the behaviour \"manuallyManaged\" only; this one decides by itself")
             }
             let ids = reader.strings(displayed, at: pointer, what: "`displayed`") ?? []
             for (index, id) in ids { reader.requireSection(SectionID(id), at: pointer.appending(index)) }
@@ -168,17 +205,23 @@ extension DescriptionCompiler {
         }
         let pointer = root.appending("order")
         if object["order"] != nil, display.behavior == .manuallyManaged {
-            reader.fault(pointer, "`order` goes with automatic behaviours; under \"manuallyManaged\" the displayed sections are set in order")
+            reader.fault(
+                pointer,
+                "`order` goes with automatic behaviours; under \"manuallyManaged\" the displayed sections are set in order"
+            )
         }
         switch object["order"] {
         case nil, .string("declared")?: break
         case .string("ascending")?: display.order = .sorting { $0.sorted() }
         case .object?:
-            guard let order = reader.object(object["order"] ?? .null, at: pointer, members: ["by"], what: "`order`") else { break }
+            guard let order = reader.object(object["order"] ?? .null, at: pointer, members: ["by"], what: "`order`")
+            else { break }
             if order["by"] == nil { reader.fault(pointer, "`order` needs an expression `by`") }
             if let expression = reader.expression(order["by"], at: pointer.appending("by"), what: "`by`") {
                 let reads = Reads(names: expression.freeNames)
-                display.order = .by(reads: reads) { input, evaluation in try expression.evaluated(evaluation.context(for: input, reading: reads)) }
+                display.order = .by(reads: reads) { input, evaluation in
+                    try expression.evaluated(evaluation.context(for: input, reading: reads))
+                }
             }
         default: reader.fault(pointer, "`order` must be \"declared\", \"ascending\" or {\"by\": expression}")
         }

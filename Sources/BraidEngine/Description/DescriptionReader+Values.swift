@@ -17,7 +17,9 @@ extension DescriptionReader {
             isView = object["view"] != nil || object["viewModel"] != nil
             guard isView else { break }
             _ = self.object(value, at: pointer, members: ["view", "viewModel"], what: "a view")
-            if string(object["view"], at: pointer.appending("view"), what: "the name of a view") == nil, object["view"] == nil {
+            if string(object["view"], at: pointer.appending("view"), what: "the name of a view") == nil,
+                object["view"] == nil
+            {
                 fault(pointer, "a view needs its name, `view`")
             }
             value = .object(JSONObject(object.members.filter { !Self.isRemark($0.name) }.map { ($0.name, $0.value) }))
@@ -37,14 +39,18 @@ extension DescriptionReader {
             do throws(Refusal) {
                 return try Command.title(JSONText(value), at: .root)
             } catch {
-                throw Refusal(.templateFailed, "The title of the section \"\(input.id)\", from \(pointer), cannot be \(JSONText(value).text): it must be a string, null, or a view.")
+                throw Refusal(
+                    .templateFailed,
+                    "The title of the section \"\(input.id)\", from \(pointer), cannot be \(JSONText(value).text): it must be a string, null, or a view."
+                )
             }
         }
     }
 
     /// A number from 0, `"automatic"`, or a template that gives one of them.
     mutating func dimension<Input>(
-        _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [], context: @escaping @Sendable (Input, Evaluation, Reads) -> TemplateContext
+        _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [],
+        context: @escaping @Sendable (Input, Evaluation, Reads) -> TemplateContext
     ) -> Computed<Input>? {
         let rule = "must be a number from 0, or \"automatic\""
         @Sendable func isDimension(_ value: JSONValue) -> Bool {
@@ -64,7 +70,8 @@ extension DescriptionReader {
         return Computed(reads: reads) { input, evaluation in
             guard let value = try template.rendered(context(input, evaluation, reads)) else { return nil }
             guard isDimension(value) else {
-                throw Refusal(.templateFailed, "The dimension from \(pointer) cannot be \(JSONText(value).text): it \(rule).")
+                throw Refusal(
+                    .templateFailed, "The dimension from \(pointer) cannot be \(JSONText(value).text): it \(rule).")
             }
             return JSONText(value)
         }
@@ -93,10 +100,14 @@ extension DescriptionReader {
         return steps
     }
 
-    private static let actions = ["insert", "remove", "update", "replace", "move", "setModels", "setState", "setHeaders", "setFooters", "display", "reject"]
+    private static let actions = [
+        "insert", "remove", "update", "replace", "move", "setModels", "setState", "setHeaders", "setFooters", "display",
+        "reject",
+    ]
 
     private mutating func step(_ value: JSONValue, at pointer: JSONPointer) -> HandlerStep? {
-        guard let object = object(value, at: pointer, members: ["if", "do", "else"] + Self.actions, what: "a step") else { return nil }
+        guard let object = object(value, at: pointer, members: ["if", "do", "else"] + Self.actions, what: "a step")
+        else { return nil }
         if object["if"] != nil {
             if let other = Self.actions.first(where: { object[$0] != nil }) {
                 fault(pointer.appending(other), "a step with `if` has its actions in `do` and `else`")
@@ -107,10 +118,15 @@ extension DescriptionReader {
             let otherwise = object["else"].map { steps($0, at: pointer.appending("else")) } ?? []
             return condition.map { .choice($0, then: then, otherwise: otherwise) }
         }
-        for member in ["do", "else"] where object[member] != nil { fault(pointer.appending(member), "`\(member)` goes with an `if`") }
+        for member in ["do", "else"] where object[member] != nil {
+            fault(pointer.appending(member), "`\(member)` goes with an `if`")
+        }
         let named = Self.actions.filter { object[$0] != nil }
         guard named.count == 1, let name = named.first, let argument = object[name] else {
-            fault(pointer, "a step is one action, one of \(Self.actions.map { "`\($0)`" }.joined(separator: ", ")), or a choice with `if`")
+            fault(
+                pointer,
+                "a step is one action, one of \(Self.actions.map { "`\($0)`" }.joined(separator: ", ")), or a choice with `if`"
+            )
             return nil
         }
         return action(name, argument, at: pointer.appending(name)).map { .action($0) }
@@ -118,7 +134,8 @@ extension DescriptionReader {
 
     private mutating func action(_ name: String, _ argument: JSONValue, at pointer: JSONPointer) -> HandlerAction? {
         switch name {
-        case "setModels": return bySection(argument, at: pointer) { $0.template($1, at: $2, giving: .array) }.map { .setModels($0) }
+        case "setModels":
+            return bySection(argument, at: pointer) { $0.template($1, at: $2, giving: .array) }.map { .setModels($0) }
         case "setState": return template(argument, at: pointer, giving: .object).map { .setState($0) }
         case "setHeaders": return bySection(argument, at: pointer) { $0.title($1, at: $2) }.map { .setHeaders($0) }
         case "setFooters": return bySection(argument, at: pointer) { $0.title($1, at: $2) }.map { .setFooters($0) }
@@ -127,19 +144,29 @@ extension DescriptionReader {
         default: break
         }
         let known: [String: [String]] = [
-            "insert": ["section", "row", "model"], "remove": ["section", "row", "id"], "update": ["section", "row", "id", "merge"],
+            "insert": ["section", "row", "model"], "remove": ["section", "row", "id"],
+            "update": ["section", "row", "id", "merge"],
             "replace": ["section", "row", "id", "model"], "move": ["id", "to"],
         ]
-        guard let object = object(argument, at: pointer, members: known[name] ?? [], what: "`\(name)`") else { return nil }
+        guard let object = object(argument, at: pointer, members: known[name] ?? [], what: "`\(name)`") else {
+            return nil
+        }
         switch name {
         case "insert":
-            guard let section = field("section", of: object, at: pointer), let model = field("model", of: object, at: pointer) else { return nil }
-            return .insert(section: section, row: object["row"] == nil ? nil : field("row", of: object, at: pointer), model: model)
+            guard let section = field("section", of: object, at: pointer),
+                let model = field("model", of: object, at: pointer)
+            else { return nil }
+            return .insert(
+                section: section, row: object["row"] == nil ? nil : field("row", of: object, at: pointer), model: model)
         case "remove":
-            if object["id"] == nil, object["section"] == nil, object["row"] == nil { fault(pointer, "`remove` needs `id`, or `section` and `row`") }
+            if object["id"] == nil, object["section"] == nil, object["row"] == nil {
+                fault(pointer, "`remove` needs `id`, or `section` and `row`")
+            }
             return target(object, at: pointer).map { .remove($0) }
-        case "update": return field("merge", of: object, at: pointer).map { .update(target(object, at: pointer), merge: $0) }
-        case "replace": return field("model", of: object, at: pointer).map { .replace(target(object, at: pointer), model: $0) }
+        case "update":
+            return field("merge", of: object, at: pointer).map { .update(target(object, at: pointer), merge: $0) }
+        case "replace":
+            return field("model", of: object, at: pointer).map { .replace(target(object, at: pointer), model: $0) }
         default:
             guard let id = field("id", of: object, at: pointer) else { return nil }
             guard let to = object["to"] else {
@@ -150,7 +177,8 @@ extension DescriptionReader {
             guard let place = self.object(to, at: toPointer, members: ["section", "row"], what: "`to`"),
                 let section = field("section", of: place, at: toPointer)
             else { return nil }
-            return .move(id: id, section: section, row: place["row"] == nil ? nil : field("row", of: place, at: toPointer))
+            return .move(
+                id: id, section: section, row: place["row"] == nil ? nil : field("row", of: place, at: toPointer))
         }
     }
 
@@ -158,7 +186,10 @@ extension DescriptionReader {
     private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> Template? {
         guard let template = template(value, at: pointer) else { return nil }
         if !template.canGive(kind) {
-            fault(pointer, "must be \(kind == .object ? "an object" : kind == .array ? "an array" : "a string"), or a template that gives one")
+            fault(
+                pointer,
+                "must be \(kind == .object ? "an object" : kind == .array ? "an array" : "a string"), or a template that gives one"
+            )
         }
         return template
     }
@@ -208,7 +239,9 @@ extension DescriptionReader {
         case "row":
             // A text is no index: "${row}" gives one.
             if !template.canGive(.number) || constant.map({ ($0.intValue ?? -1) < 0 }) ?? false {
-                fault(place, "`row` must be an integer from 0, or a template that gives one, such as {\"$eval\": \"row\"}")
+                fault(
+                    place, "`row` must be an integer from 0, or a template that gives one, such as {\"$eval\": \"row\"}"
+                )
             }
         case "id":
             if !template.canGive(.string, .number) || constant.map({ RowID(json: JSONText($0)) == nil }) ?? false {
@@ -232,7 +265,8 @@ extension DescriptionReader {
             actionsOnOwnRow.append(pointer)
             return nil
         }
-        guard let section = field("section", of: object, at: pointer), let row = field("row", of: object, at: pointer) else { return nil }
+        guard let section = field("section", of: object, at: pointer), let row = field("row", of: object, at: pointer)
+        else { return nil }
         return .place(section: section, row: row)
     }
 }
@@ -259,7 +293,9 @@ extension Template {
         do throws(TemplateError) {
             return try render(context, budget: &budget)
         } catch {
-            throw Refusal(.templateFailed, "The template \(place.map { "from \($0) " } ?? "")of the table description failed: \(error.message).")
+            throw Refusal(
+                .templateFailed,
+                "The template \(place.map { "from \($0) " } ?? "")of the table description failed: \(error.message).")
         }
     }
 }
@@ -272,7 +308,9 @@ extension Expression {
         do throws(TemplateError) {
             return try evaluate(context, budget: &budget)
         } catch {
-            throw Refusal(.templateFailed, "The expression \(place.map { "from \($0) " } ?? "")of the table description failed: \(error.message).")
+            throw Refusal(
+                .templateFailed,
+                "The expression \(place.map { "from \($0) " } ?? "")of the table description failed: \(error.message).")
         }
     }
 }

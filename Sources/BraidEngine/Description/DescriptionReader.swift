@@ -29,19 +29,24 @@ struct DescriptionReader {
     }
 
     /// An object's members; unknown ones are faults. `$schema` and `$comment` may stand anywhere.
-    mutating func object(_ value: JSONValue, at pointer: JSONPointer, members known: [String], what: String) -> JSONObject? {
+    mutating func object(_ value: JSONValue, at pointer: JSONPointer, members known: [String], what: String)
+        -> JSONObject?
+    {
         guard case .object(let object) = value else {
             fault(pointer, "\(what) must be an object")
             return nil
         }
         for (name, _) in object.members where !known.contains(name) && !Self.isRemark(name) {
-            fault(pointer.appending(name), "\(what) has no member `\(name)`; \(suggestion(for: name, among: known, else: "it may have"))")
+            fault(
+                pointer.appending(name),
+                "\(what) has no member `\(name)`; \(suggestion(for: name, among: known, else: "it may have"))")
         }
         return object
     }
 
     /// An object from names of the author's choosing to values.
-    mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> [(name: String, value: JSONValue)] {
+    mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> [(name: String, value: JSONValue)]
+    {
         guard let value else { return [] }
         guard case .object(let object) = value else {
             fault(pointer, "\(what) must be an object")
@@ -87,7 +92,10 @@ struct DescriptionReader {
     ) -> Choice? where Choice.RawValue == String {
         guard let name = string(value, at: pointer, what: what) else { return nil }
         if let choice = Choice(rawValue: name) { return choice }
-        fault(pointer, "\(what) cannot be \"\(name)\"; it is one of \(Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))")
+        fault(
+            pointer,
+            "\(what) cannot be \"\(name)\"; it is one of \(Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))"
+        )
         return nil
     }
 
@@ -104,7 +112,9 @@ struct DescriptionReader {
         }
     }
 
-    mutating func expression(_ value: JSONValue?, at pointer: JSONPointer, over names: [String] = [], what: String) -> Expression? {
+    mutating func expression(_ value: JSONValue?, at pointer: JSONPointer, over names: [String] = [], what: String)
+        -> Expression?
+    {
         guard let source = string(value, at: pointer, what: "\(what), a JSON-e expression,") else { return nil }
         do throws(TemplateError) {
             var expression = try Expression(source)
@@ -126,7 +136,9 @@ struct DescriptionReader {
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let known = Self.commonNames + names + handlerNames
         for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
-            warn(pointer, "nothing gives the name `\(name)` here; \(suggestion(for: name, among: known, else: "there are"))")
+            warn(
+                pointer,
+                "nothing gives the name `\(name)` here; \(suggestion(for: name, among: known, else: "there are"))")
         }
     }
 
@@ -151,7 +163,9 @@ struct DescriptionReader {
 
     /// The value's own text, digit for digit.
     func slice(_ pointer: JSONPointer) -> JSONText {
-        if pointer.tokens.count > 1, pointer.tokens[0] == "bindings", let index = JSONPointer.index(pointer.tokens[1]), bindings.indices.contains(index) {
+        if pointer.tokens.count > 1, pointer.tokens[0] == "bindings", let index = JSONPointer.index(pointer.tokens[1]),
+            bindings.indices.contains(index)
+        {
             return bindings[index][JSONPointer(tokens: Array(pointer.tokens[2...]))] ?? .null
         }
         return text[pointer] ?? .null
@@ -164,7 +178,9 @@ struct DescriptionReader {
         var prefix = 0
         while prefix < min(left.count, right.count), left[prefix] == right[prefix] { prefix += 1 }
         var suffix = 0
-        while suffix < min(left.count, right.count) - prefix, left[left.count - 1 - suffix] == right[right.count - 1 - suffix] { suffix += 1 }
+        while suffix < min(left.count, right.count) - prefix,
+            left[left.count - 1 - suffix] == right[right.count - 1 - suffix]
+        { suffix += 1 }
         return max(left.count, right.count) - prefix - suffix <= 1
     }
 }

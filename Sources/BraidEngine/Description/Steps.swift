@@ -78,7 +78,9 @@ struct StepRunner {
         if let movedTo { places.append(movedTo) }
         for (section, hint) in places {
             guard let stored = editor.table[section] else { continue }
-            if hint < stored.rows.count, stored.rows[hint].key == key { return (section, hint, stored.rows[hint].model) }
+            if hint < stored.rows.count, stored.rows[hint].key == key {
+                return (section, hint, stored.rows[hint].model)
+            }
             if let id = call.id, let index = stored.index(of: id), stored.rows[index].key == key {
                 return (section, index, stored.rows[index].model)
             }
@@ -103,28 +105,39 @@ struct StepRunner {
         case .update(let target, let merge):
             let place = try locate(target, names, editor)
             let old = editor.table[place.section]?.rows[place.row].model ?? .null
-            try replace(place, with: bounded(JSONText(old.value().merging(patch: try object(merge, names, "merge")))), on: &editor)
+            try replace(
+                place, with: bounded(JSONText(old.value().merging(patch: try object(merge, names, "merge")))),
+                on: &editor)
         case .replace(let target, let model):
             try replace(try locate(target, names, editor), with: try json(model, names, "model"), on: &editor)
         case .move(let id, let section, let row):
             let place = try locate(.id(id, section: nil), names, editor)
             let target = try sectionID(section, names)
-            let from = try context.binder.requiredBinding(of: place.section), to = try context.binder.requiredBinding(of: target)
+            let from = try context.binder.requiredBinding(of: place.section),
+                to = try context.binder.requiredBinding(of: target)
             guard from.modelType.name == to.modelType.name else {
-                throw Refusal(.modelTypeMismatch, "The handler's `move` goes from \"\(place.section)\" to \"\(target)\", whose models are of another type.")
+                throw Refusal(
+                    .modelTypeMismatch,
+                    "The handler's `move` goes from \"\(place.section)\" to \"\(target)\", whose models are of another type."
+                )
             }
             let isOwn = current(editor).map { $0.section == place.section && $0.row == place.row } ?? false
-            let index = try editor.move(at: place.row, in: place.section, to: (target, try row.map { try self.index($0, names) }))
+            let index = try editor.move(
+                at: place.row, in: place.section, to: (target, try row.map { try self.index($0, names) }))
             if isOwn { movedTo = (target, index) }
         case .setModels(let models):
             for (section, list) in try members(models, names, "setModels") {
-                guard case .array(let elements) = list else { throw fault("setModels must give an array of models for \"\(section)\"") }
+                guard case .array(let elements) = list else {
+                    throw fault("setModels must give an array of models for \"\(section)\"")
+                }
                 let id = SectionID(section)
                 if context.binder.declaredSections == nil { editor.ensureSection(id) }
-                try editor.setModels(try elements.map { try context.binder.identified(bounded(JSONText($0)), in: id) }, in: id)
+                try editor.setModels(
+                    try elements.map { try context.binder.identified(bounded(JSONText($0)), in: id) }, in: id)
             }
         case .setState(let patch):
-            editor.setState(try bounded(JSONText(editor.table.state.value().merging(patch: try object(patch, names, "setState")))))
+            editor.setState(
+                try bounded(JSONText(editor.table.state.value().merging(patch: try object(patch, names, "setState")))))
         case .setHeaders(let titles):
             for (section, title) in try members(titles, names, "setHeaders") {
                 try editor.setHeader(try self.title(title, of: section, "setHeaders"), of: SectionID(section))
@@ -134,11 +147,15 @@ struct StepRunner {
                 try editor.setFooter(try self.title(title, of: section, "setFooters"), of: SectionID(section))
             }
         case .display(let sections):
-            guard case .array(let elements) = try value(sections, names, "display") else { throw fault("`display` must give an array of section ids") }
+            guard case .array(let elements) = try value(sections, names, "display") else {
+                throw fault("`display` must give an array of section ids")
+            }
             if context.binder.display.behavior.whyNotSet != nil { return }
             var ids: [SectionID] = [], seen: Set<SectionID> = []
             for element in elements {
-                guard case .string(let id) = element, editor.table.position(of: SectionID(id)) != nil, seen.insert(SectionID(id)).inserted else {
+                guard case .string(let id) = element, editor.table.position(of: SectionID(id)) != nil,
+                    seen.insert(SectionID(id)).inserted
+                else {
                     throw fault("`display` must give ids of sections of this table, each once")
                 }
                 ids.append(SectionID(id))
@@ -150,15 +167,23 @@ struct StepRunner {
         }
     }
 
-    private func replace(_ place: (section: SectionID, row: Int), with model: JSONText, on editor: inout TableEditor) throws {
+    private func replace(_ place: (section: SectionID, row: Int), with model: JSONText, on editor: inout TableEditor)
+        throws
+    {
         let identified = try context.binder.identified(model, in: place.section)
         try editor.replace(at: place.row, in: place.section, id: identified.id, model: identified.model)
     }
 
-    private func locate(_ target: ActionTarget?, _ names: TemplateContext, _ editor: TableEditor) throws -> (section: SectionID, row: Int) {
+    private func locate(_ target: ActionTarget?, _ names: TemplateContext, _ editor: TableEditor) throws -> (
+        section: SectionID, row: Int
+    ) {
         switch target {
         case nil:
-            guard let current = current(editor) else { throw fault("an action without a target is about the handler's own row, which is \(call.derivedCount == nil ? "no longer in the table" : "derived: change what it derives from")") }
+            guard let current = current(editor) else {
+                throw fault(
+                    "an action without a target is about the handler's own row, which is \(call.derivedCount == nil ? "no longer in the table" : "derived: change what it derives from")"
+                )
+            }
             return (current.section, current.row)
         case .place(let section, let row):
             let section = try sectionID(section, names), row = try index(row, names)
@@ -167,15 +192,26 @@ struct StepRunner {
             return (section, row)
         case .id(let id, let section):
             let value = try value(id, names, "id")
-            guard let wanted = RowID(json: JSONText(value)) else { throw fault("`id` must give a string, or an integer") }
+            guard let wanted = RowID(json: JSONText(value)) else {
+                throw fault("`id` must give a string, or an integer")
+            }
             let only = try section.map { try sectionID($0, names) }
-            let positions = only.map { only in editor.table.position(of: only).map { [$0] } ?? [] } ?? editor.table.positions(ofSectionsWith: wanted)
+            let positions =
+                only.map { only in editor.table.position(of: only).map { [$0] } ?? [] }
+                ?? editor.table.positions(ofSectionsWith: wanted)
             let found = positions.compactMap { position in
                 let section = editor.table.sections[position]
                 return section.index(of: wanted).map { (section.id, $0) }
             }
-            guard let place = found.first else { throw Refusal(.rowNotFound, "The handler looked for a row with the id \"\(wanted)\"; there is none.") }
-            guard found.count == 1 else { throw Refusal(.ambiguousRow, "The handler looked for the row with the id \"\(wanted)\"; several sections have one: its action must name the section.") }
+            guard let place = found.first else {
+                throw Refusal(.rowNotFound, "The handler looked for a row with the id \"\(wanted)\"; there is none.")
+            }
+            guard found.count == 1 else {
+                throw Refusal(
+                    .ambiguousRow,
+                    "The handler looked for the row with the id \"\(wanted)\"; several sections have one: its action must name the section."
+                )
+            }
             return place
         }
     }
@@ -219,12 +255,16 @@ extension StepRunner {
     }
 
     private func sectionID(_ template: Template, _ names: TemplateContext) throws -> SectionID {
-        guard case .string(let id) = try value(template, names, "section") else { throw fault("`section` must give a section's id") }
+        guard case .string(let id) = try value(template, names, "section") else {
+            throw fault("`section` must give a section's id")
+        }
         return SectionID(id)
     }
 
     private func index(_ template: Template, _ names: TemplateContext) throws -> Int {
-        guard let index = try value(template, names, "row").intValue, index >= 0 else { throw fault("`row` must give an integer from 0") }
+        guard let index = try value(template, names, "row").intValue, index >= 0 else {
+            throw fault("`row` must give an integer from 0")
+        }
         return index
     }
 
@@ -232,12 +272,18 @@ extension StepRunner {
         do throws(Refusal) {
             return try Command.title(JSONText(value), at: .root)
         } catch {
-            throw fault("the title of the section \"\(section)\", from `\(what)`, cannot be \(JSONText(value).text): it must be a string, null, or a view")
+            throw fault(
+                "the title of the section \"\(section)\", from `\(what)`, cannot be \(JSONText(value).text): it must be a string, null, or a view"
+            )
         }
     }
 
-    private func members(_ template: Template, _ names: TemplateContext, _ what: String) throws -> [(name: String, value: JSONValue)] {
-        guard case .object(let object) = try value(template, names, what) else { throw fault("`\(what)` must give an object by section id") }
+    private func members(_ template: Template, _ names: TemplateContext, _ what: String) throws -> [(
+        name: String, value: JSONValue
+    )] {
+        guard case .object(let object) = try value(template, names, what) else {
+            throw fault("`\(what)` must give an object by section id")
+        }
         return object.members
     }
 }
@@ -246,7 +292,10 @@ extension HandlerReason {
     /// As expressions read it: `"editing"`, or `{"moved": {…}}`.
     var json: JSONValue {
         func moved(_ name: String, _ section: SectionID, _ row: Int) -> JSONValue {
-            .object(JSONObject([("moved", .object(JSONObject([(name, .string(section.text)), ("row", .number(JSONNumber(row)))])))]))
+            .object(
+                JSONObject([
+                    ("moved", .object(JSONObject([(name, .string(section.text)), ("row", .number(JSONNumber(row)))])))
+                ]))
         }
         switch self {
         case .editing: return .string("editing")

@@ -22,7 +22,9 @@ public struct TableDescription: Sendable {
         let compiled = DescriptionCompiler.compile(&reader)
         guard let compiled, reader.faults.isEmpty else {
             let count = reader.faultCount
-            throw Refusal(.descriptionInvalid, "The table description has \(count == 1 ? "a fault" : "\(count) faults").", faults: reader.faults)
+            throw Refusal(
+                .descriptionInvalid, "The table description has \(count == 1 ? "a fault" : "\(count) faults").",
+                faults: reader.faults)
         }
         name = compiled.name
         self.text = text
@@ -31,7 +33,10 @@ public struct TableDescription: Sendable {
         initialModels = compiled.models
         warnings = reader.warnings
         let faults = modelFaults
-        if !faults.isEmpty { throw Refusal(.descriptionInvalid, "The models of the table description are not as they should be.", faults: faults) }
+        if !faults.isEmpty {
+            throw Refusal(
+                .descriptionInvalid, "The models of the table description are not as they should be.", faults: faults)
+        }
     }
 
     /// Why the description's own models could not open a session.
@@ -43,10 +48,16 @@ public struct TableDescription: Sendable {
                 do throws(Refusal) {
                     let id = try binder.requiredBinding(of: section).modelType.identify(model)
                     if let id, !seen.insert(id).inserted {
-                        faults.append(.init(pointer: pointer.appending(index), detail: "the section has a model with the id \"\(id)\" already"))
+                        faults.append(
+                            .init(
+                                pointer: pointer.appending(index),
+                                detail: "the section has a model with the id \"\(id)\" already"))
                     }
                 } catch {
-                    faults += error.faults.isEmpty ? [.init(pointer: pointer.appending(index), detail: error.detail)] : error.placed(at: pointer.appending(index)).faults
+                    faults +=
+                        error.faults.isEmpty
+                        ? [.init(pointer: pointer.appending(index), detail: error.detail)]
+                        : error.placed(at: pointer.appending(index)).faults
                 }
             }
         }
@@ -56,17 +67,21 @@ public struct TableDescription: Sendable {
     /// Returns whether a string can name a table or a session: it matches `[A-Za-z0-9._-]{1,64}` and is neither `.` nor `..`,
     /// which no URL path can contain (RFC 3986, section 5.2.4).
     public static func isName(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count) && name != "." && name != ".." && name.utf8.allSatisfy {
-            switch $0 {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-            default: false
+        (1...64).contains(name.utf8.count) && name != "." && name != ".."
+            && name.utf8.allSatisfy {
+                switch $0 {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
             }
-        }
     }
 
     /// The rule of ``isName(_:)`` as a clause for messages.
-    public static let nameRule = "1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\", and is not \".\" or \"..\""
+    public static let nameRule =
+        "1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\", and is not \".\" or \"..\""
 
     /// Returns the stored table of a new session.
     ///
@@ -75,14 +90,18 @@ public struct TableDescription: Sendable {
     ///   - givenState: a merge patch on the description's state (RFC 7396).
     /// - Throws: ``Refusal`` if a section does not exist or a model is invalid.
     /// - Complexity: O(models).
-    public func openingTable(models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil) throws(Refusal) -> TableModel {
+    public func openingTable(
+        models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil
+    ) throws(Refusal) -> TableModel {
         var editor = TableEditor(TableModel(state: state))
         for id in binder.declaredSections ?? [] { editor.ensureSection(id) }
         let replaced = Set(given.map(\.section))
         for (section, models, pointer) in initialModels where !replaced.contains(section) {
             try fill(section, models, pointer, &editor)
         }
-        for (section, models) in given { try fill(section, models, JSONPointer.root.appending("models").appending(section.text), &editor) }
+        for (section, models) in given {
+            try fill(section, models, JSONPointer.root.appending("models").appending(section.text), &editor)
+        }
         if let givenState { editor.setState(JSONText(state.value().merging(patch: givenState.value()))) }
         return editor.table
     }
@@ -100,11 +119,15 @@ public struct TableDescription: Sendable {
             return nil
         } catch {
             guard let refusal = error as? Refusal else { return nil }
-            return .init(pointer: .root, detail: "no session can be opened with the description's own models and state: \(refusal.detail)")
+            return .init(
+                pointer: .root,
+                detail: "no session can be opened with the description's own models and state: \(refusal.detail)")
         }
     }
 
-    private func fill(_ section: SectionID, _ models: [JSONText], _ pointer: JSONPointer, _ editor: inout TableEditor) throws(Refusal) {
+    private func fill(_ section: SectionID, _ models: [JSONText], _ pointer: JSONPointer, _ editor: inout TableEditor)
+        throws(Refusal)
+    {
         if binder.declaredSections == nil { editor.ensureSection(section) }
         guard editor.table.position(of: section) != nil else { throw .noSection(section) }
         try editor.setModels(try binder.identified(models, in: section, at: pointer), in: section)

@@ -27,7 +27,8 @@ extension BatchUpdate {
     /// - Complexity: O(sections, and rows of the changed ones).
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         guard snapshot.revision == from else {
-            throw UpdateFault(detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
+            throw UpdateFault(
+                detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
         }
         var steps: [Step] = [], sections = Array(snapshot.sections)
         for (number, stage) in stages.enumerated() {
@@ -56,7 +57,8 @@ extension BatchUpdate {
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         let sections = try steps(from: snapshot).last?.after ?? Array(snapshot.sections)
         let result = Snapshot(
-            revision: to, sections: sections, state: state ?? snapshot.state, empty: empty.map { $0.isNull ? nil : $0 } ?? snapshot.empty)
+            revision: to, sections: sections, state: state ?? snapshot.state,
+            empty: empty.map { $0.isNull ? nil : $0 } ?? snapshot.empty)
         guard result.totalRowCount == totalRowCount else {
             throw UpdateFault(detail: "`totalRowCount` is \(totalRowCount), but there are \(result.totalRowCount) rows")
         }
@@ -81,7 +83,8 @@ private struct StageApplication {
         fates = Array(repeating: .stays, count: sections.count)
         origins = []
         if stage.isEmpty { throw UpdateFault(detail: "it has no operations") }
-        let reloads = stage.reloadSections.count + stage.reloadRows.count, moves = stage.moveSections.count + stage.moveRows.count
+        let reloads = stage.reloadSections.count + stage.reloadRows.count,
+            moves = stage.moveSections.count + stage.moveRows.count
         if reloads > 0, moves > 0 { throw UpdateFault(detail: "reloads and moves share it") }
         try findFates()
         try findOrigins()
@@ -101,7 +104,8 @@ private struct StageApplication {
 
     private mutating func settle(_ section: Int, _ fate: Fate) throws(UpdateFault) {
         guard fates.indices.contains(section) else {
-            throw UpdateFault(detail: "section \(section) cannot be \(fate): there are \(before.count) sections before the stage")
+            throw UpdateFault(
+                detail: "section \(section) cannot be \(fate): there are \(before.count) sections before the stage")
         }
         guard fates[section] == .stays else {
             throw UpdateFault(detail: "section \(section) is both \(fates[section]) and \(fate)")
@@ -114,7 +118,8 @@ private struct StageApplication {
         var places: [Origin?] = Array(repeating: nil, count: count)
         func place(_ section: Int, _ origin: Origin) throws(UpdateFault) {
             guard places.indices.contains(section) else {
-                throw UpdateFault(detail: "no section can come to \(section): there are \(count) sections after the stage")
+                throw UpdateFault(
+                    detail: "no section can come to \(section): there are \(count) sections after the stage")
             }
             guard places[section] == nil else { throw UpdateFault(detail: "two sections come to \(section)") }
             places[section] = origin
@@ -143,7 +148,8 @@ private struct StageApplication {
             case .stayed(let old):
                 if let section = reloaded[old] {
                     guard section.id == before[old].id else {
-                        throw UpdateFault(detail: "section \(old), \"\(before[old].id)\", is reloaded as \"\(section.id)\"")
+                        throw UpdateFault(
+                            detail: "section \(old), \"\(before[old].id)\", is reloaded as \"\(section.id)\"")
                     }
                     after.append(section)
                     continue
@@ -155,7 +161,8 @@ private struct StageApplication {
                     if let movesTo = update.movesTo { section.movesTo = movesTo.isNull ? nil : movesTo }
                 }
                 if rows[old] != nil || arrivals[index] != nil {
-                    section.rows = try Self.filled(index, rows[old]?.compactMap { $0 } ?? Array(section.rows), arrivals[index] ?? [:])
+                    section.rows = try Self.filled(
+                        index, rows[old]?.compactMap { $0 } ?? Array(section.rows), arrivals[index] ?? [:])
                 }
                 after.append(section)
             }
@@ -168,17 +175,21 @@ private struct StageApplication {
     private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(UpdateFault) {
         var sources: Set<RowPath> = []
         func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {
-            guard before.indices.contains(path.section), path.row >= 0, path.row < before[path.section].rows.count else {
+            guard before.indices.contains(path.section), path.row >= 0, path.row < before[path.section].rows.count
+            else {
                 throw UpdateFault(detail: "there is no row \(path) to be \(what) before the stage")
             }
-            guard sources.insert(path).inserted else { throw UpdateFault(detail: "the row \(path) is \(what) and the source of another operation") }
+            guard sources.insert(path).inserted else {
+                throw UpdateFault(detail: "the row \(path) is \(what) and the source of another operation")
+            }
             let fate = fates[path.section]
             guard fate == .stays || fate == .updated else {
                 throw UpdateFault(detail: "the row \(path) is \(what), but its section is \(fate) in the same stage")
             }
             let row = before[path.section].rows[path.row]
             if let replacement, replacement.id != row.id {
-                throw UpdateFault(detail: "the row \(path), \(row.json), is \(what) as another row, \(replacement.json)")
+                throw UpdateFault(
+                    detail: "the row \(path), \(row.json), is \(what) as another row, \(replacement.json)")
             }
         }
         func put(_ row: Row?, at path: RowPath) {
@@ -207,13 +218,17 @@ private struct StageApplication {
         var arrivals: [Int: [Int: Row]] = [:]
         func arrive(_ row: Row, _ path: RowPath) throws(UpdateFault) {
             guard origins.indices.contains(path.section) else {
-                throw UpdateFault(detail: "no row can come to \(path): there are \(origins.count) sections after the stage")
+                throw UpdateFault(
+                    detail: "no row can come to \(path): there are \(origins.count) sections after the stage")
             }
             switch origins[path.section] {
-            case .inserted: throw UpdateFault(detail: "a row comes to \(path), but its section is inserted in the same stage")
+            case .inserted:
+                throw UpdateFault(detail: "a row comes to \(path), but its section is inserted in the same stage")
             case .moved: throw UpdateFault(detail: "a row comes to \(path), but its section is moved in the same stage")
             case .stayed(let old):
-                if fates[old] == .reloaded { throw UpdateFault(detail: "a row comes to \(path), but its section is reloaded in the same stage") }
+                if fates[old] == .reloaded {
+                    throw UpdateFault(detail: "a row comes to \(path), but its section is reloaded in the same stage")
+                }
             }
             guard arrivals[path.section, default: [:]].updateValue(row, forKey: path.row) == nil else {
                 throw UpdateFault(detail: "two rows come to \(path)")
@@ -225,10 +240,15 @@ private struct StageApplication {
     }
 
     /// A section's rows: arrivals at their places, those that stayed around them in order.
-    private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(UpdateFault) -> ChunkedList<Row> {
+    private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(UpdateFault)
+        -> ChunkedList<Row>
+    {
         let count = stayed.count + arrivals.count
         if let row = arrivals.keys.filter({ $0 < 0 || $0 >= count }).min() {
-            throw UpdateFault(detail: "no row can come to \(RowPath(section: section, row: row)): the section has \(count) rows after the stage")
+            throw UpdateFault(
+                detail:
+                    "no row can come to \(RowPath(section: section, row: row)): the section has \(count) rows after the stage"
+            )
         }
         var next = stayed.makeIterator()
         return ChunkedList((0..<count).compactMap { arrivals[$0] ?? next.next() })

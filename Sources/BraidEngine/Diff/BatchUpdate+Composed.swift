@@ -29,7 +29,8 @@ extension BatchUpdate {
         var result = BatchUpdate(from: first.from, to: first.from, totalRowCount: last.totalRowCount)
         for update in updates {
             guard update.from == result.to else {
-                throw UpdateFault(detail: "no update to revision \(result.to) can be followed by one from \(update.from)")
+                throw UpdateFault(
+                    detail: "no update to revision \(result.to) can be followed by one from \(update.from)")
             }
             result.to = update.to
             result.state = update.state ?? result.state
@@ -43,7 +44,8 @@ extension BatchUpdate {
                     do {
                         try table.apply(stage)
                     } catch {
-                        throw UpdateFault(stage: number, detail: "of the update from revision \(update.from): \(error.detail)")
+                        throw UpdateFault(
+                            stage: number, detail: "of the update from revision \(update.from): \(error.detail)")
                     }
                 }
             }

@@ -23,7 +23,8 @@ extension BatchUpdate {
 extension SnapshotReader {
     fileprivate mutating func update(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate {
         var result = BatchUpdate(from: 0, to: 0, totalRowCount: 0)
-        object(json, pointer, "an update", ["from", "to", "stages", "totalRowCount"], ["state", "empty"]) { reader, name, value, pointer in
+        object(json, pointer, "an update", ["from", "to", "stages", "totalRowCount"], ["state", "empty"]) {
+            reader, name, value, pointer in
             switch name {
             case "from": result.from = reader.count(value, pointer)
             case "to": result.to = reader.count(value, pointer)
@@ -58,7 +59,11 @@ extension SnapshotReader {
     private mutating func placedSection(_ json: JSONText, _ pointer: JSONPointer) -> (at: Int, section: Section) {
         var result = (at: 0, section: Section(id: ""))
         object(json, pointer, "a section with its place", ["at", "section"]) { reader, name, value, pointer in
-            if name == "at" { result.at = reader.count(value, pointer) } else { result.section = reader.section(value, pointer) }
+            if name == "at" {
+                result.at = reader.count(value, pointer)
+            } else {
+                result.section = reader.section(value, pointer)
+            }
         }
         return result
     }
@@ -74,7 +79,11 @@ extension SnapshotReader {
     private mutating func sectionMove(_ json: JSONText, _ pointer: JSONPointer) -> (from: Int, to: Int) {
         var move = (from: 0, to: 0)
         object(json, pointer, "the move of a section", ["from", "to"]) { reader, name, value, pointer in
-            if name == "from" { move.from = reader.count(value, pointer) } else { move.to = reader.count(value, pointer) }
+            if name == "from" {
+                move.from = reader.count(value, pointer)
+            } else {
+                move.to = reader.count(value, pointer)
+            }
         }
         return move
     }
@@ -93,7 +102,8 @@ extension SnapshotReader {
 
     private mutating func sectionUpdate(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate.SectionUpdate {
         var update = BatchUpdate.SectionUpdate(at: 0)
-        object(json, pointer, "the update of a section", ["at"], ["header", "footer", "movesTo"]) { reader, name, value, pointer in
+        object(json, pointer, "the update of a section", ["at"], ["header", "footer", "movesTo"]) {
+            reader, name, value, pointer in
             switch name {
             case "at": update.at = reader.count(value, pointer)
             case "header": update.header = reader.title(value, pointer)

@@ -51,12 +51,14 @@ extension BatchUpdate.Stage {
 
     /// Nil if the stage brings the row, or its section, or reloads that.
     fileprivate func preceding(_ path: RowPath) -> RowPath? {
-        guard let section = preceding(section: path.section), !reloadSections.contains(where: { $0.at == section }) else { return nil }
+        guard let section = preceding(section: path.section), !reloadSections.contains(where: { $0.at == section })
+        else { return nil }
         if let move = moveRows.first(where: { $0.to == path }) { return move.from }
         if insertRows.contains(where: { $0.at == path }) { return nil }
         let arriving = (insertRows.map(\.at) + moveRows.map(\.to)).filter { $0.section == path.section }
         let leaving = (deleteRows + moveRows.map(\.from)).filter { $0.section == section }
-        return RowPath(section: section, row: Self.following(path.row, leaving: arriving.map(\.row), arriving: leaving.map(\.row)))
+        return RowPath(
+            section: section, row: Self.following(path.row, leaving: arriving.map(\.row), arriving: leaving.map(\.row)))
     }
 
     /// Nil if the stage brings the section.
@@ -64,7 +66,8 @@ extension BatchUpdate.Stage {
         guard !insertSections.contains(where: { $0.at == section }) else { return nil }
         if let move = moveSections.first(where: { $0.to == section }) { return move.from }
         return Self.following(
-            section, leaving: insertSections.map(\.at) + moveSections.map(\.to), arriving: deleteSections + moveSections.map(\.from))
+            section, leaving: insertSections.map(\.at) + moveSections.map(\.to),
+            arriving: deleteSections + moveSections.map(\.from))
     }
 
     /// Nil if the section goes.
@@ -72,7 +75,8 @@ extension BatchUpdate.Stage {
         guard section >= 0, section < RowPieces.endless, !deleteSections.contains(section) else { return nil }
         if let move = moveSections.first(where: { $0.from == section }) { return move.to }
         return Self.following(
-            section, leaving: deleteSections + moveSections.map(\.from), arriving: insertSections.map(\.at) + moveSections.map(\.to))
+            section, leaving: deleteSections + moveSections.map(\.from),
+            arriving: insertSections.map(\.at) + moveSections.map(\.to))
     }
 
     /// Where what stays in a list comes to stand, by the indexes of those that leave and, after the stage, arrive.
@@ -85,7 +89,9 @@ extension BatchUpdate.Stage {
     /// Rows of an id that are inserted, or come with a section, by their places after the stage.
     fileprivate func arrivals(of id: RowID) -> [RowPath] {
         var paths = insertRows.filter { $0.row.content.has(id) }.map(\.at)
-        for (at, section) in insertSections { paths += section.rows.indexes(of: id).map { RowPath(section: at, row: $0) } }
+        for (at, section) in insertSections {
+            paths += section.rows.indexes(of: id).map { RowPath(section: at, row: $0) }
+        }
         for (at, section) in reloadSections {
             guard let place = following(section: at) else { continue }
             paths += section.rows.indexes(of: id).map { RowPath(section: place, row: $0) }

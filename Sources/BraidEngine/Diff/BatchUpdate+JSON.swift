@@ -41,7 +41,8 @@ extension BatchUpdate {
 
     private var estimatedSize: Int {
         stages.reduce(128) { size, stage in
-            size + 64 + 16 * (stage.deleteRows.count + stage.deleteSections.count) + 48 * (stage.moveRows.count + stage.moveSections.count)
+            size + 64 + 16 * (stage.deleteRows.count + stage.deleteSections.count) + 48
+                * (stage.moveRows.count + stage.moveSections.count)
                 + stage.insertRows.reduce(0) { $0 + $1.row.json.count + 32 }
                 + stage.reloadRows.reduce(0) { $0 + $1.row.json.count + 32 }
                 + stage.updateRows.reduce(0) { $0 + $1.row.json.count + 32 }

@@ -52,7 +52,8 @@ extension BatchUpdate.Stage {
 
     private func arrangeSections(_ operations: inout [TableOperation]) {
         var places = MovingPlaces(
-            leaving: deleteSections + moveSections.map(\.from), arriving: insertSections.map(\.at) + moveSections.map(\.to))
+            leaving: deleteSections + moveSections.map(\.from),
+            arriving: insertSections.map(\.at) + moveSections.map(\.to))
         for section in deleteSections.sorted(by: >) { operations.append(.deleteSection(places.leave(section))) }
         for move in moveSections {
             let from = places.leave(move.from)
@@ -90,7 +91,9 @@ extension BatchUpdate.Stage {
             let from = leave(move.from)
             operations.append(.moveRow(from: from, to: arrive(move.to), move.row))
         }
-        for insert in insertRows.sorted(by: { $0.at < $1.at }) { operations.append(.insertRow(at: arrive(insert.at), insert.row)) }
+        for insert in insertRows.sorted(by: { $0.at < $1.at }) {
+            operations.append(.insertRow(at: arrive(insert.at), insert.row))
+        }
     }
 }
 

@@ -18,7 +18,9 @@ public struct BatchUpdate: Sendable {
     public var empty: JSONText?
 
     /// Creates an update from its parts. `applied(to:)` checks it.
-    public init(from: Int, to: Int, stages: [Stage] = [], totalRowCount: Int, state: JSONText? = nil, empty: JSONText? = nil) {
+    public init(
+        from: Int, to: Int, stages: [Stage] = [], totalRowCount: Int, state: JSONText? = nil, empty: JSONText? = nil
+    ) {
         self.from = from
         self.to = to
         self.stages = stages

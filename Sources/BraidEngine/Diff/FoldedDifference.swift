@@ -55,7 +55,9 @@ struct FoldedDifference: ~Copyable {
             switch piece {
             case .untouched(let place, let count): before.append((place, count, new, -1))
             case .named(let index):
-                if let place = table.named[index].place { before.append((place, 1, isReplaced[index] ? -1 : new, index)) }
+                if let place = table.named[index].place {
+                    before.append((place, 1, isReplaced[index] ? -1 : new, index))
+                }
             }
         }
         for (index, section) in table.named.enumerated() where section.isGone {
@@ -104,7 +106,9 @@ struct FoldedDifference: ~Copyable {
     private mutating func bring(
         _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
     ) -> Section {
-        if pieces.count == 1, case .brought(let rows, _, let count) = pieces[0], count == rows.count { return section.with(rows) }
+        if pieces.count == 1, case .brought(let rows, _, let count) = pieces[0], count == rows.count {
+            return section.with(rows)
+        }
         var rows: [Row] = [], index = 0
         for piece in pieces {
             switch piece {
@@ -120,7 +124,8 @@ struct FoldedDifference: ~Copyable {
     }
 
     private mutating func compareRows(
-        _ pieces: [FoldedTable.RowPiece], in new: Int, _ returned: [RowPath: ReturnedRow], _ comparison: inout Comparison
+        _ pieces: [FoldedTable.RowPiece], in new: Int, _ returned: [RowPath: ReturnedRow],
+        _ comparison: inout Comparison
     ) {
         func arrive(_ row: Row, _ path: RowPath) {
             if let before = returned[path] {
@@ -133,7 +138,8 @@ struct FoldedDifference: ~Copyable {
         for piece in pieces {
             let path = RowPath(section: new, row: index)
             switch piece {
-            case .before(let origin, let count) where isCompared(origin.section): comparison.match(place(origin), path, count: count)
+            case .before(let origin, let count) where isCompared(origin.section):
+                comparison.match(place(origin), path, count: count)
             case .before(let origin, _): move(origin, to: path)
             case .changed(let origin, let row, let needsReload) where isCompared(origin.section):
                 comparison.change(place(origin), path, to: row, needsReload)
@@ -149,7 +155,9 @@ struct FoldedDifference: ~Copyable {
         difference.movedRows.append(.init(from: place(origin), to: path))
     }
 
-    private func place(_ origin: FoldedTable.Origin) -> RowPath { RowPath(section: oldPlaces[origin.section], row: origin.row) }
+    private func place(_ origin: FoldedTable.Origin) -> RowPath {
+        RowPath(section: oldPlaces[origin.section], row: origin.row)
+    }
 }
 
 private struct Comparison {
@@ -159,7 +167,9 @@ private struct Comparison {
     var leaving: Set<RowPath> = []
 
     mutating func match(_ old: RowPath, _ new: RowPath, count: Int) {
-        runs.append(MatchedRun(oldSection: old.section, oldStart: old.row, newSection: new.section, newStart: new.row, count: count))
+        runs.append(
+            MatchedRun(
+                oldSection: old.section, oldStart: old.row, newSection: new.section, newStart: new.row, count: count))
     }
 
     mutating func change(_ old: RowPath, _ new: RowPath, to row: Row, _ needsReload: Bool) {
@@ -208,7 +218,9 @@ extension FoldedDifference {
             }
             for arrival in arrivals.indices.reversed() {
                 let section = arrivals[arrival].section
-                if let departure = departures.firstIndex(where: { $0.origin.section == section }) { match(departure, arrival) }
+                if let departure = departures.firstIndex(where: { $0.origin.section == section }) {
+                    match(departure, arrival)
+                }
             }
             if departures.count == 1, arrivals.count == 1 { match(0, 0) }
         }

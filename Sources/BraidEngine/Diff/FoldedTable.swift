@@ -63,7 +63,10 @@ struct FoldedTable {
                 let rest = Origin(section: origin.section, row: origin.row + offset)
                 return (.before(origin, count: offset), .before(rest, count: count - offset))
             case .brought(let rows, let start, let count):
-                return (.brought(rows, start: start, count: offset), .brought(rows, start: start + offset, count: count - offset))
+                return (
+                    .brought(rows, start: start, count: offset),
+                    .brought(rows, start: start + offset, count: count - offset)
+                )
             case .changed, .came: return (self, self)
             }
         }
@@ -81,7 +84,8 @@ struct FoldedTable {
         mutating func change(to row: Row, needsReload: Bool) {
             switch self {
             case .before(let origin, _): self = .changed(origin, row, needsReload: needsReload)
-            case .changed(let origin, _, let neededReload): self = .changed(origin, row, needsReload: neededReload || needsReload)
+            case .changed(let origin, _, let neededReload):
+                self = .changed(origin, row, needsReload: neededReload || needsReload)
             case .came, .brought: self = .came(row)
             }
         }
@@ -100,7 +104,9 @@ struct FoldedTable {
         try arrangeSections(stage)
         for (path, piece) in arrivals {
             let section = try section(path.section)
-            guard path.row >= 0, path.row <= named[section].rows.count else { throw UpdateFault(detail: "no row can come to \(path)") }
+            guard path.row >= 0, path.row <= named[section].rows.count else {
+                throw UpdateFault(detail: "no row can come to \(path)")
+            }
             named[section].rows.insert(piece, at: path.row)
         }
     }
@@ -131,15 +137,20 @@ struct FoldedTable {
 
     /// Takes rows out from the last to the first. Those that move, and those that are inserted, by their targets,
     /// ascending.
-    private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(UpdateFault) -> [(path: RowPath, piece: RowPiece)] {
+    private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(UpdateFault) -> [(path: RowPath, piece: RowPiece)]
+    {
         var arrivals: [(path: RowPath, piece: RowPiece)] = stage.insertRows.map { ($0.at, .came($0.row)) }
         var departures: [(path: RowPath, move: Int?)] = stage.deleteRows.map { ($0, nil) }
         departures += stage.moveRows.indices.map { (stage.moveRows[$0].from, $0) }
         departures.sort { $0.path > $1.path }
         for (position, (path, move)) in departures.enumerated() {
-            if position > 0, departures[position - 1].path == path { throw UpdateFault(detail: "the row \(path) leaves twice") }
+            if position > 0, departures[position - 1].path == path {
+                throw UpdateFault(detail: "the row \(path) leaves twice")
+            }
             let index = try section(path.section)
-            guard var piece = named[index].rows.remove(at: path.row) else { throw UpdateFault(detail: "there is no row \(path)") }
+            guard var piece = named[index].rows.remove(at: path.row) else {
+                throw UpdateFault(detail: "there is no row \(path)")
+            }
             if let move {
                 if let row = stage.moveRows[move].row { try piece.change(to: row, needsReload: false, at: path) }
                 arrivals.append((stage.moveRows[move].to, piece))
@@ -155,13 +166,17 @@ struct FoldedTable {
     }
 
     private mutating func arrangeSections(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
-        guard !stage.deleteSections.isEmpty || !stage.insertSections.isEmpty || !stage.moveSections.isEmpty else { return }
+        guard !stage.deleteSections.isEmpty || !stage.insertSections.isEmpty || !stage.moveSections.isEmpty else {
+            return
+        }
         for place in stage.deleteSections { named[try section(place)].isGone = true }
         let targets = Dictionary(stage.moveSections.map { ($0.from, $0.to) }) { first, _ in first }
         var arrivals: [(place: Int, piece: SectionPiece)] = []
         let departures = (stage.deleteSections + stage.moveSections.map(\.from)).sorted(by: >)
         for (position, place) in departures.enumerated() {
-            if position > 0, departures[position - 1] == place { throw UpdateFault(detail: "the section \(place) leaves twice") }
+            if position > 0, departures[position - 1] == place {
+                throw UpdateFault(detail: "the section \(place) leaves twice")
+            }
             guard let piece = order.remove(at: place) else { throw UpdateFault(detail: "there is no section \(place)") }
             if let target = targets[place] { arrivals.append((target, piece)) }
         }
@@ -171,7 +186,9 @@ struct FoldedTable {
         }
         arrivals.sort { $0.place < $1.place }
         for (position, (place, piece)) in arrivals.enumerated() {
-            if position > 0, arrivals[position - 1].place == place { throw UpdateFault(detail: "two sections come to \(place)") }
+            if position > 0, arrivals[position - 1].place == place {
+                throw UpdateFault(detail: "two sections come to \(place)")
+            }
             guard place >= 0, place <= order.count else { throw UpdateFault(detail: "no section can come to \(place)") }
             order.insert(piece, at: place)
         }

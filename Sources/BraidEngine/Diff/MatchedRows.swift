@@ -79,7 +79,8 @@ struct MatchedRows {
         let old = RowPath(section: oldSections[Int(before.section)], row: before.index)
         let new = RowPath(section: Int(after.section), row: after.index)
         RowEntry.compare(before, after, old, new, &changes)
-        let run = MatchedRun(oldSection: old.section, oldStart: old.row, newSection: new.section, newStart: new.row, count: 1)
+        let run = MatchedRun(
+            oldSection: old.section, oldStart: old.row, newSection: new.section, newStart: new.row, count: 1)
         if runs.count > stayingCount, runs[runs.count - 1].isFollowed(by: run) {
             runs[runs.count - 1].extend()
         } else {

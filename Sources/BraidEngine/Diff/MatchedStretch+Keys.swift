@@ -8,8 +8,10 @@ extension MatchedStretch {
         let prefix = ChunkedList.walk(old, 0, new, 0, limit: shorter, .forward) { left, right, count, _ in
             (0..<count).first { left.chunk[left.offset + $0].key != right.chunk[right.offset + $0].key } ?? count
         }
-        let suffix = ChunkedList.walk(old, old.count, new, new.count, limit: shorter - prefix, .backward) { left, right, count, _ in
-            (1...count).first { left.chunk[left.offset - $0].key != right.chunk[right.offset - $0].key }.map { $0 - 1 } ?? count
+        let suffix = ChunkedList.walk(old, old.count, new, new.count, limit: shorter - prefix, .backward) {
+            left, right, count, _ in
+            (1...count).first { left.chunk[left.offset - $0].key != right.chunk[right.offset - $0].key }.map { $0 - 1 }
+                ?? count
         }
         func keys(_ rows: ChunkedList<StoredRow>) -> [Int] {
             var keys: [Int] = []
@@ -22,7 +24,9 @@ extension MatchedStretch {
             stretches[index].new += prefix
         }
         if prefix > 0 { stretches.insert(MatchedStretch(old: 0, new: 0, count: prefix), at: 0) }
-        if suffix > 0 { stretches.append(MatchedStretch(old: old.count - suffix, new: new.count - suffix, count: suffix)) }
+        if suffix > 0 {
+            stretches.append(MatchedStretch(old: old.count - suffix, new: new.count - suffix, count: suffix))
+        }
         return stretches
     }
 
@@ -52,10 +56,13 @@ extension RowComparison {
             let count = min(stretch.count, old.count - stretch.old, new.count - stretch.new)
             while passed < count {
                 let start = (old: stretch.old + passed, new: stretch.new + passed)
-                let matched = matchingPrefix(oldStart: start.old, newStart: start.new, limit: count - passed, changes: &found.changes)
+                let matched = matchingPrefix(
+                    oldStart: start.old, newStart: start.new, limit: count - passed, changes: &found.changes)
                 if matched > 0 {
-                    found.runs.append(MatchedRun(
-                        oldSection: oldSection, oldStart: start.old, newSection: newSection, newStart: start.new, count: matched))
+                    found.runs.append(
+                        MatchedRun(
+                            oldSection: oldSection, oldStart: start.old, newSection: newSection, newStart: start.new,
+                            count: matched))
                 }
                 // The next one has another id than before: it is deleted and inserted.
                 passed += matched + 1

@@ -11,7 +11,9 @@ extension RowMatching {
 
     /// Looks new entries up among a few old ones, the anchors, and follows each match both ways; gives up where that finds
     /// little, as in a shuffled list: what is left is matched one by one, which makes no difference to the update.
-    private func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<MatchedStretch> {
+    private func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<
+        MatchedStretch
+    > {
         guard min(old.count - start.old, new.count - start.new) >= 4 * Self.anchorDistance else { return [] }
         var anchors = RowTable(capacity: (old.count - start.old) / Self.anchorDistance + 1)
         for place in stride(from: start.old, to: old.count, by: Self.anchorDistance) {
@@ -31,14 +33,17 @@ extension RowMatching {
             }
             if isMatched[anchor - start.old] { throw .duplicateRow(new[at].id, in: section) }
             var first = (old: anchor, new: at)
-            while first.old > start.old, first.new > open, !isMatched[first.old - 1 - start.old], old[first.old - 1].hasSameID(as: new[first.new - 1]) {
+            while first.old > start.old, first.new > open, !isMatched[first.old - 1 - start.old],
+                old[first.old - 1].hasSameID(as: new[first.new - 1])
+            {
                 first = (first.old - 1, first.new - 1)
             }
             var end = first
             repeat {
                 isMatched[end.old - start.old] = true
                 end = (end.old + 1, end.new + 1)
-            } while end.old < old.count && end.new < new.count && !isMatched[end.old - start.old] && old[end.old].hasSameID(as: new[end.new])
+            } while end.old < old.count && end.new < new.count && !isMatched[end.old - start.old]
+                && old[end.old].hasSameID(as: new[end.new])
             let count = end.new - first.new
             stretches.append(MatchedStretch(old: first.old, new: first.new, count: count))
             misses = max(0, misses + 1 - count)
@@ -49,7 +54,9 @@ extension RowMatching {
 
     /// Takes out long stretches that stand side by side before and after, of the entries from two places on, which are
     /// those of one section. Throws `duplicateRowID`.
-    mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<MatchedStretch> {
+    mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal)
+        -> ContiguousArray<MatchedStretch>
+    {
         let stretches = try stretches(from: start, section)
         if !stretches.isEmpty {
             var byOld = stretches
@@ -61,7 +68,9 @@ extension RowMatching {
     }
 
     /// Without the entries in these ranges, which ascend.
-    private static func removing(_ ranges: some Sequence<Range<Int>>, from entries: ContiguousArray<RowEntry>) -> ContiguousArray<RowEntry> {
+    private static func removing(_ ranges: some Sequence<Range<Int>>, from entries: ContiguousArray<RowEntry>)
+        -> ContiguousArray<RowEntry>
+    {
         var rest = ContiguousArray<RowEntry>(), start = 0
         rest.reserveCapacity(entries.count)
         for range in ranges {
@@ -72,4 +81,3 @@ extension RowMatching {
         return rest
     }
 }
-

@@ -50,7 +50,9 @@ struct Rope<Piece: RopePiece> {
 
     /// Changes the element at `index`, which must stay one element. False, and nothing is done, when there is none.
     @discardableResult
-    mutating func change<Failure: Error>(at index: Int, _ body: (inout Piece) throws(Failure) -> Void) throws(Failure) -> Bool {
+    mutating func change<Failure: Error>(at index: Int, _ body: (inout Piece) throws(Failure) -> Void) throws(Failure)
+        -> Bool
+    {
         guard index >= 0, index < count else { return false }
         let (left, rest) = split(root, at: index)
         let (middle, right) = split(rest, at: 1)

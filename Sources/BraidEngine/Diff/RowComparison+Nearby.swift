@@ -9,7 +9,8 @@ extension RowComparison {
     /// First what stands in the same order not far from each other; where little of that is found, as in a shuffled
     /// list, long stretches that moved, if there are any. O(rows).
     func matchStretches(
-        _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
+        _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
+        _ matching: inout RowMatching
     ) throws(Refusal) {
         if oldRange.isEmpty || newRange.isEmpty {
             try matching.addOld(oldRange, of: old, in: newSection, section)
@@ -24,14 +25,16 @@ extension RowComparison {
             let run = MatchedRun(
                 oldSection: oldSection, oldStart: rest.old + stretch.old - start.old,
                 newSection: newSection, newStart: rest.new + stretch.new - start.new, count: stretch.count)
-            _ = matchingPrefix(oldStart: run.oldStart, newStart: run.newStart, limit: run.count, changes: &found.changes)
+            _ = matchingPrefix(
+                oldStart: run.oldStart, newStart: run.newStart, limit: run.count, changes: &found.changes)
             found.runs.append(run)
         }
     }
 
     /// Matches what follows in the same order within reach. Returns from where on nothing was matched.
     private func matchNearby(
-        _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
+        _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
+        _ matching: inout RowMatching
     ) throws(Refusal) -> (old: Int, new: Int) {
         var at = (old: oldRange.lowerBound, new: newRange.lowerBound)
         // Rows from here on are in no run and have not been left to `matching`.
@@ -39,7 +42,10 @@ extension RowComparison {
         var misses = 0
         var oldAhead = ChunkedList.Window(old), newAhead = ChunkedList.Window(new)
         while at.old < oldRange.upperBound, at.new < newRange.upperBound, misses < 64 {
-            guard let skipped = Self.nearest(&oldAhead, at.old..<oldRange.upperBound, &newAhead, at.new..<newRange.upperBound) else {
+            guard
+                let skipped = Self.nearest(
+                    &oldAhead, at.old..<oldRange.upperBound, &newAhead, at.new..<newRange.upperBound)
+            else {
                 misses += 4
                 at = (at.old + 1, at.new + 1)
                 continue
@@ -49,8 +55,11 @@ extension RowComparison {
             try matching.addOld(open.old..<at.old, of: old, in: newSection, section)
             try matching.addNew(open.new..<at.new, of: new, in: newSection, section)
             let count = matchingPrefix(
-                oldStart: at.old, newStart: at.new, limit: min(oldRange.upperBound - at.old, newRange.upperBound - at.new), changes: &found.changes)
-            found.runs.append(MatchedRun(oldSection: oldSection, oldStart: at.old, newSection: newSection, newStart: at.new, count: count))
+                oldStart: at.old, newStart: at.new,
+                limit: min(oldRange.upperBound - at.old, newRange.upperBound - at.new), changes: &found.changes)
+            found.runs.append(
+                MatchedRun(
+                    oldSection: oldSection, oldStart: at.old, newSection: newSection, newStart: at.new, count: count))
             misses = max(0, misses - count)
             at = (at.old + count, at.new + count)
             open = at
@@ -61,13 +70,18 @@ extension RowComparison {
     /// Where the fewest rows have to be passed, of one list or of the other, for the next ones to be the same. The ranges
     /// are not empty.
     private static func nearest(
-        _ oldRows: inout ChunkedList<Row>.Window, _ oldRange: Range<Int>, _ newRows: inout ChunkedList<Row>.Window, _ newRange: Range<Int>
+        _ oldRows: inout ChunkedList<Row>.Window, _ oldRange: Range<Int>, _ newRows: inout ChunkedList<Row>.Window,
+        _ newRange: Range<Int>
     ) -> (old: Int, new: Int)? {
         let old = RowView(oldRows[oldRange.lowerBound]), new = RowView(newRows[newRange.lowerBound])
         if old.hasSameID(as: new) { return (0, 0) }
         for distance in 1...reach {
-            if distance < oldRange.count, RowView(oldRows[oldRange.lowerBound + distance]).hasSameID(as: new) { return (distance, 0) }
-            if distance < newRange.count, old.hasSameID(as: RowView(newRows[newRange.lowerBound + distance])) { return (0, distance) }
+            if distance < oldRange.count, RowView(oldRows[oldRange.lowerBound + distance]).hasSameID(as: new) {
+                return (distance, 0)
+            }
+            if distance < newRange.count, old.hasSameID(as: RowView(newRows[newRange.lowerBound + distance])) {
+                return (0, distance)
+            }
         }
         return nil
     }

@@ -15,13 +15,16 @@ struct RowComparison {
 
     /// How many rows from `oldStart` and `newStart` on are the same rows, at most `limit`; those whose content
     /// changed are added to `changes`. By place, it ends with the first one that needs a reload.
-    func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
+    func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
+        -> Int
+    {
         ChunkedList.walk(old, oldStart, new, newStart, limit: limit, .forward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
                 for step in 0..<count {
-                    guard matches(
-                        oldRows[left.offset + step], newRows[right.offset + step],
-                        oldStart + passed + step, newStart + passed + step, &changes)
+                    guard
+                        matches(
+                            oldRows[left.offset + step], newRows[right.offset + step],
+                            oldStart + passed + step, newStart + passed + step, &changes)
                     else { return step }
                 }
                 return count
@@ -34,9 +37,10 @@ struct RowComparison {
         ChunkedList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
                 for step in 1...count {
-                    guard matches(
-                        oldRows[left.offset - step], newRows[right.offset - step],
-                        old.count - passed - step, new.count - passed - step, &changes)
+                    guard
+                        matches(
+                            oldRows[left.offset - step], newRows[right.offset - step],
+                            old.count - passed - step, new.count - passed - step, &changes)
                     else { return step - 1 }
                 }
                 return count
@@ -58,20 +62,26 @@ struct RowComparison {
 
     @inline(__always)
     private func matches(
-        _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int, _ changes: inout ContiguousArray<ChangedRow>
+        _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int,
+        _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
         if oldRow.isSame(as: newRow) { return rule != .sameID || newRow.marks.idHash != 0 }
         return matchesChanged(oldRow, newRow, oldIndex, newIndex, &changes)
     }
 
     private func matchesChanged(
-        _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int, _ changes: inout ContiguousArray<ChangedRow>
+        _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int,
+        _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
         // Ids with one hash are taken for one, so that nothing is read but the lists: if they ever were not, the update would
         // bring the whole of the new row.
-        if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0 { return false }
+        if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0
+        {
+            return false
+        }
         let change = ChangedRow(
-            oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex), new: RowPath(section: newSection, row: newIndex))
+            oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex),
+            new: RowPath(section: newSection, row: newIndex))
         if let change {
             // Where many rows changed mostly all did: a list that doubles would copy each of them once more.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }

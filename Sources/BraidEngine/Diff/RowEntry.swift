@@ -41,7 +41,8 @@ struct RowEntry {
     /// Notes what changed of a row; `before` and `after` are the same row.
     @inline(__always)
     static func compare(
-        _ before: RowEntry, _ after: RowEntry, _ old: RowPath, _ new: RowPath, _ changes: inout ContiguousArray<ChangedRow>
+        _ before: RowEntry, _ after: RowEntry, _ old: RowPath, _ new: RowPath,
+        _ changes: inout ContiguousArray<ChangedRow>
     ) {
         if let change = ChangedRow(before.row, after.row, old: old, new: new) { changes.append(change) }
     }
@@ -53,7 +54,9 @@ extension ChunkedList<Row> {
         of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>
     ) throws(Refusal) {
         if range.isEmpty { return }
-        if entries.count + range.count > entries.capacity { entries.reserveCapacity(Swift.max(8, 2 * entries.count, entries.count + range.count)) }
+        if entries.count + range.count > entries.capacity {
+            entries.reserveCapacity(Swift.max(8, 2 * entries.count, entries.count + range.count))
+        }
         try forEachBuffer(in: range) { (index, rows) throws(Refusal) in
             let nameless: Int? = rows.withReferences { rows in
                 for offset in rows.indices {

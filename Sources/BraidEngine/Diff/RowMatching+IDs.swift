@@ -2,7 +2,9 @@ extension RowMatching {
     /// Looks for entries that have the id of a row of their section that stayed; among themselves entries were compared
     /// when they were matched. Throws `duplicateRowID`. Expected O(rows of the sections that have entries).
     func checkIDs(against found: MatchedRows, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
-        let stayed = found.staying.filter { !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked }
+        let stayed = found.staying.filter {
+            !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked
+        }
         guard !self.old.isEmpty || !self.new.isEmpty, !stayed.isEmpty else { return }
         var isLookedAt = Array(repeating: false, count: new.sections.count)
         var marks = IDMarks(capacity: self.old.count + leftCount)
@@ -19,12 +21,14 @@ extension RowMatching {
         }
         for run in stayed where isLookedAt[run.newSection] {
             let section = new.sections[run.newSection]
-            try section.rows.forEachBuffer(in: run.newStart..<run.newStart + run.count) { (index, rows) throws(Refusal) in
+            try section.rows.forEachBuffer(in: run.newStart..<run.newStart + run.count) {
+                (index, rows) throws(Refusal) in
                 let twin = rows.withReferences { rows in
                     rows.indices.first { offset in
                         guard marks.mayHold(rows[offset].marks.idHash) else { return false }
                         let entry = RowEntry(rows[offset], section: run.newSection, index: index + offset)
-                        return findOld(entry) != nil || left.find(entry.hashInSection, { self.new[$0].isTwin(of: entry) }) != nil
+                        return findOld(entry) != nil
+                            || left.find(entry.hashInSection, { self.new[$0].isTwin(of: entry) }) != nil
                     }
                 }
                 if let twin, let id = rows[twin].id { throw .duplicateRow(id, in: section.id) }
@@ -61,7 +65,10 @@ private struct IDMarks {
 // Ids that a snapshot must not have.
 extension Refusal {
     static func rowWithoutID(at index: Int, in section: SectionID) -> Refusal {
-        Refusal(.badRequest, "The row \(index) of the section \"\(section)\" has no id; a section whose rows have none must say `\"diffable\": false`.")
+        Refusal(
+            .badRequest,
+            "The row \(index) of the section \"\(section)\" has no id; a section whose rows have none must say `\"diffable\": false`."
+        )
     }
 
     static func duplicateSection(_ id: SectionID) -> Refusal {

@@ -15,11 +15,15 @@ struct RowMatching {
     private static var few: Int { 8 }
 
     /// Rows that stand side by side. Throws when one has no id.
-    mutating func addOld(_ range: Range<Int>, of rows: ChunkedList<Row>, in section: Int, _ id: SectionID) throws(Refusal) {
+    mutating func addOld(_ range: Range<Int>, of rows: ChunkedList<Row>, in section: Int, _ id: SectionID)
+        throws(Refusal)
+    {
         try rows.appendEntries(of: range, in: section, id, to: &old)
     }
 
-    mutating func addNew(_ range: Range<Int>, of rows: ChunkedList<Row>, in section: Int, _ id: SectionID) throws(Refusal) {
+    mutating func addNew(_ range: Range<Int>, of rows: ChunkedList<Row>, in section: Int, _ id: SectionID)
+        throws(Refusal)
+    {
         try rows.appendEntries(of: range, in: section, id, to: &new)
     }
 
@@ -56,7 +60,8 @@ struct RowMatching {
         if old.count > Self.few { oldTable = RowTable(capacity: old.count) }
         for position in old.indices {
             let entry = old[position]
-            let isTwin = old.count > Self.few
+            let isTwin =
+                old.count > Self.few
                 ? oldTable.findOrInsert(position, entry.hashInSection, { old[$0].isTwin(of: entry) }) != nil
                 : old[..<position].contains { $0.isTwin(of: entry) }
             if isTwin { throw .duplicateRow(entry.id, in: snapshot.sections[Int(entry.section)].id) }
@@ -72,7 +77,8 @@ struct RowMatching {
     /// All entries are of one section: no row can have come from another.
     private var hasOneSection: Bool {
         guard let section = (old.first ?? new.first)?.section else { return true }
-        return old.last?.section ?? section == section && new.first?.section ?? section == section && new.last?.section ?? section == section
+        return old.last?.section ?? section == section && new.first?.section ?? section == section
+            && new.last?.section ?? section == section
     }
 
     private func checkLeftIDs(_ snapshot: Snapshot) throws(Refusal) {
@@ -96,7 +102,9 @@ struct RowMatching {
         groups.reserveCapacity(leftCount)
         var table = RowTable(capacity: leftCount)
         for (position, entry) in new.enumerated() where !entry.isMatched {
-            if let group = table.findOrInsert(groups.count, entry.hash, { new[Int(groups[$0].lastNew)].hasSameID(as: entry) }) {
+            if let group = table.findOrInsert(
+                groups.count, entry.hash, { new[Int(groups[$0].lastNew)].hasSameID(as: entry) })
+            {
                 if new[Int(groups[group].lastNew)].section == entry.section {
                     throw .duplicateRow(entry.id, in: snapshot.sections[Int(entry.section)].id)
                 }
@@ -107,10 +115,14 @@ struct RowMatching {
             }
         }
         for (position, entry) in old.enumerated() where !entry.isMatched {
-            guard let group = table.find(entry.hash, { new[Int(groups[$0].lastNew)].hasSameID(as: entry) }) else { continue }
+            guard let group = table.find(entry.hash, { new[Int(groups[$0].lastNew)].hasSameID(as: entry) }) else {
+                continue
+            }
             if groups[group].source >= 0 { groups[group].isAmbiguous = true }
             groups[group].source = Int32(position)
         }
-        for group in groups where !group.isAmbiguous && group.source >= 0 { found.add(old[Int(group.source)], new[Int(group.lastNew)]) }
+        for group in groups where !group.isAmbiguous && group.source >= 0 {
+            found.add(old[Int(group.source)], new[Int(group.lastNew)])
+        }
     }
 }

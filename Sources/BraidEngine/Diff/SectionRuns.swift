@@ -6,7 +6,9 @@ extension BatchUpdate.Stage {
         let sizes = counts, before = Self.starts(counts)
         arrange(&counts)
         let after = Self.starts(counts)
-        func counted(_ path: RowPath, _ starts: [Int]) -> RowPath { RowPath(section: starts[path.section], row: path.row) }
+        func counted(_ path: RowPath, _ starts: [Int]) -> RowPath {
+            RowPath(section: starts[path.section], row: path.row)
+        }
 
         var stage = self
         stage.deleteSections = deleteSections.map { before[$0] }

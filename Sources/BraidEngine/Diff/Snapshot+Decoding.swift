@@ -95,7 +95,9 @@ struct SnapshotReader {
             fault(pointer, "the member `rows` is missing")
         }
         if let rowCount, rowCount != result.rows.count {
-            fault(pointer.appending("rowCount"), "there are \(result.rows.count) rows; a window of a snapshot cannot be compared")
+            fault(
+                pointer.appending("rowCount"),
+                "there are \(result.rows.count) rows; a window of a snapshot cannot be compared")
         }
         var section = Section(
             id: SectionID(id ?? ""), header: result.header, footer: result.footer, movesTo: result.movesTo,
@@ -112,9 +114,12 @@ struct SnapshotReader {
             let row = row(element, pointer)
             if isDiffable {
                 if let id = row.id, !ids.insert(id).inserted {
-                    fault(pointer.appending("id"), "another row of the section has the id \"\(id)\" already", isDuplicateRow: true)
+                    fault(
+                        pointer.appending("id"), "another row of the section has the id \"\(id)\" already",
+                        isDuplicateRow: true)
                 } else if row.id == nil, element.kind == .object {
-                    fault(pointer, "the member `id` is missing; only sections with \"diffable\": false have rows without")
+                    fault(
+                        pointer, "the member `id` is missing; only sections with \"diffable\": false have rows without")
                 }
             }
             rows.append(row)
@@ -132,7 +137,9 @@ struct SnapshotReader {
             case "viewModel": parts.viewModel = value
             case "editing":
                 parts.editing = value.stringValue
-                if parts.editing != "delete", parts.editing != "insert" { reader.fault(pointer, "it is \"delete\" or \"insert\"") }
+                if parts.editing != "delete", parts.editing != "insert" {
+                    reader.fault(pointer, "it is \"delete\" or \"insert\"")
+                }
             case "movable": parts.movable = reader.bool(value, pointer)
             case "height": parts.height = reader.dimension(value, pointer)
             default: parts.estimatedHeight = reader.dimension(value, pointer)
@@ -143,9 +150,13 @@ struct SnapshotReader {
         return Row(parts: parts)
     }
 
-    private static let snapshotMembers = ["session", "table", "epoch", "revision", "totalRowCount", "sections", "state", "empty"]
+    private static let snapshotMembers = [
+        "session", "table", "epoch", "revision", "totalRowCount", "sections", "state", "empty",
+    ]
     private static let sectionMembers = ["id", "header", "footer", "rowCount", "movesTo", "diffable", "rows"]
-    private static let rowMembers = ["id", "cell", "model", "viewModel", "editing", "movable", "height", "estimatedHeight"]
+    private static let rowMembers = [
+        "id", "cell", "model", "viewModel", "editing", "movable", "height", "estimatedHeight",
+    ]
 }
 
 // Values.
@@ -160,7 +171,9 @@ extension SnapshotReader {
             if known.contains(name) {
                 body(&self, name, value, pointer.appending(name))
             } else {
-                fault(pointer.appending(name), "\(what) has no such member; it has \(known.map { "`\($0)`" }.joined(separator: ", "))")
+                fault(
+                    pointer.appending(name),
+                    "\(what) has no such member; it has \(known.map { "`\($0)`" }.joined(separator: ", "))")
             }
         }
     }
@@ -211,14 +224,19 @@ extension SnapshotReader {
     mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
         if json.isNull { return json.detached }
         let isView = json["view"] != nil
-        members(json, pointer, "a header or footer", (isView ? ["view", "viewModel"] : ["title"]) + ["height", "estimatedHeight"]) { reader, name, value, pointer in
+        members(
+            json, pointer, "a header or footer",
+            (isView ? ["view", "viewModel"] : ["title"]) + ["height", "estimatedHeight"]
+        ) { reader, name, value, pointer in
             switch name {
             case "title", "view": _ = reader.string(value, pointer)
             case "viewModel": break
             default: _ = reader.dimension(value, pointer)
             }
         }
-        if json.kind == .object, !isView, json["title"] == nil { fault(pointer, "the member `title` or `view` is missing") }
+        if json.kind == .object, !isView, json["title"] == nil {
+            fault(pointer, "the member `title` or `view` is missing")
+        }
         return json.detached
     }
 }

@@ -21,13 +21,15 @@ extension BatchUpdate {
 
     /// `touched` nil: nothing is known about what changed.
     static func stages(
-        from old: Snapshot, to new: Snapshot, touched: TouchedRows?, staying: (SectionID) -> [MatchedStretch]? = { _ in nil }
+        from old: Snapshot, to new: Snapshot, touched: TouchedRows?,
+        staying: (SectionID) -> [MatchedStretch]? = { _ in nil }
     ) throws(Refusal) -> [Stage] {
         var difference = try TableDifference.matchingSections(old, new, unique: touched != nil)
         difference.compareFacts(old, new)
         var found = MatchedRows(oldSections: difference.oldPlaces)
         var matching = RowMatching()
-        for position in difference.pairs.indices where difference.pairs[position].comparesRows && !difference.pairs[position].rowsAreShared {
+        for position in difference.pairs.indices
+        where difference.pairs[position].comparesRows && !difference.pairs[position].rowsAreShared {
             let pair = difference.pairs[position]
             let section = new.sections[pair.new]
             let known = section.isDiffable ? nil : staying(section.id)
@@ -56,7 +58,9 @@ extension BatchUpdate {
         difference.compareRows(&found.runs, &found.changes) { rows, section, inserted in
             if rows.count > 8 { inserted.reserveCapacity(max(2 * inserted.count, inserted.count + rows.count)) }
             new.sections[section].rows.forEachBuffer(in: rows) { index, rows in
-                for offset in rows.indices { inserted.append(.init(at: RowPath(section: section, row: index + offset), row: rows[offset])) }
+                for offset in rows.indices {
+                    inserted.append(.init(at: RowPath(section: section, row: index + offset), row: rows[offset]))
+                }
             }
         }
         difference.collectSectionUpdates(old, new)
@@ -72,15 +76,18 @@ extension RowComparison {
         let shorter = min(old.count, new.count)
         let prefix = matchingPrefix(limit: shorter, changes: &found.changes)
         if prefix > 0 {
-            found.runs.append(MatchedRun(oldSection: oldSection, oldStart: 0, newSection: newSection, newStart: 0, count: prefix))
+            found.runs.append(
+                MatchedRun(oldSection: oldSection, oldStart: 0, newSection: newSection, newStart: 0, count: prefix))
         }
         guard prefix < old.count || prefix < new.count else { return }
         var changesAtEnd = ContiguousArray<ChangedRow>()
         let suffix = matchingSuffix(limit: shorter - prefix, changes: &changesAtEnd)
         try matchStretches(prefix..<old.count - suffix, prefix..<new.count - suffix, section, &found, &matching)
         if suffix > 0 {
-            found.runs.append(MatchedRun(
-                oldSection: oldSection, oldStart: old.count - suffix, newSection: newSection, newStart: new.count - suffix, count: suffix))
+            found.runs.append(
+                MatchedRun(
+                    oldSection: oldSection, oldStart: old.count - suffix, newSection: newSection,
+                    newStart: new.count - suffix, count: suffix))
         }
         found.changes += changesAtEnd.reversed()
     }
@@ -89,7 +96,9 @@ extension RowComparison {
 extension TableDifference {
     /// In as few stages as the rules allow, each list in order of its indexes.
     consuming func stages() -> [BatchUpdate.Stage] {
-        let sectionsStay = deletedSections.isEmpty && insertedSections.isEmpty && !pairs.indices.dropFirst().contains { pairs[$0].old < pairs[$0 - 1].old }
+        let sectionsStay =
+            deletedSections.isEmpty && insertedSections.isEmpty
+            && !pairs.indices.dropFirst().contains { pairs[$0].old < pairs[$0 - 1].old }
         return sectionsStay ? stagesInPlace() : Staging(self).stages()
     }
 

@@ -27,7 +27,9 @@ struct StagePlan {
         var hasContentInMovedSections = false
 
         /// Whether a row moves out of a section that goes.
-        fileprivate var rowsMoveOutOfDeleted: Bool { RowTask.all.contains { rows[$0.rawValue] && $0.contains(.outOfDeletedSection) } }
+        fileprivate var rowsMoveOutOfDeleted: Bool {
+            RowTask.all.contains { rows[$0.rawValue] && $0.contains(.outOfDeletedSection) }
+        }
     }
 
     private(set) var stageCount = 1

@@ -22,10 +22,11 @@ struct StagedPlaces {
         for (slot, mover) in zip(slots.arriving, arriving) { states[slot] = mover.stage + 1...stageCount }
         present = (0...stageCount).map { state in
             var count = 0
-            return [0] + states.map { states in
-                if states.contains(state) { count += 1 }
-                return count
-            }
+            return [0]
+                + states.map { states in
+                    if states.contains(state) { count += 1 }
+                    return count
+                }
         }
     }
 
@@ -54,7 +55,8 @@ struct MoverSlots {
         while leaving.count < leavers.count || arriving.count < arrivers.count {
             let left = leaving.count, arrived = arriving.count
             // Of movers with equally many that stay before them, the arriving come first.
-            let arrivesNext = arrived < arrivers.count
+            let arrivesNext =
+                arrived < arrivers.count
                 && (left == leavers.count || arrivers[arrived] - arrived <= leavers[left] - left)
             if arrivesNext { arriving.append(left + arrived) } else { leaving.append(left + arrived) }
         }

@@ -50,11 +50,15 @@ struct Staging: ~Copyable {
             return StayingSections(count: pair.sectionCount, forcing: forcesStage ? 1 : 0, touched: isTouched ? 1 : 0)
         }
         for pair in pairs { sectionMoves[pair.new] = true }
-        for position in IncreasingSubsequence.heaviest(pairs.map(\.old), weights: weights) { sectionMoves[pairs[position].new] = false }
+        for position in IncreasingSubsequence.heaviest(pairs.map(\.old), weights: weights) {
+            sectionMoves[pairs[position].new] = false
+        }
 
         var tasks = StagePlan.Tasks()
         tasks.hasReloads = reloads
-        for place in sectionMoves.indices where hasContent[place] && sectionMoves[place] { tasks.hasContentInMovedSections = true }
+        for place in sectionMoves.indices where hasContent[place] && sectionMoves[place] {
+            tasks.hasContentInMovedSections = true
+        }
         tasks.sectionsMove = sectionMoves.contains(true)
         for row in difference.deletedRows { tasks.rows[task(row, nil).rawValue] = true }
         for insert in difference.insertedRows { tasks.rows[task(nil, insert.at).rawValue] = true }
@@ -74,7 +78,9 @@ struct Staging: ~Copyable {
     }
 
     private func arrangeSections(_ stages: inout [BatchUpdate.Stage]) {
-        stages[plan.deletedSections].deleteSections = difference.deletedSections.map { place(ofOld: $0, before: plan.deletedSections) }
+        stages[plan.deletedSections].deleteSections = difference.deletedSections.map {
+            place(ofOld: $0, before: plan.deletedSections)
+        }
         stages[plan.insertedSections].insertSections = difference.insertedSections.map {
             (place(ofNew: $0.at, before: plan.insertedSections + 1), $0.section)
         }
@@ -101,12 +107,17 @@ struct Staging: ~Copyable {
         }
         for move in difference.movedRows {
             let stage = plan.stage(of: task(move.from, move.to))
-            stages[stage].moveRows.append(.init(from: place(ofOld: move.from, before: stage), to: place(ofNew: move.to, before: stage + 1), row: move.row))
+            stages[stage].moveRows.append(
+                .init(
+                    from: place(ofOld: move.from, before: stage), to: place(ofNew: move.to, before: stage + 1),
+                    row: move.row))
         }
     }
 
     private func changeContent(_ stage: inout BatchUpdate.Stage) {
-        stage.reloadSections = difference.reloadedSections.map { (place(ofNew: $0.pair.new, before: plan.content), $0.section) }
+        stage.reloadSections = difference.reloadedSections.map {
+            (place(ofNew: $0.pair.new, before: plan.content), $0.section)
+        }
         stage.updateSections = difference.updatedSections.map { update in
             var facts = update.facts
             facts.at = place(ofNew: update.pair.new, before: plan.content)
@@ -132,12 +143,14 @@ private struct StayingSections: Comparable, AdditiveArithmetic {
 
     static func + (left: StayingSections, right: StayingSections) -> StayingSections {
         StayingSections(
-            count: left.count + right.count, forcing: left.forcing + right.forcing, touched: left.touched + right.touched)
+            count: left.count + right.count, forcing: left.forcing + right.forcing,
+            touched: left.touched + right.touched)
     }
 
     static func - (left: StayingSections, right: StayingSections) -> StayingSections {
         StayingSections(
-            count: left.count - right.count, forcing: left.forcing - right.forcing, touched: left.touched - right.touched)
+            count: left.count - right.count, forcing: left.forcing - right.forcing,
+            touched: left.touched - right.touched)
     }
 }
 
@@ -148,7 +161,11 @@ extension Staging {
         var task: StagePlan.RowTask = []
         if let old {
             let section = difference.newPlaces[old.section]
-            if section < 0 { task.insert(.outOfDeletedSection) } else if sectionMoves[section] { task.insert(.inMovedSection) }
+            if section < 0 {
+                task.insert(.outOfDeletedSection)
+            } else if sectionMoves[section] {
+                task.insert(.inMovedSection)
+            }
         }
         if let new {
             if difference.oldPlaces[new.section] < 0 { task.insert(.intoInsertedSection) }
@@ -161,14 +178,19 @@ extension Staging {
     private mutating func findPlaces() {
         if plan.deletedSections != plan.insertedSections || plan.movedSections != plan.insertedSections {
             let moved = difference.pairs.filter { sectionMoves[$0.new] }
-            sectionList = .spread(StagedPlaces(
-                leaving: difference.deletedSections.map { ($0, plan.deletedSections) } + moved.map { ($0.old, plan.movedSections) },
-                arriving: difference.insertedSections.map { ($0.at, plan.insertedSections) } + moved.map { ($0.new, plan.movedSections) },
-                stageCount: plan.stageCount))
+            sectionList = .spread(
+                StagedPlaces(
+                    leaving: difference.deletedSections.map { ($0, plan.deletedSections) }
+                        + moved.map { ($0.old, plan.movedSections) },
+                    arriving: difference.insertedSections.map { ($0.at, plan.insertedSections) }
+                        + moved.map { ($0.new, plan.movedSections) },
+                    stageCount: plan.stageCount))
         }
         guard plan.stageOfAllRows == nil else { return }
         var leaving: [Int: [(index: Int, stage: Int)]] = [:], arriving = leaving
-        func leave(_ path: RowPath, _ stage: Int) { leaving[listKey(ofOld: path.section), default: []].append((path.row, stage)) }
+        func leave(_ path: RowPath, _ stage: Int) {
+            leaving[listKey(ofOld: path.section), default: []].append((path.row, stage))
+        }
         func arrive(_ path: RowPath, _ stage: Int) { arriving[path.section, default: []].append((path.row, stage)) }
         for path in difference.deletedRows { leave(path, plan.stage(of: task(path, nil))) }
         for insert in difference.insertedRows { arrive(insert.at, plan.stage(of: task(nil, insert.at))) }
@@ -181,36 +203,47 @@ extension Staging {
             let left = leaving[key] ?? [], arrived = arriving[key] ?? []
             let stage = left.first?.stage ?? arrived.first?.stage ?? 0
             let isOne = left.allSatisfy { $0.stage == stage } && arrived.allSatisfy { $0.stage == stage }
-            rowLists[key] = isOne ? .inOneStage(stage) : .spread(StagedPlaces(leaving: left, arriving: arrived, stageCount: plan.stageCount))
+            rowLists[key] =
+                isOne
+                ? .inOneStage(stage)
+                : .spread(StagedPlaces(leaving: left, arriving: arrived, stageCount: plan.stageCount))
         }
     }
 
     /// The list of a section's rows: its place in the new table, or, of a section that goes, one below 0.
-    private func listKey(ofOld section: Int) -> Int { difference.newPlaces[section] >= 0 ? difference.newPlaces[section] : ~section }
+    private func listKey(ofOld section: Int) -> Int {
+        difference.newPlaces[section] >= 0 ? difference.newPlaces[section] : ~section
+    }
 }
 
 // Where things stand before a stage.
 extension Staging {
     private func place(ofOld section: Int, before stage: Int) -> Int {
         let new = difference.newPlaces[section]
-        return sectionList.place(old: section, new: new, movingIn: new >= 0 && sectionMoves[new] ? plan.movedSections : nil, before: stage)
+        return sectionList.place(
+            old: section, new: new, movingIn: new >= 0 && sectionMoves[new] ? plan.movedSections : nil, before: stage)
     }
 
     private func place(ofNew section: Int, before stage: Int) -> Int {
         sectionList.place(
-            old: difference.oldPlaces[section], new: section, movingIn: sectionMoves[section] ? plan.movedSections : nil, before: stage)
+            old: difference.oldPlaces[section], new: section,
+            movingIn: sectionMoves[section] ? plan.movedSections : nil, before: stage)
     }
 
     /// A row that has not left its old place yet.
     private func place(ofOld path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[listKey(ofOld: path.section)]
-        return RowPath(section: place(ofOld: path.section, before: stage), row: list?.place(old: path.row, before: stage) ?? path.row)
+        return RowPath(
+            section: place(ofOld: path.section, before: stage),
+            row: list?.place(old: path.row, before: stage) ?? path.row)
     }
 
     /// A row that has come to its new place.
     private func place(ofNew path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[path.section]
-        return RowPath(section: place(ofNew: path.section, before: stage), row: list?.place(new: path.row, before: stage) ?? path.row)
+        return RowPath(
+            section: place(ofNew: path.section, before: stage),
+            row: list?.place(new: path.row, before: stage) ?? path.row)
     }
 
     /// A row that stays or moves; that of a row that moves is another stage.

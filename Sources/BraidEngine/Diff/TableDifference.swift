@@ -83,7 +83,9 @@ struct TableDifference: ~Copyable {
         difference.insertedSections = oldPlaces.indices.filter { oldPlaces[$0] < 0 }.map { ($0, new.sections[$0]) }
         if difference.insertedSections.count > 1 {
             var seen: Set<SectionID> = []
-            for (_, section) in difference.insertedSections where !seen.insert(section.id).inserted { throw .duplicateSection(section.id) }
+            for (_, section) in difference.insertedSections where !seen.insert(section.id).inserted {
+                throw .duplicateSection(section.id)
+            }
         }
         return difference
     }
@@ -96,16 +98,19 @@ struct TableDifference: ~Copyable {
         for (newPlace, oldPlace) in oldPlaces.enumerated() where oldPlace >= 0 {
             if newPlace < differing.end {
                 guard next < differing.places.count, differing.places[next] == newPlace else {
-                    pairs.append(Pair(old: oldPlace, new: newPlace, comparesRows: true, rowsAreShared: true, isShared: true))
+                    pairs.append(
+                        Pair(old: oldPlace, new: newPlace, comparesRows: true, rowsAreShared: true, isShared: true))
                     continue
                 }
                 next += 1
             }
             // By index: most sections did not change, and copying them would be most of the work.
             let comparesRows = old.sections[oldPlace].isDiffable == new.sections[newPlace].isDiffable
-            pairs.append(Pair(
-                old: oldPlace, new: newPlace, comparesRows: comparesRows,
-                rowsAreShared: comparesRows && old.sections[oldPlace].rows.isShared(with: new.sections[newPlace].rows)))
+            pairs.append(
+                Pair(
+                    old: oldPlace, new: newPlace, comparesRows: comparesRows,
+                    rowsAreShared: comparesRows
+                        && old.sections[oldPlace].rows.isShared(with: new.sections[newPlace].rows)))
             if !comparesRows { reloadedSections.append((pairs[pairs.count - 1], new.sections[newPlace])) }
         }
     }
@@ -114,11 +119,17 @@ struct TableDifference: ~Copyable {
     mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
         for pair in pairs where pair.comparesRows && !pair.isShared {
             let before = old.sections[pair.old], after = new.sections[pair.new]
-            if before.header == after.header, before.footer == after.footer, before.movesTo == after.movesTo { continue }
-            updatedSections.append((pair, BatchUpdate.SectionUpdate(
-                at: -1, header: before.header == after.header ? nil : after.header,
-                footer: before.footer == after.footer ? nil : after.footer,
-                movesTo: before.movesTo == after.movesTo ? nil : after.movesTo ?? .null)))
+            if before.header == after.header, before.footer == after.footer, before.movesTo == after.movesTo {
+                continue
+            }
+            updatedSections.append(
+                (
+                    pair,
+                    BatchUpdate.SectionUpdate(
+                        at: -1, header: before.header == after.header ? nil : after.header,
+                        footer: before.footer == after.footer ? nil : after.footer,
+                        movesTo: before.movesTo == after.movesTo ? nil : after.movesTo ?? .null)
+                ))
         }
     }
 
@@ -127,7 +138,8 @@ struct TableDifference: ~Copyable {
     mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
         let pair = pairs[position]
         let comparison = RowComparison(
-            oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new, new: new.sections[pair.new].rows,
+            oldSection: pair.old, old: old.sections[pair.old].rows, newSection: pair.new,
+            new: new.sections[pair.new].rows,
             rule: .samePlace)
         let oldCount = comparison.old.count, newCount = comparison.new.count
         var changes: ContiguousArray<ChangedRow> = []
@@ -139,7 +151,9 @@ struct TableDifference: ~Copyable {
         }
         updatedRows += changes
         deletedRows += (common..<oldCount).map { RowPath(section: pair.old, row: $0) }
-        insertedRows += (common..<newCount).map { .init(at: RowPath(section: pair.new, row: $0), row: comparison.new[$0]) }
+        insertedRows += (common..<newCount).map {
+            .init(at: RowPath(section: pair.new, row: $0), row: comparison.new[$0])
+        }
     }
 
     /// Turns matched rows into the fewest deletes, inserts and moves: a row between the matched ones was deleted or
@@ -167,7 +181,9 @@ struct TableDifference: ~Copyable {
             for run in runs[first..<nextRun] {
                 if end < run.newStart { insert(end..<run.newStart, pair.new, &insertedRows) }
                 end = run.newEnd
-                while nextChange < broughtRows.count, broughtRows[nextChange].newPlace < RowPath(section: pair.new, row: end).place {
+                while nextChange < broughtRows.count,
+                    broughtRows[nextChange].newPlace < RowPath(section: pair.new, row: end).place
+                {
                     if !run.isMoved { updatedRows.append(broughtRows[nextChange]) }
                     nextChange += 1
                 }
@@ -198,7 +214,10 @@ struct TableDifference: ~Copyable {
             let to = RowPath(section: run.newSection, row: run.newStart + offset)
             let position = broughtRows.firstPosition { $0.newPlace >= to.place }
             let isBrought = position < broughtRows.count && broughtRows[position].newPlace == to.place
-            movedRows.append(.init(from: RowPath(section: run.oldSection, row: run.oldStart + offset), to: to, row: isBrought ? broughtRows[position].row : nil))
+            movedRows.append(
+                .init(
+                    from: RowPath(section: run.oldSection, row: run.oldStart + offset), to: to,
+                    row: isBrought ? broughtRows[position].row : nil))
         }
     }
 
@@ -223,9 +242,12 @@ struct TableDifference: ~Copyable {
             rowCount += runs[position].count
         }
         if rowCount == own.count {
-            for position in IncreasingSubsequence.longest(own.map { runs[$0].oldStart }) { runs[own[position]].isMoved = false }
+            for position in IncreasingSubsequence.longest(own.map { runs[$0].oldStart }) {
+                runs[own[position]].isMoved = false
+            }
         } else if rowCount > 2 * own.count {
-            let kept = IncreasingSubsequence.heaviest(of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
+            let kept = IncreasingSubsequence.heaviest(
+                of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
             for position in kept { runs[own[position]].isMoved = false }
         } else {
             // Short runs are quicker taken row by row. Of a run all rows are kept or none: whatever goes with one goes with all.

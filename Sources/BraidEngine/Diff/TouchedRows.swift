@@ -190,14 +190,17 @@ extension RowComparison {
         guard old.count - edits.removed.count + edits.inserted.count == new.count else { return false }
         for run in edits.untouched {
             let count = min(run.count, old.count - run.old)
-            guard count >= 0, run.new + count <= new.count, matchingPrefix(oldStart: run.old, newStart: run.new, limit: count, changes: &found.changes) == count
+            guard count >= 0, run.new + count <= new.count,
+                matchingPrefix(oldStart: run.old, newStart: run.new, limit: count, changes: &found.changes) == count
             else {
                 found.runs.removeLast(found.runs.count - runCount)
                 found.changes.removeLast(found.changes.count - changeCount)
                 return false
             }
             guard count > 0 else { continue }
-            found.runs.append(MatchedRun(oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
+            found.runs.append(
+                MatchedRun(
+                    oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
         }
         // Touched rows are matched by id, replaced ones too: an edit may have put another row in their place.
         for change in edits.changes {

@@ -54,7 +54,8 @@ extension Binder {
 
     /// `refreshes`: handlers may have changed what is displayed beside the table, as a program's closures can.
     func applying(
-        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String, refreshes: Bool
+        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
+        refreshes: Bool
     ) throws -> Outcome {
         var work = CommandInProgress(binder: self, table: table, shown: shown, unpublished: unpublished, now: now)
         work.isRefresh = refreshes
@@ -109,7 +110,8 @@ extension CommandInProgress {
     /// What a program wants to be displayed: dynamic sections need not have come with any models.
     fileprivate mutating func admit(toDisplay ids: [SectionID]) throws(Refusal) {
         guard Set(ids).count == ids.count else {
-            throw Refusal(.badRequest, "A section cannot be displayed twice: \(ids.map { "\"\($0)\"" }.joined(separator: ", ")).")
+            throw Refusal(
+                .badRequest, "A section cannot be displayed twice: \(ids.map { "\"\($0)\"" }.joined(separator: ", ")).")
         }
         for id in ids {
             if binder.declaredSections == nil { editor.ensureSection(id) }
@@ -128,7 +130,9 @@ extension Refusal {
         default:
             // Others point into what a template made, or into a body that may stand with its name or without.
             var refusal = self
-            refusal.faults = faults.isEmpty ? [Fault(pointer: place, detail: detail)] : faults.map { Fault(pointer: place, detail: $0.detail) }
+            refusal.faults =
+                faults.isEmpty
+                ? [Fault(pointer: place, detail: detail)] : faults.map { Fault(pointer: place, detail: $0.detail) }
             return refusal
         }
     }

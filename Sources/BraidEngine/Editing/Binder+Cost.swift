@@ -18,9 +18,12 @@ extension Binder {
         case .setDisplayedSections(let ids): 1 + ids.count
         case .patchState: reads.contains(.state) ? rowCount : 1
         case .displayedRows(let rows): 1 + rows.count
-        case .dataSource(let call, _): call.bringsRows + (call.concernsAllRows || !reads.isDisjoint(with: [.row, .count, .models, .now]) ? rowCount : 1)
+        case .dataSource(let call, _):
+            call.bringsRows
+                + (call.concernsAllRows || !reads.isDisjoint(with: [.row, .count, .models, .now]) ? rowCount : 1)
         case .reset: rowCount
-        case .transaction(let commands): commands.reduce(1) { $0.saturatingAdd(estimatedCost(of: $1, rowCount: rowCount)) }
+        case .transaction(let commands):
+            commands.reduce(1) { $0.saturatingAdd(estimatedCost(of: $1, rowCount: rowCount)) }
         }
     }
 }
@@ -40,7 +43,9 @@ extension DataSourceCommand {
     /// Whether the call replaces or removes many of the rows that there are, or makes them anew.
     fileprivate var concernsAllRows: Bool {
         switch self {
-        case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections, .registerCell: true
+        case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections,
+            .registerCell:
+            true
         case .addRow, .updateRow, .updateRows, .removeRow, .addSection, .updateSectionData: false
         }
     }

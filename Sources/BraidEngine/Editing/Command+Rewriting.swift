@@ -9,7 +9,8 @@ extension Command {
         case .delete(let row): original.replacing(["edits", "delete"], by: row.json)
         case .insert(let row, _): original.replacing(["edits", "insert"], by: row.json)
         case .move(let row, let section, let index):
-            original.replacing(["moves", "from"], by: row.json).replacing(["moves", "to"], by: RowReference.at(section, row: index).json)
+            original.replacing(["moves", "from"], by: row.json).replacing(
+                ["moves", "to"], by: RowReference.at(section, row: index).json)
         case .tap(let row): original.replacing(["taps", "at"], by: row.json)
         case .event(let row, _, _): original.replacing(["events", "at"], by: row.json)
         case .dataSource(let call, _): call.rewriting(original)
@@ -23,8 +24,10 @@ extension DataSourceCommand {
         guard let name = original["data-source"]?.members()?.first?.name else { return original }
         let at = ["data-source", name, "at"]
         switch self {
-        case .addRow(_, let path), .updateRow(_, let path), .removeRow(let path): return original.replacing(at, by: path.json)
-        case .updateRowsOfSection(_, let section), .updateSectionData(_, _, let section), .updateSection(_, let section),
+        case .addRow(_, let path), .updateRow(_, let path), .removeRow(let path):
+            return original.replacing(at, by: path.json)
+        case .updateRowsOfSection(_, let section), .updateSectionData(_, _, let section),
+            .updateSection(_, let section),
             .removeSection(let section), .addSection(_, let section?):
             return original.replacing(at, by: .number(section))
         case .updateRows(let rows):
@@ -87,7 +90,8 @@ extension JSONText {
         writer.beginObject()
         for member in members {
             writer.name(member.name)
-            writer.value(member.name == name ? member.value.replacing(Array(path.dropFirst()), by: value) : member.value)
+            writer.value(
+                member.name == name ? member.value.replacing(Array(path.dropFirst()), by: value) : member.value)
         }
         writer.endObject()
         return writer.text

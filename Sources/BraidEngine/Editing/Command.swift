@@ -64,7 +64,10 @@ extension Command {
     }
 
     /// The names of the resources that accept commands.
-    public static let resources = ["edits", "moves", "models", "headers", "footers", "displayed-sections", "state", "taps", "events", "displayed-rows", "data-source", "transactions"]
+    public static let resources = [
+        "edits", "moves", "models", "headers", "footers", "displayed-sections", "state", "taps", "events",
+        "displayed-rows", "data-source", "transactions",
+    ]
 
     private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {
         switch resource {
@@ -81,7 +84,8 @@ extension Command {
         case "moves":
             let object = try BodyReader(body, at: pointer, members: ["from", "to"])
             let from = try RowReference(try object.required("from"), at: pointer.appending("from"))
-            let to = try BodyReader(try object.required("to"), at: pointer.appending("to"), members: ["section", "row"])
+            let to = try BodyReader(
+                try object.required("to"), at: pointer.appending("to"), members: ["section", "row"])
             self = .move(from, to: try to.sectionReference("section"), row: try to.index("row"))
         case "models":
             var sections: [(section: SectionID, models: [JSONText])] = []
@@ -98,13 +102,19 @@ extension Command {
             guard let elements = body.elements() else { throw Refusal.bad(pointer, "must be an array of section ids") }
             var ids: [SectionID] = [], seen: Set<SectionID> = []
             for (index, element) in elements.enumerated() {
-                guard let id = element.stringValue else { throw Refusal.bad(pointer.appending(index), "a section id must be a string") }
-                if !seen.insert(SectionID(id)).inserted { throw Refusal.bad(pointer.appending(index), "the section \"\(id)\" is named twice") }
+                guard let id = element.stringValue else {
+                    throw Refusal.bad(pointer.appending(index), "a section id must be a string")
+                }
+                if !seen.insert(SectionID(id)).inserted {
+                    throw Refusal.bad(pointer.appending(index), "the section \"\(id)\" is named twice")
+                }
                 ids.append(SectionID(id))
             }
             self = .setDisplayedSections(ids)
         case "state":
-            guard body.kind == .object else { throw Refusal.bad(pointer, "a merge patch on the state must be an object") }
+            guard body.kind == .object else {
+                throw Refusal.bad(pointer, "a merge patch on the state must be an object")
+            }
             self = .patchState(body)
         case "taps":
             let object = try BodyReader(body, at: pointer, members: ["at"])
@@ -118,9 +128,13 @@ extension Command {
             self = .event(at, name: event[0].name, parameters: event[0].value)
         case "displayed-rows":
             let object = try BodyReader(body, at: pointer, members: ["rows"])
-            guard let elements = try object.required("rows").elements() else { throw object.fault("rows", "must be an array of row references") }
+            guard let elements = try object.required("rows").elements() else {
+                throw object.fault("rows", "must be an array of row references")
+            }
             var rows: [RowReference] = []
-            for (index, element) in elements.enumerated() { rows.append(try RowReference(element, at: pointer.appending("rows").appending(index))) }
+            for (index, element) in elements.enumerated() {
+                rows.append(try RowReference(element, at: pointer.appending("rows").appending(index)))
+            }
             self = .displayedRows(rows)
         case "data-source": try self.init(dataSource: body, at: pointer)
         case "transactions":
@@ -129,7 +143,9 @@ extension Command {
                 throw object.fault("commands", "must be an array of commands")
             }
             self = .transaction(try Self.commands(elements, at: pointer.appending("commands")))
-        default: throw Refusal.bad(pointer, "there is no command \"\(resource)\"; commands are \(Self.resources.joined(separator: ", "))")
+        default:
+            throw Refusal.bad(
+                pointer, "there is no command \"\(resource)\"; commands are \(Self.resources.joined(separator: ", "))")
         }
     }
 
@@ -161,19 +177,27 @@ extension Command {
             let isOfModels = names.contains("models")
             let named = members.filter { !(isOfModels && $0.name == "partial") }
             guard let resource = named.first, named.count == 1 else {
-                throw Refusal.bad(pointer, "a command has one member, named as its resource (\(Self.resources.dropLast().joined(separator: ", "))), and of models also `partial`; or it is the body of an edit or a move")
+                throw Refusal.bad(
+                    pointer,
+                    "a command has one member, named as its resource (\(Self.resources.dropLast().joined(separator: ", "))), and of models also `partial`; or it is the body of an edit or a move"
+                )
             }
             let given = members.first { $0.name == "partial" && isOfModels }
-            guard given == nil || given?.value.boolValue != nil else { throw Refusal.bad(pointer.appending("partial"), "must be true or false") }
+            guard given == nil || given?.value.boolValue != nil else {
+                throw Refusal.bad(pointer.appending("partial"), "must be true or false")
+            }
             let partial = given?.value.boolValue ?? false
             if resource.name == "transactions" {
                 throw Refusal.bad(pointer, "a transaction cannot stand inside a transaction")
             }
-            self = try Command(resource: resource.name, body: resource.value, partial: partial, at: pointer.appending(resource.name))
+            self = try Command(
+                resource: resource.name, body: resource.value, partial: partial, at: pointer.appending(resource.name))
         }
     }
 
-    private static func titles(_ body: JSONText, at pointer: JSONPointer) throws(Refusal) -> [(section: SectionID, title: JSONText)] {
+    private static func titles(_ body: JSONText, at pointer: JSONPointer) throws(Refusal) -> [(
+        section: SectionID, title: JSONText
+    )] {
         var titles: [(section: SectionID, title: JSONText)] = []
         for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with titles") {
             titles.append((SectionID(name), try Self.title(value, at: pointer.appending(name))))
@@ -187,7 +211,9 @@ extension Command {
         case .string, .null: return value
         case .object:
             let object = try BodyReader(value, at: pointer, members: ["view", "viewModel"])
-            guard try object.required("view").kind == .string else { throw object.fault("view", "must be the name of a view, a string") }
+            guard try object.required("view").kind == .string else {
+                throw object.fault("view", "must be the name of a view, a string")
+            }
             return value
         default: throw Refusal.bad(pointer, "a title must be a string, null, or {\"view\": name, \"viewModel\": …}")
         }
@@ -199,7 +225,9 @@ extension RowReference {
         let object = try BodyReader(json, at: pointer, members: ["section", "row", "id"])
         if let id = object["id"] {
             if object["row"] != nil { throw Refusal.bad(pointer, "a row reference has either `id` or `row`") }
-            guard let id = RowID(json: id) else { throw object.fault("id", "a row's id must be a string, or an integer") }
+            guard let id = RowID(json: id) else {
+                throw object.fault("id", "a row's id must be a string, or an integer")
+            }
             self = .id(id, in: try object["section"] == nil ? nil : object.sectionReference("section"))
         } else {
             self = .at(try object.sectionReference("section"), row: try object.index("row"))
@@ -209,7 +237,10 @@ extension RowReference {
 
 extension Refusal {
     static func bad(_ pointer: JSONPointer, _ detail: String) -> Refusal {
-        Refusal(.badRequest, "The request's body is not what it should be: \(pointer.description.isEmpty ? "the whole" : "\"\(pointer)\""): \(detail).", faults: [.init(pointer: pointer, detail: detail)])
+        Refusal(
+            .badRequest,
+            "The request's body is not what it should be: \(pointer.description.isEmpty ? "the whole" : "\"\(pointer)\""): \(detail).",
+            faults: [.init(pointer: pointer, detail: detail)])
     }
 }
 
@@ -222,11 +253,15 @@ struct BodyReader {
         members = try Self.members(json, at: pointer, what: known.map { "`\($0)`" }.joined(separator: ", "))
         self.pointer = pointer
         for (name, _) in members where !known.contains(name) {
-            throw Refusal.bad(pointer.appending(name), "there is no such member; there are \(known.map { "`\($0)`" }.joined(separator: ", "))")
+            throw Refusal.bad(
+                pointer.appending(name),
+                "there is no such member; there are \(known.map { "`\($0)`" }.joined(separator: ", "))")
         }
     }
 
-    static func members(_ json: JSONText, at pointer: JSONPointer, what: String) throws(Refusal) -> [(name: String, value: JSONText)] {
+    static func members(_ json: JSONText, at pointer: JSONPointer, what: String) throws(Refusal) -> [(
+        name: String, value: JSONText
+    )] {
         guard let members = json.members() else { throw Refusal.bad(pointer, "must be an object of \(what)") }
         return members
     }

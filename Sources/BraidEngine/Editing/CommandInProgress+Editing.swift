@@ -25,12 +25,17 @@ extension CommandInProgress {
         case (let template?, let given?): model = JSONText(template.value().merging(patch: given.value()))
         case (let only?, nil), (nil, let only?): model = only
         case (nil, nil):
-            throw Refusal(.modelRequired, "An insert into the section \"\(stored.id)\" needs a `model`: its binding has \(binding.insertTemplate == nil ? "no `insert.template`" : "an `insert.template` that gives nothing").")
+            throw Refusal(
+                .modelRequired,
+                "An insert into the section \"\(stored.id)\" needs a `model`: its binding has \(binding.insertTemplate == nil ? "no `insert.template`" : "an `insert.template` that gives nothing")."
+            )
         }
         let identified = try identified(model, in: stored.id, at: JSONPointer.root.appending("model"))
         let key = editor.table.nextKey
         try editor.insert(identified.model, id: identified.id, in: stored.id, at: index)
-        try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: model, reason: .editing, key: key, id: identified.id))
+        try call(
+            binding.onInsert,
+            HandlerCall(section: stored.id, row: index, model: model, reason: .editing, key: key, id: identified.id))
         try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
     }
 
@@ -42,16 +47,24 @@ extension CommandInProgress {
         let isWithin = source.id == destination.id
         let last = destination.rows.count - (isWithin ? 1 : 0)
         guard (0...last).contains(targetRow) else {
-            throw Refusal(.rowNotFound, "A row cannot be moved to row \(targetRow) of the section \"\(destination.id)\": it may go to 0...\(last), counted after it has been taken out.")
+            throw Refusal(
+                .rowNotFound,
+                "A row cannot be moved to row \(targetRow) of the section \"\(destination.id)\": it may go to 0...\(last), counted after it has been taken out."
+            )
         }
         guard to.takes(rowsOf: from.modelType.name) else {
-            throw Refusal(.modelTypeMismatch, "Rows of \"\(source.id)\" are of the model type \(from.modelType.nameForMessages), those of \"\(destination.id)\" of the type \(to.modelType.nameForMessages): they cannot be moved into each other.")
+            throw Refusal(
+                .modelTypeMismatch,
+                "Rows of \"\(source.id)\" are of the model type \(from.modelType.nameForMessages), those of \"\(destination.id)\" of the type \(to.modelType.nameForMessages): they cannot be moved into each other."
+            )
         }
         if isWithin, place.row == targetRow { return }
 
         // In the stored rows, some of which may not be shown: behind all of them, or where the row stands that the
         // moved one is to stand before.
-        guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else { throw Refusal.noSection(destination.id) }
+        guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
+            throw Refusal.noSection(destination.id)
+        }
         var targetIndex = before.rows.count - (isWithin ? 1 : 0)
         if targetRow < last {
             let follower = isWithin && targetRow >= place.row ? targetRow + 1 : targetRow
@@ -65,12 +78,16 @@ extension CommandInProgress {
         case (true, false): try editor.insert(moved.model, id: moved.id, in: destination.id, at: targetIndex)
         case (true, true): break
         }
-        try call(from.onDelete, HandlerCall(
-            section: source.id, row: index, model: moved.model,
-            reason: .movedTo(section: destination.id, row: targetIndex), key: moved.key, id: moved.id))
-        try call(to.onInsert, HandlerCall(
-            section: destination.id, row: targetIndex, model: moved.model,
-            reason: .movedFrom(section: source.id, row: index), key: moved.key, id: moved.id))
+        try call(
+            from.onDelete,
+            HandlerCall(
+                section: source.id, row: index, model: moved.model,
+                reason: .movedTo(section: destination.id, row: targetIndex), key: moved.key, id: moved.id))
+        try call(
+            to.onInsert,
+            HandlerCall(
+                section: destination.id, row: targetIndex, model: moved.model,
+                reason: .movedFrom(section: source.id, row: index), key: moved.key, id: moved.id))
         try readProvided(isEdit: true)
         if isWithin {
             try checkCount(of: source.id, is: sourceCount, after: "onDelete and onInsert")
@@ -90,24 +107,34 @@ extension CommandInProgress {
     func checkCount(of section: SectionID, is expected: Int, after handler: String) throws(Refusal) {
         let count = editor.table[section]?.rows.count ?? 0
         guard count == expected else {
-            throw Refusal(.handlerContract, "After \(handler) the section \"\(section)\" has \(count) rows where \(expected) were due; the command was undone.")
+            throw Refusal(
+                .handlerContract,
+                "After \(handler) the section \"\(section)\" has \(count) rows where \(expected) were due; the command was undone."
+            )
         }
     }
 
     /// The stored section and the index in it at which the edit is to be made.
-    func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (binding: SectionBinding, stored: StoredSection, index: Int) {
-        let binding = try requireStored(place.section.id), stored = editor.table.sections[try editor.position(of: place.section.id)]
+    func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (
+        binding: SectionBinding, stored: StoredSection, index: Int
+    ) {
+        let binding = try requireStored(place.section.id),
+            stored = editor.table.sections[try editor.position(of: place.section.id)]
         let index = try storedIndex(of: place.row, in: place.section, binding) ?? stored.rows.count
         let allowed: EditingStyle
         if index < stored.rows.count {
-            let input = RowInput(section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
+            let input = RowInput(
+                section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
             allowed = try binding.editingStyle(for: input, evaluation)
         } else {
             // At the section's end there is no row that a template could be asked about.
             allowed = binding.editing?.constant?.stringValue.flatMap(EditingStyle.init) ?? .none
         }
         guard allowed == style else {
-            throw Refusal(.editingNotAllowed, "Row \(place.row) of the section \"\(stored.id)\" does not allow \(style.rawValue); its editing style is \(allowed.rawValue).")
+            throw Refusal(
+                .editingNotAllowed,
+                "Row \(place.row) of the section \"\(stored.id)\" does not allow \(style.rawValue); its editing style is \(allowed.rawValue)."
+            )
         }
         return (binding, stored, index)
     }
@@ -116,13 +143,18 @@ extension CommandInProgress {
     func requireStored(_ section: SectionID) throws(Refusal) -> SectionBinding {
         let binding = try binder.requiredBinding(of: section)
         guard binding.cells.source.isStored else {
-            throw Refusal(.editingNotAllowed, "The rows of the section \"\(section)\" are derived: they cannot be edited, only what they derive from.")
+            throw Refusal(
+                .editingNotAllowed,
+                "The rows of the section \"\(section)\" are derived: they cannot be edited, only what they derive from."
+            )
         }
         return binding
     }
 
     /// A model as it is stored in a section, with its identity. `pointer` is where it stands in the request.
-    func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (id: RowID?, model: JSONText) {
+    func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (
+        id: RowID?, model: JSONText
+    ) {
         do throws(Refusal) {
             return try binder.identified(model, in: section)
         } catch {
@@ -131,7 +163,9 @@ extension CommandInProgress {
     }
 
     /// The index of the row among its section's stored rows.
-    func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding) throws -> Int {
+    func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding)
+        throws -> Int
+    {
         let source = place.section, evaluation = evaluation
         guard let policy = binding.moving, binding.allowsMoving, let stored = editor.table[source.id],
             let index = try storedIndex(of: place.row, in: source, binding)
@@ -148,10 +182,13 @@ extension CommandInProgress {
         case .sections(let ids): isAllowed = ids.contains(destination.id)
         case .passing(let policy):
             guard let target = editor.table[destination.id] else { throw Refusal.noSection(destination.id) }
-            isAllowed = try policy.passes(try binder.titles(of: target, rowCount: destination.rows.count, evaluation), evaluation)
+            isAllowed = try policy.passes(
+                try binder.titles(of: target, rowCount: destination.rows.count, evaluation), evaluation)
         }
         guard isAllowed, target.cells.source.isStored else {
-            throw Refusal(.moveNotAllowed, "Rows of the section \"\(source.id)\" cannot be moved to the section \"\(destination.id)\".")
+            throw Refusal(
+                .moveNotAllowed,
+                "Rows of the section \"\(source.id)\" cannot be moved to the section \"\(destination.id)\".")
         }
         return index
     }

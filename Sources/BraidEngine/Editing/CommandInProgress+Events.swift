@@ -28,7 +28,8 @@ extension CommandInProgress {
     private mutating func note(_ kind: RowEvent.Kind, at place: Place) {
         isRevision = true
         let section = displayedPlace(of: place.section.id) ?? 0
-        rowEvents.append(RowEvent(at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], kind: kind))
+        rowEvents.append(
+            RowEvent(at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], kind: kind))
     }
 
     /// Rows that a client has on its screen: near a section's end they make `onPrefetch` run, once for each growth.
@@ -60,7 +61,8 @@ extension CommandInProgress {
 
     func handlerCall(for place: Place, _ binding: SectionBinding) throws -> HandlerCall {
         let row = place.section.rows[place.row]
-        guard let index = try storedIndex(of: place.row, in: place.section, binding), let stored = editor.table[place.section.id]?.rows[index]
+        guard let index = try storedIndex(of: place.row, in: place.section, binding),
+            let stored = editor.table[place.section.id]?.rows[index]
         else {
             return HandlerCall(
                 section: place.section.id, row: place.row, model: row.model ?? row.json["viewModel"] ?? .null,

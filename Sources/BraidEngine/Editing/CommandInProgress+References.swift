@@ -18,16 +18,23 @@ extension CommandInProgress {
             return Place(section: section, row: row)
         case .id(let id, let section):
             var found: Place?
-            for path in try search.places(of: id, in: section.map { section throws(Refusal) in try displayed(section) }, self) {
+            for path in try search.places(
+                of: id, in: section.map { section throws(Refusal) in try displayed(section) }, self)
+            {
                 let section = shown.sections[path.section]
                 guard try isKnown(id, in: section) else { continue }
                 if let found {
-                    throw Refusal(.ambiguousRow, "The sections \"\(found.section.id)\" and \"\(section.id)\" both have a row with the id \"\(id)\": name the section as well.")
+                    throw Refusal(
+                        .ambiguousRow,
+                        "The sections \"\(found.section.id)\" and \"\(section.id)\" both have a row with the id \"\(id)\": name the section as well."
+                    )
                 }
                 found = Place(section: section, row: path.row)
             }
             guard let found else {
-                let place = try section.map { section throws(Refusal) in "row of the section \"\(try displayed(section).id)\"" }
+                let place = try section.map { section throws(Refusal) in
+                    "row of the section \"\(try displayed(section).id)\""
+                }
                 throw Refusal(.rowNotFound, "No displayed \(place ?? "row") has the id \"\(id)\".")
             }
             return found
@@ -50,7 +57,8 @@ extension CommandInProgress {
     fileprivate func displayedPlaces(ofSectionsThatMayShow id: RowID) -> [Int] {
         let all = shown.sections.indices
         guard all.count > TableModel.fewSections, !binder.derivesOtherSections else { return Array(all) }
-        let sections = editor.table.positions(ofSectionsWith: id).map { editor.table.sections[$0].id } + binder.derivedSections
+        let sections =
+            editor.table.positions(ofSectionsWith: id).map { editor.table.sections[$0].id } + binder.derivedSections
         // To find one section among the displayed ones can take as long as to look at a few hundred of them.
         guard sections.count <= 16 else { return Array(all) }
         return Set(sections.compactMap { displayedPlace(of: $0) }).sorted()
@@ -131,14 +139,17 @@ final class RowSearch {
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
                 looks += command.isWhollyShown(section) ? 0 : section.rows.count
-                return command.displayedIndex(of: id, in: section).map { [RowPath(section: sectionPlace, row: $0)] } ?? []
+                return command.displayedIndex(of: id, in: section).map { [RowPath(section: sectionPlace, row: $0)] }
+                    ?? []
             }
             var places: [RowPath] = []
             for place in command.displayedPlaces(ofSectionsThatMayShow: id) {
                 try command.meter.checkTime()
                 let section = shown.sections[place]
                 looks += command.isWhollyShown(section) ? 1 : 1 + section.rows.count
-                if let row = command.displayedIndex(of: id, in: section) { places.append(RowPath(section: place, row: row)) }
+                if let row = command.displayedIndex(of: id, in: section) {
+                    places.append(RowPath(section: place, row: row))
+                }
             }
             return places
         }

@@ -6,10 +6,13 @@ extension CommandInProgress {
     /// the rows look different. What was stored with `notify: false` counts as changes of single rows. So the update
     /// follows from the two tables and the command alone, and is the same after a restart and on every server.
     func stayingRows(in section: SectionID) -> [MatchedStretch]? {
-        guard !editor.refilledSections.contains(section), unpublished != nil || editor.editedSections.contains(section) else { return nil }
+        guard !editor.refilledSections.contains(section), unpublished != nil || editor.editedSections.contains(section)
+        else { return nil }
         switch binder.binding(of: section)?.cells.source {
         case .stored:
-            guard let old = (unpublished?.published ?? beforeTable)[section], let new = editor.table[section] else { return nil }
+            guard let old = (unpublished?.published ?? beforeTable)[section], let new = editor.table[section] else {
+                return nil
+            }
             return MatchedStretch.matching(old.rows, new.rows)
         case .shown:
             guard let old = before.shownKeys[section], let new = shown.shownKeys[section] else { return nil }

@@ -33,7 +33,9 @@ struct CommandInProgress {
         self.binder = binder
         self.now = now
         self.unpublished = unpublished
-        seen = unpublished.map { SeenTable(CommandInProgress(binder: binder, table: $0.published, shown: shown, now: now)) }
+        seen = unpublished.map {
+            SeenTable(CommandInProgress(binder: binder, table: $0.published, shown: shown, now: now))
+        }
         before = shown
         beforeTable = table
         editor = TableEditor(table)
@@ -134,7 +136,8 @@ struct CommandInProgress {
             let update = try BatchUpdate(from: before, to: after, touched: touched, staying: stayingRows)
             if !change.isEmpty || isRevision || !update.isEmpty {
                 return Outcome(
-                    kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change, undo: editor.undo, update: update,
+                    kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change,
+                    undo: editor.undo, update: update,
                     rowEvents: rowEvents, notification: notification)
             }
         }

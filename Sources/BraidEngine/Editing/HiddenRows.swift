@@ -18,10 +18,13 @@ struct HiddenRows: Sendable {
         sections = (json["sections"]?.elements() ?? []).compactMap { section in
             guard let index = section["at"]?.intValue, let id = section["id"]?.stringValue else { return nil }
             return HiddenSection(
-                index: index, id: SectionID(id), rows: (section["rows"]?.elements() ?? []).map { $0.stringValue.map { RowID($0) } })
+                index: index, id: SectionID(id),
+                rows: (section["rows"]?.elements() ?? []).map { $0.stringValue.map { RowID($0) } })
         }
         for row in json["rows"]?.elements() ?? [] {
-            guard let at = row["at"]?.elements(), at.count == 2, let section = at[0].intValue, let index = at[1].intValue else { continue }
+            guard let at = row["at"]?.elements(), at.count == 2, let section = at[0].intValue,
+                let index = at[1].intValue
+            else { continue }
             rows.updateValue(row["id"]?.stringValue.map { RowID($0) }, forKey: RowPath(section: section, row: index))
         }
     }
@@ -29,7 +32,8 @@ struct HiddenRows: Sendable {
     /// The id of the row that was displayed there, if the journal has it.
     func id(at path: RowPath) -> RowID? {
         if let id = rows[path] { return id }
-        guard let section = sections.first(where: { $0.index == path.section }), section.rows.indices.contains(path.row) else { return nil }
+        guard let section = sections.first(where: { $0.index == path.section }), section.rows.indices.contains(path.row)
+        else { return nil }
         return section.rows[path.row]
     }
 
@@ -63,7 +67,9 @@ extension BatchUpdate {
             }
             for path in stage.deleteRows { if let (at, row) = row(path), let id = row.id { rows.append((at, id)) } }
             for update in stage.updateRows where !update.row.content.hasID {
-                if let (at, row) = row(update.at), row.model != update.row.model || row.model == nil && !row.looksSame(as: update.row) {
+                if let (at, row) = row(update.at),
+                    row.model != update.row.model || row.model == nil && !row.looksSame(as: update.row)
+                {
                     rows.append((at, nil))
                 }
             }
@@ -85,7 +91,9 @@ extension BatchUpdate {
             writer.value(before.sections[index].id.text)
             writer.name("rows")
             writer.beginArray()
-            for row in before.sections[index].rows { if let id = row.id { writer.value(id.text) } else { writer.value(JSONText.null) } }
+            for row in before.sections[index].rows {
+                if let id = row.id { writer.value(id.text) } else { writer.value(JSONText.null) }
+            }
             writer.endArray()
             writer.endObject()
         }
@@ -142,7 +150,8 @@ extension BatchUpdate.Stage {
     private func sectionsBefore<Known>(_ after: [Known]) -> [Known?] {
         let arrivals = Set(insertSections.map(\.at) + moveSections.map(\.to))
         var staying = after.indices.lazy.filter { !arrivals.contains($0) }.map { after[$0] }.makeIterator()
-        let gone = Set(deleteSections), targets = Dictionary(moveSections.map { ($0.from, $0.to) }) { first, _ in first }
+        let gone = Set(deleteSections),
+            targets = Dictionary(moveSections.map { ($0.from, $0.to) }) { first, _ in first }
         return (0..<max(0, after.count - insertSections.count + deleteSections.count)).map { index in
             if gone.contains(index) { return nil }
             if let target = targets[index] { return after.indices.contains(target) ? after[target] : nil }

@@ -37,7 +37,8 @@ public struct RowHistory: Sendable {
         meter = CommandMeter(rows: 0, limits)
         for (update, hidden) in updates {
             try meter.checkTime()
-            steps.append(Step(update: try BatchUpdate(json: update), hidden: hidden.map { HiddenRows($0) } ?? HiddenRows()))
+            steps.append(
+                Step(update: try BatchUpdate(json: update), hidden: hidden.map { HiddenRows($0) } ?? HiddenRows()))
         }
         self.now = now
         var sections: [SectionID?] = now.sections.map(\.id), counts = now.sections.map(\.rows.count)
@@ -103,7 +104,9 @@ public struct RowHistory: Sendable {
             }
             guard let first = found.first else { throw .gone(reference) }
             guard found.count == 1 else {
-                throw Refusal(.ambiguousRow, "Several displayed sections have a row with the id \"\(id)\": name the section as well.")
+                throw Refusal(
+                    .ambiguousRow,
+                    "Several displayed sections have a row with the id \"\(id)\": name the section as well.")
             }
             return first
         }
@@ -111,7 +114,9 @@ public struct RowHistory: Sendable {
 
     private func noRowThen(_ row: Int, _ section: Int) -> Refusal {
         let name = sectionsThen[section].map { "\"\($0)\"" } ?? "\(section)"
-        return Refusal(.rowNotFound, "There was no row \(row) at the base: the section \(name) had \(countsThen[section]) rows, counted from 0.")
+        return Refusal(
+            .rowNotFound,
+            "There was no row \(row) at the base: the section \(name) had \(countsThen[section]) rows, counted from 0.")
     }
 
     /// The index that a section had among the displayed sections then.
@@ -119,7 +124,10 @@ public struct RowHistory: Sendable {
         switch section {
         case .displayed(let index):
             guard sectionsThen.indices.contains(index) else {
-                throw Refusal(.rowNotFound, "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(index).")
+                throw Refusal(
+                    .rowNotFound,
+                    "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(index)."
+                )
             }
             return index
         case .id(let id):
@@ -131,11 +139,16 @@ public struct RowHistory: Sendable {
     }
 
     /// The index that a section has among the displayed sections now.
-    private func present(_ section: SectionReference) throws(Refusal) -> Int { try present(section: try index(of: section)) }
+    private func present(_ section: SectionReference) throws(Refusal) -> Int {
+        try present(section: try index(of: section))
+    }
 
     private func present(section then: Int) throws(Refusal) -> Int {
         guard let id = sectionsThen[then], let index = now.sections.firstIndex(where: { $0.id == id }) else {
-            throw Refusal(.rowGone, "The section \(sectionsThen[then].map { "\"\($0)\"" } ?? "\(then)") is not displayed any more. Get the snapshot.")
+            throw Refusal(
+                .rowGone,
+                "The section \(sectionsThen[then].map { "\"\($0)\"" } ?? "\(then)") is not displayed any more. Get the snapshot."
+            )
         }
         return index
     }
@@ -213,7 +226,9 @@ extension RowHistory {
     /// 5. It goes before the nearest row below its place that is still in the section.
     ///
     /// Throws `rowGone` where no such row is left, and where rows without ids have changed, so that it is not known which are left.
-    private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
+    private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal)
+        -> RowPath
+    {
         let then = try index(of: section), source = try source(of: moved, at: at, in: then)
         let last = countsThen[then] - (source == nil ? 0 : 1)
         guard (0...last).contains(row) else { throw noRowThen(row, then) }
@@ -222,17 +237,25 @@ extension RowHistory {
         if row < last {
             // `row` counts once the row has been taken out; the rows around it count before.
             let follower = source.map { row >= $0 ? row + 1 : row } ?? row
-            let unknown = Refusal(.rowGone, "The place at row \(row) of the section \"\(now.sections[end.section].id)\" is not known any more: the rows around it cannot be found. Get the snapshot, and name the place there.")
+            let unknown = Refusal(
+                .rowGone,
+                "The place at row \(row) of the section \"\(now.sections[end.section].id)\" is not known any more: the rows around it cannot be found. Get the snapshot, and name the place there."
+            )
             let fate = trace(RowPath(section: then, row: follower))
             if case .displayed(let next) = fate, next.section == end.section {
                 place = next.row
-            } else if let previous = try nearest((0..<follower).reversed().lazy.filter { $0 != source }, of: then, in: end.section, orThrow: unknown) {
+            } else if let previous = try nearest(
+                (0..<follower).reversed().lazy.filter { $0 != source }, of: then, in: end.section, orThrow: unknown)
+            {
                 place = previous + 1
             } else if case .unknown = fate {
                 throw unknown
             } else if row == 0 {
                 place = 0
-            } else if let next = try nearest((follower + 1..<countsThen[then]).lazy.filter { $0 != source }, of: then, in: end.section, orThrow: unknown) {
+            } else if let next = try nearest(
+                (follower + 1..<countsThen[then]).lazy.filter { $0 != source }, of: then, in: end.section,
+                orThrow: unknown)
+            {
                 place = next
             } else {
                 throw unknown
@@ -243,7 +266,9 @@ extension RowHistory {
     }
 
     /// The index of the first of these rows that is still in the section; `nil` if none of the first 16 is.
-    private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal) throws(Refusal) -> Int? {
+    private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal)
+        throws(Refusal) -> Int?
+    {
         for row in rows.prefix(Self.mostNeighbours) {
             switch trace(RowPath(section: then, row: row)) {
             case .displayed(let place) where place.section == section: return place.row
@@ -260,9 +285,14 @@ extension RowHistory {
         case .at(let reference, let row): return try index(of: reference) == section ? row : nil
         case .id(let id, _):
             let origins = origins(of: at, id)
-            if let origin = origins.first(where: { trace($0).place == at }) { return origin.section == section ? origin.row : nil }
+            if let origin = origins.first(where: { trace($0).place == at }) {
+                return origin.section == section ? origin.row : nil
+            }
             if origins.contains(where: { $0.section == section }) {
-                throw Refusal(.rowGone, "Several rows had the id \"\(id)\" since the base, so its place then is not known. Get the snapshot.")
+                throw Refusal(
+                    .rowGone,
+                    "Several rows had the id \"\(id)\" since the base, so its place then is not known. Get the snapshot."
+                )
             }
             return nil
         }
@@ -274,11 +304,12 @@ extension RowHistory {
 
 extension Refusal {
     fileprivate static func gone(_ reference: RowReference) -> Refusal {
-        let name = switch reference {
-        case .id(let id, _): "with the id \"\(id)\""
-        case .at(.displayed(let section), let row): "[\(section),\(row)]"
-        case .at(.id(let section), let row): "\(row) of the section \"\(section)\""
-        }
+        let name =
+            switch reference {
+            case .id(let id, _): "with the id \"\(id)\""
+            case .at(.displayed(let section), let row): "[\(section),\(row)]"
+            case .at(.id(let section), let row): "\(row) of the section \"\(section)\""
+            }
         return Refusal(.rowGone, "The row \(name) is not displayed any more.")
     }
 }
@@ -292,7 +323,10 @@ extension RowHistory {
             let at = try present(path)
             // A section too high makes a new one; a row too high is the section's last.
             guard now.sections.indices.contains(at.section) else { return (.addRow(model, at: at), nil) }
-            return (.addRow(model, at: at), RowPath(section: at.section, row: min(at.row, now.sections[at.section].rows.count)))
+            return (
+                .addRow(model, at: at),
+                RowPath(section: at.section, row: min(at.row, now.sections[at.section].rows.count))
+            )
         case .updateRow(let model, let path):
             let at = try present(path)
             return (.updateRow(model, at: at), displayed(at))
@@ -306,10 +340,12 @@ extension RowHistory {
                 present.append((try self.present(path), model))
             }
             return (.updateRows(present), nil)
-        case .updateRowsOfSection(let rows, let section): return (.updateRowsOfSection(rows, at: try presentSection(section)), nil)
+        case .updateRowsOfSection(let rows, let section):
+            return (.updateRowsOfSection(rows, at: try presentSection(section)), nil)
         case .updateSectionData(let header, let footer, let section):
             return (.updateSectionData(header: header, footer: footer, at: try presentSection(section)), nil)
-        case .updateSection(let content, let section): return (.updateSection(content, at: try presentSection(section)), nil)
+        case .updateSection(let content, let section):
+            return (.updateSection(content, at: try presentSection(section)), nil)
         case .removeSection(let section): return (.removeSection(at: try presentSection(section)), nil)
         case .addSection(let content, let section?): return (.addSection(content, at: try presentSection(section)), nil)
         case .addSection, .updateAllSections, .removeAllSections, .registerCell: return (call, nil)
@@ -332,6 +368,7 @@ extension RowHistory {
 
     /// The place, if a row is displayed there; `nil` if the call is ignored.
     private func displayed(_ path: RowPath) -> RowPath? {
-        now.sections.indices.contains(path.section) && now.sections[path.section].rows.indices.contains(path.row) ? path : nil
+        now.sections.indices.contains(path.section) && now.sections[path.section].rows.indices.contains(path.row)
+            ? path : nil
     }
 }

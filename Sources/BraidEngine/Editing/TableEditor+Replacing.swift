@@ -15,7 +15,9 @@ extension TableEditor {
         var prefix = 0, suffix = 0
         while prefix < shorter, isSame(rows[prefix], models[prefix]) { prefix += 1 }
         if prefix == stored.count, prefix == models.count { return }
-        while suffix < shorter - prefix, isSame(rows[stored.count - 1 - suffix], models[models.count - 1 - suffix]) { suffix += 1 }
+        while suffix < shorter - prefix, isSame(rows[stored.count - 1 - suffix], models[models.count - 1 - suffix]) {
+            suffix += 1
+        }
         let new = prefix..<models.count - suffix
         try replace([(prefix..<stored.count - suffix, new)], with: models[new], in: section)
         try noteFilled(section, rows: models.count)
@@ -24,7 +26,8 @@ extension TableEditor {
     /// Puts models, those of all stretches, in the place of the rows there; the stretches are ascending and apart. A row whose id
     /// stays keeps its key; what is equal is not written again. O(n log n) for n rows in the stretches, and what
     /// `ChunkedList.replace` takes.
-    mutating func replace(_ stretches: [Stretch], with models: ArraySlice<Model>, in section: SectionID) throws(Refusal) {
+    mutating func replace(_ stretches: [Stretch], with models: ArraySlice<Model>, in section: SectionID) throws(Refusal)
+    {
         let position = try position(of: section)
         var stored = table.sections[position]
         let arrivals = try Arrivals(models, at: stretches, in: stored)
@@ -58,7 +61,9 @@ extension TableEditor {
             var start = stretch.old.lowerBound, coming = ContiguousArray<StoredRow>()
             /// The rows before an index go, and those that come stand there.
             func close(_ end: Int) {
-                if start < end || !coming.isEmpty { change(start..<end, to: coming, .init(start: nil, count: coming.count)) }
+                if start < end || !coming.isEmpty {
+                    change(start..<end, to: coming, .init(start: nil, count: coming.count))
+                }
                 coming = []
             }
             for new in models[(models.startIndex + place)...].prefix(stretch.new.count) {
@@ -67,7 +72,9 @@ extension TableEditor {
                 if source == nil, row.content.hasID { arrived.append(row.content.idHash) }
                 if let index = arrivals.staysAt[place] {
                     close(index)
-                    if !isEqual { change(index..<index + 1, to: [row], .init(start: index, count: 1, isReplaced: true)) }
+                    if !isEqual {
+                        change(index..<index + 1, to: [row], .init(start: index, count: 1, isReplaced: true))
+                    }
                     start = index + 1
                 } else {
                     coming.append(row)
@@ -85,7 +92,9 @@ extension TableEditor {
     }
 
     /// The row of a model, with the rank of its place, noted for the store; and whether it had the model before.
-    private mutating func arrive(_ new: Model, from source: StoredRow?, rank: Int, in section: Int) -> (row: StoredRow, isEqual: Bool) {
+    private mutating func arrive(_ new: Model, from source: StoredRow?, rank: Int, in section: Int) -> (
+        row: StoredRow, isEqual: Bool
+    ) {
         guard var row = source else {
             let row = StoredRow(key: table.nextKey, rank: rank, id: new.id, model: new.model)
             table.nextKey += 1
@@ -123,13 +132,17 @@ private struct Arrivals {
     private(set) var gone: [StoredRow] = []
 
     /// Throws `duplicateRowID` if two models have the same id.
-    init(_ models: ArraySlice<TableEditor.Model>, at stretches: [TableEditor.Stretch], in section: StoredSection) throws(Refusal) {
+    init(_ models: ArraySlice<TableEditor.Model>, at stretches: [TableEditor.Stretch], in section: StoredSection)
+        throws(Refusal)
+    {
         sources = Array(repeating: nil, count: models.count)
         staysAt = sources
         var places = RowTable(capacity: models.count)
         for (place, model) in models.enumerated() {
             guard let id = model.id else { continue }
-            if places.findOrInsert(place, RowHash.hash(id), { models[models.startIndex + $0].id == id }) != nil { throw .duplicateRow(id, in: section.id) }
+            if places.findOrInsert(place, RowHash.hash(id), { models[models.startIndex + $0].id == id }) != nil {
+                throw .duplicateRow(id, in: section.id)
+            }
         }
         var start = (old: 0, new: 0)
         for stretch in stretches {
@@ -143,7 +156,8 @@ private struct Arrivals {
             start = (rows.count, start.new + stretch.new.count)
         }
         for (index, row) in rows.enumerated() where row.content.hasID {
-            guard let place = places.find(row.content.idHash, { row.content.has(models[models.startIndex + $0].id) }) else { continue }
+            guard let place = places.find(row.content.idHash, { row.content.has(models[models.startIndex + $0].id) })
+            else { continue }
             sources[place] = index
         }
         var isKept = ContiguousArray(repeating: false, count: rows.count)
@@ -154,8 +168,12 @@ private struct Arrivals {
         start = (0, 0)
         for stretch in stretches {
             let rowsHere = start.old..<start.old + stretch.old.count
-            let known = (start.new..<start.new + stretch.new.count).filter { sources[$0].map(rowsHere.contains) ?? false }
-            for position in IncreasingSubsequence.heaviest(known.map { sources[$0] ?? 0 }, weights: known.map { _ in 1 }) {
+            let known = (start.new..<start.new + stretch.new.count).filter {
+                sources[$0].map(rowsHere.contains) ?? false
+            }
+            for position in IncreasingSubsequence.heaviest(
+                known.map { sources[$0] ?? 0 }, weights: known.map { _ in 1 })
+            {
                 let place = known[position]
                 staysAt[place] = sources[place].map { stretch.old.lowerBound + $0 - start.old }
             }

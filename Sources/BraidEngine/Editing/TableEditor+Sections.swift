@@ -44,9 +44,13 @@ extension TableEditor {
         if !ids.isEmpty { step.displayChanged = true }
     }
 
-    mutating func setHeader(_ title: JSONText?, of id: SectionID) throws(Refusal) { try setTitle(\.header, title, of: id) }
+    mutating func setHeader(_ title: JSONText?, of id: SectionID) throws(Refusal) {
+        try setTitle(\.header, title, of: id)
+    }
 
-    mutating func setFooter(_ title: JSONText?, of id: SectionID) throws(Refusal) { try setTitle(\.footer, title, of: id) }
+    mutating func setFooter(_ title: JSONText?, of id: SectionID) throws(Refusal) {
+        try setTitle(\.footer, title, of: id)
+    }
 
     private mutating func setTitle(
         _ which: WritableKeyPath<StoredSectionFacts, JSONText?>, _ title: JSONText?, of id: SectionID
@@ -118,7 +122,9 @@ extension TableChange {
     mutating func setRest(from old: TableModel, to new: TableModel) {
         if new.cells != old.cells { cells = new.cells.json }
         if new.state != old.state { state = new.state }
-        if new.displayedSections != old.displayedSections { displayedSections = new.displayedSections.map { JSONText(ids: $0) } ?? .null }
+        if new.displayedSections != old.displayedSections {
+            displayedSections = new.displayedSections.map { JSONText(ids: $0) } ?? .null
+        }
     }
 }
 

@@ -112,14 +112,20 @@ extension TableEditor {
     @discardableResult
     mutating func insert(_ model: JSONText, id: RowID?, in section: SectionID, at index: Int?) throws(Refusal) -> Int {
         defer { table.nextKey += 1 }
-        return try place(StoredRow(key: table.nextKey, rank: 0, id: id, model: model), in: section, at: index, isNew: true)
+        return try place(
+            StoredRow(key: table.nextKey, rank: 0, id: id, model: model), in: section, at: index, isNew: true)
     }
 
-    private mutating func place(_ row: StoredRow, in section: SectionID, at index: Int?, isNew: Bool) throws(Refusal) -> Int {
+    private mutating func place(_ row: StoredRow, in section: SectionID, at index: Int?, isNew: Bool) throws(Refusal)
+        -> Int
+    {
         let position = try position(of: section)
         let index = index ?? table.sections[position].rows.count
         guard index >= 0, index <= table.sections[position].rows.count else {
-            throw Refusal(.rowNotFound, "The section \"\(section)\" has \(table.sections[position].rows.count) rows: a row cannot be put at \(index).")
+            throw Refusal(
+                .rowNotFound,
+                "The section \"\(section)\" has \(table.sections[position].rows.count) rows: a row cannot be put at \(index)."
+            )
         }
         if let id = row.id, table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
         let number = table.sections[position].facts.number
@@ -161,8 +167,11 @@ extension TableEditor {
     }
 
     /// Takes the row out and puts it in again, with its key; `target.row` counts after it has been taken out.
-    mutating func move(at index: Int, in section: SectionID, to target: (section: SectionID, row: Int?)) throws(Refusal) -> Int {
-        let wasWritten = table[section].flatMap { index >= 0 && index < $0.rows.count ? written[$0.rows[index].key] : nil } != nil
+    mutating func move(at index: Int, in section: SectionID, to target: (section: SectionID, row: Int?)) throws(Refusal)
+        -> Int
+    {
+        let wasWritten =
+            table[section].flatMap { index >= 0 && index < $0.rows.count ? written[$0.rows[index].key] : nil } != nil
         let row = try remove(at: index, in: section)
         return try place(row, in: target.section, at: target.row, isNew: wasWritten || row.key >= firstNewKey)
     }
@@ -178,7 +187,9 @@ extension TableEditor {
         keepOriginal(old, of: table.sections[position].facts.number)
         table.sections[position].replace(at: index, id: id, model: model)
         let row = table.sections[position].rows[index]
-        if !old.content.hasSameID(as: row.content), row.content.hasID { table.noteArrivals(CollectionOfOne(row.content.idHash), in: section) }
+        if !old.content.hasSameID(as: row.content), row.content.hasID {
+            table.noteArrivals(CollectionOfOne(row.content.idHash), in: section)
+        }
         written[row.key] = (table.sections[position].facts.number, row)
         placed[row.key] = nil
         noteRow(section) { $0.replace(in: section, at: index) }

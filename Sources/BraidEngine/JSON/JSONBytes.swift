@@ -30,12 +30,14 @@ extension UInt64 {
 
     /// Bytes that end a run of plain characters inside a string: `"`, `\`, control characters, beyond ASCII.
     @inline(__always) var notPlain: UInt64 {
-        (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)) | self) & .each(0x80)
+        (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)) | self)
+            & .each(0x80)
     }
 
     /// Bytes that end a run which a string may hold as it is: `"`, `\`, control characters.
     @inline(__always) var needsEscape: UInt64 {
-        (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20))) & ~self & .each(0x80)
+        (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)))
+            & ~self & .each(0x80)
     }
 
     /// `"` and `\`.

@@ -74,7 +74,9 @@ struct JSONFault: Error {
         case 0x20: return "a space"
         case 0..<0x20, 0x7F: return "the control character U+\(hexadecimal(UInt32(byte), digits: 4))"
         default:
-            guard let length = JSONScanner.lengthOfSequence(in: input, at: offset) else { return "the byte 0x\(hexadecimal(UInt32(byte), digits: 2))" }
+            guard let length = JSONScanner.lengthOfSequence(in: input, at: offset) else {
+                return "the byte 0x\(hexadecimal(UInt32(byte), digits: 2))"
+            }
             let character = String(decoding: input[offset..<offset + length], as: UTF8.self)
             return "`\(character)` (U+\(hexadecimal(character.unicodeScalars.first?.value ?? 0, digits: 4)))"
         }

@@ -35,7 +35,9 @@ struct JSONNames {
     @inline(__always)
     mutating func insert(_ range: Range<Int>, escaped: Bool, base: Int) -> Bool {
         if escaped { return insertEscaped(range, base) }
-        return insert(Name(word: input.prefixWord(range), start: range.lowerBound, length: Int32(range.count), wasEscaped: false), base)
+        return insert(
+            Name(word: input.prefixWord(range), start: range.lowerBound, length: Int32(range.count), wasEscaped: false),
+            base)
     }
 
     /// Forgets the names from `base` on: their object has ended.

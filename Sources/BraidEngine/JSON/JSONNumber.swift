@@ -37,7 +37,9 @@ public struct JSONNumber: Sendable {
     }
 
     /// The nearest floating-point value. Infinite if the number is too large for `Double`.
-    public var doubleValue: Double { Double(lexeme) ?? (lexeme.utf8.first == UInt8(ascii: "-") ? -.infinity : .infinity) }
+    public var doubleValue: Double {
+        Double(lexeme) ?? (lexeme.utf8.first == UInt8(ascii: "-") ? -.infinity : .infinity)
+    }
 }
 
 extension JSONNumber: Equatable {
@@ -61,7 +63,8 @@ extension JSONNumber: Equatable {
                     // Far beyond any length that a text can make up for, all exponents are the same.
                     let text = String(Substring(rest))
                     let limit = 1 << 60
-                    exponent = max(-limit, min(limit, Int(text) ?? (text.utf8.first == UInt8(ascii: "-") ? -limit : limit)))
+                    exponent = max(
+                        -limit, min(limit, Int(text) ?? (text.utf8.first == UInt8(ascii: "-") ? -limit : limit)))
                     rest = rest.suffix(0)
                 default:
                     if inFraction { fraction += 1 }

@@ -40,7 +40,9 @@ public struct JSONPointer: Sendable {
 
     /// The array index that a token is (section 4: no sign, no leading zeros), or nil.
     static func index(_ token: String) -> Int? {
-        guard token.utf8.allSatisfy(\.isDigit), token.utf8.count == 1 || token.utf8.first != UInt8(ascii: "0") else { return nil }
+        guard token.utf8.allSatisfy(\.isDigit), token.utf8.count == 1 || token.utf8.first != UInt8(ascii: "0") else {
+            return nil
+        }
         return Int(token)
     }
 

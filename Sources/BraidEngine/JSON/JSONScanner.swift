@@ -45,7 +45,10 @@ struct JSONScanner {
         } catch {
             let (line, column) = lineAndColumn(of: error.offset, in: input)
             let message = error.message(in: input)
-            return .failure(JSONError(offset: error.offset, line: line, column: column, message: message, pointer: scanner.pointer(error)))
+            return .failure(
+                JSONError(
+                    offset: error.offset, line: line, column: column, message: message, pointer: scanner.pointer(error))
+            )
         }
     }
 
@@ -149,7 +152,10 @@ struct JSONScanner {
     private mutating func literal(_ text: StaticString) throws(JSONFault) {
         for offset in 0..<text.utf8CodeUnitCount {
             guard peek == text.utf8Start[offset] else {
-                throw JSONFault(at, .expected(text.utf8CodeUnitCount == 5 ? "`false`" : text.utf8Start[0] == 0x74 ? "`true`" : "`null`"))
+                throw JSONFault(
+                    at,
+                    .expected(text.utf8CodeUnitCount == 5 ? "`false`" : text.utf8Start[0] == 0x74 ? "`true`" : "`null`")
+                )
             }
             at += 1
         }

@@ -173,11 +173,12 @@ extension JSONCursor {
     mutating func follow(_ pointer: JSONPointer) -> Int {
         for (position, token) in pointer.tokens.enumerated() {
             let start = at
-            let entered: Bool = switch peek {
-            case .openBrace: enter(member: token)
-            case .openBracket: JSONPointer.index(token).map { enter(element: $0) } ?? false
-            default: false
-            }
+            let entered: Bool =
+                switch peek {
+                case .openBrace: enter(member: token)
+                case .openBracket: JSONPointer.index(token).map { enter(element: $0) } ?? false
+                default: false
+                }
             guard entered else {
                 at = start
                 return position

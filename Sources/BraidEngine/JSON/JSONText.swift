@@ -29,7 +29,8 @@ public struct JSONText: Sendable, Hashable {
     /// - Complexity: O(bytes), in one pass.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
         guard bytes.count <= Int32.max else {
-            throw JSONError(offset: Int(Int32.max), line: 1, column: 1, message: "the text is longer than 2,147,483,647 bytes")
+            throw JSONError(
+                offset: Int(Int32.max), line: 1, column: 1, message: "the text is longer than 2,147,483,647 bytes")
         }
         switch bytes.withUnsafeBytes({ JSONScanner.scan($0, depthLimit: min(depthLimit, 1000)) }) {
         case .part(let range): self.init(valid: bytes, range)
@@ -111,7 +112,11 @@ public struct JSONText: Sendable, Hashable {
     // MARK: Equality
 
     public static func == (left: JSONText, right: JSONText) -> Bool {
-        left.withBytes { left in right.withBytes { left.baseAddress == $0.baseAddress && left.count == $0.count || left.hasSameBytes(as: $0) } }
+        left.withBytes { left in
+            right.withBytes {
+                left.baseAddress == $0.baseAddress && left.count == $0.count || left.hasSameBytes(as: $0)
+            }
+        }
     }
 
     public func hash(into hasher: inout Hasher) {

@@ -78,7 +78,10 @@ private struct JSONTreeBuilder: ~Copyable {
             default:
                 let start = cursor.at
                 cursor.skipScalar()
-                values.push(.number(JSONNumber(validLexeme: String(decoding: cursor.input[part: start..<cursor.at], as: UTF8.self))))
+                values.push(
+                    .number(
+                        JSONNumber(validLexeme: String(decoding: cursor.input[part: start..<cursor.at], as: UTF8.self)))
+                )
                 // A byte that starts no value would be a bug of ours: let it not stop the walk.
                 if cursor.at == start { cursor.at += 1 }
             }
@@ -96,7 +99,8 @@ private struct JSONTreeBuilder: ~Copyable {
             }
             values.push(.array(elements))
         } else {
-            let members = [(name: String, value: JSONValue)](unsafeUninitializedCapacity: count) { output, initialized in
+            let members = [(name: String, value: JSONValue)](unsafeUninitializedCapacity: count) {
+                output, initialized in
                 let names = names.taking(count), values = values.taking(count)
                 for index in 0..<count {
                     output.initializeElement(at: index, to: ((names + index).move(), (values + index).move()))
@@ -179,7 +183,8 @@ extension JSONValue {
 }
 
 // No `nil` literal: in `condition ? nil : value` it would mean `.null` where absence was meant.
-extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     public init(booleanLiteral value: Bool) { self = .bool(value) }

@@ -69,8 +69,12 @@ public struct JSONObject: Sendable {
     }
 
     /// Changes the object that a member is, in place. False: it is none.
-    mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void) throws(Failure) -> Bool {
-        guard let position = position(of: name), case .object(var object) = members[position].value else { return false }
+    mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void)
+        throws(Failure) -> Bool
+    {
+        guard let position = position(of: name), case .object(var object) = members[position].value else {
+            return false
+        }
         members[position].value = .null  // held here alone, it is not copied
         try change(&object)
         members[position].value = .object(object)

@@ -175,15 +175,16 @@ public struct JSONWriter: Sendable {
     }
 
     private mutating func escape(_ byte: UInt8) {
-        let letter: UInt8? = switch byte {
-        case .quote, .backslash: byte
-        case 0x08: UInt8(ascii: "b")
-        case 0x09: UInt8(ascii: "t")
-        case 0x0A: UInt8(ascii: "n")
-        case 0x0C: UInt8(ascii: "f")
-        case 0x0D: UInt8(ascii: "r")
-        default: nil
-        }
+        let letter: UInt8? =
+            switch byte {
+            case .quote, .backslash: byte
+            case 0x08: UInt8(ascii: "b")
+            case 0x09: UInt8(ascii: "t")
+            case 0x0A: UInt8(ascii: "n")
+            case 0x0C: UInt8(ascii: "f")
+            case 0x0D: UInt8(ascii: "r")
+            default: nil
+            }
         if let letter {
             bytes.append(contentsOf: [.backslash, letter])
         } else {

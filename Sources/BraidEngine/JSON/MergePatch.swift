@@ -9,7 +9,11 @@ extension JSONValue {
         // Removed together: each by itself would move all behind it.
         var removed: Set<UTF8Key> = []
         for (name, value) in patch.members {
-            if value.isNull { removed.insert(UTF8Key(name)) } else { target[name] = (target[name] ?? .null).merging(patch: value) }
+            if value.isNull {
+                removed.insert(UTF8Key(name))
+            } else {
+                target[name] = (target[name] ?? .null).merging(patch: value)
+            }
         }
         if !removed.isEmpty { target.removeMembers(named: removed) }
         return .object(target)

@@ -23,7 +23,9 @@ extension BindingChain where Model == Never {
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> {
-        provide(NewCell.self, viewModels, name: .string(NewCell.reuseIdentifier), showsModel: false) { _, _, viewModel in NewCell(viewModel: viewModel) }
+        provide(NewCell.self, viewModels, name: .string(NewCell.reuseIdentifier), showsModel: false) {
+            _, _, viewModel in NewCell(viewModel: viewModel)
+        }
     }
 
     /// Binds one cell of a type to each model. The cell is created with the view model made from the model.
@@ -37,7 +39,9 @@ extension BindingChain where Model == Never {
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]],
         mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel
     ) -> BindingChain<Section, NewCell, NewModel> {
-        provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, model in NewCell(viewModel: try mapToViewModels(model)) }
+        provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, model in
+            NewCell(viewModel: try mapToViewModels(model))
+        }
     }
 
     /// Binds to each model the cell that a closure makes, whose type may differ from row to row.
@@ -48,7 +52,8 @@ extension BindingChain where Model == Never {
     ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no rows.
     @discardableResult
     public func bind<NewModel>(
-        cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: @escaping () throws -> [Section: [NewModel]]
+        cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
+        models: @escaping () throws -> [Section: [NewModel]]
     ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
@@ -61,12 +66,15 @@ extension BindingChain where Model == Never {
     ///   - numberOfCells: returns the number of rows by section, and is called at every refresh.
     @discardableResult
     public func bind(
-        cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: @escaping () throws -> [Section: Int]
+        cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
+        numberOfCells: @escaping () throws -> [Section: Int]
     ) -> BindingChain<Section, any ReuseIdentifiable, Never> {
         let counts = CountedSections(bindings: bindings, chain: index, numberOfCells), sections = bindings.sections
-        let program = Confined((counts: counts, cells: ProvidedCells { try cellProvider(sections.section($0.section), $0.row) }))
+        let program = Confined(
+            (counts: counts, cells: ProvidedCells { try cellProvider(sections.section($0.section), $0.row) }))
         counts.cells = program.value.cells
-        var cells = CellBinding(cell: Computed(reads: .everything) { input, _ in try program.value.cells.newName(of: input) })
+        var cells = CellBinding(
+            cell: Computed(reads: .everything) { input, _ in try program.value.cells.newName(of: input) })
         cells.source = .counted(Computed(reads: .everything) { input, _ in .number(program.value.counts[input.id]) })
         cells.instance = { try program.value.cells.cell(for: $0) }
         bindings.providers.append(counts)
@@ -106,8 +114,11 @@ extension BindingChain where Model == Never {
     ///   - mapToViewModels: makes a cell's view model from a model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
-        cellType: NewCell.Type, models: @escaping () throws -> [NewModel], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel
-    ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: alone(models), mapToViewModels: mapToViewModels) }
+        cellType: NewCell.Type, models: @escaping () throws -> [NewModel],
+        mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel
+    ) -> BindingChain<Section, NewCell, NewModel> {
+        bind(cellType: cellType, models: alone(models), mapToViewModels: mapToViewModels)
+    }
 
     /// Binds the cell that a closure makes to each model of the chain's only section.
     ///
@@ -116,8 +127,11 @@ extension BindingChain where Model == Never {
     ///   - models: returns the section's models in order, and is called at every refresh.
     @discardableResult
     public func bind<NewModel>(
-        cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: @escaping () throws -> [NewModel]
-    ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> { bind(cellProvider: cellProvider, models: alone(models)) }
+        cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
+        models: @escaping () throws -> [NewModel]
+    ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> {
+        bind(cellProvider: cellProvider, models: alone(models))
+    }
 
     /// Binds a number of cells without models to the chain's only section.
     ///
@@ -126,8 +140,11 @@ extension BindingChain where Model == Never {
     ///   - numberOfCells: returns the section's number of rows, and is called at every refresh.
     @discardableResult
     public func bind(
-        cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: @escaping () throws -> Int
-    ) -> BindingChain<Section, any ReuseIdentifiable, Never> { bind(cellProvider: cellProvider, numberOfCells: alone(numberOfCells)) }
+        cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
+        numberOfCells: @escaping () throws -> Int
+    ) -> BindingChain<Section, any ReuseIdentifiable, Never> {
+        bind(cellProvider: cellProvider, numberOfCells: alone(numberOfCells))
+    }
 
     /// Of the chain's only section.
     private func alone<Value>(_ value: @escaping () throws -> Value) -> () throws -> [Section: Value] {
@@ -141,14 +158,18 @@ extension BindingChain where Model == Never {
 
     /// `name` nil: as the cell that is made is called.
     private func provide<NewCell, NewModel>(
-        _: NewCell.Type, _ models: @escaping () throws -> [Section: [NewModel]], name: JSONText?, showsModel: Bool = true,
+        _: NewCell.Type, _ models: @escaping () throws -> [Section: [NewModel]], name: JSONText?,
+        showsModel: Bool = true,
         _ make: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable
     ) -> BindingChain<Section, NewCell, NewModel> {
         let values = bindings.values, sections = bindings.sections
-        let made = ProvidedCells { input in try make(sections.section(input.section), input.row, values.model(input.model)) }
+        let made = ProvidedCells { input in
+            try make(sections.section(input.section), input.row, values.model(input.model))
+        }
         let program = Confined(made)
         var cells = CellBinding(
-            cell: name.map { Computed(constant: $0) } ?? Computed(reads: [.model, .row]) { input, _ in try program.value.name(of: input) })
+            cell: name.map { Computed(constant: $0) }
+                ?? Computed(reads: [.model, .row]) { input, _ in try program.value.name(of: input) })
         cells.isProvided = true
         cells.showsModel = showsModel
         cells.instance = { try program.value.cell(for: $0) }
@@ -156,14 +177,16 @@ extension BindingChain where Model == Never {
         if name == nil { models.cells = made }
         bindings.providers.append(models)
         // The id is asked of the model itself; the pointer says that there is one.
-        let modelType = ModelType(name: String(reflecting: NewModel.self), id: models.traits.identity == nil ? nil : .root)
+        let modelType = ModelType(
+            name: String(reflecting: NewModel.self), id: models.traits.identity == nil ? nil : .root)
         return claiming(cells, of: modelType).carrying(NewCell.self, NewModel.self)
     }
 
     private func claiming(_ cells: CellBinding, of type: ModelType) -> Self {
         bind(cells, of: type)
         for (section, _) in bindings.claimCells(index) {
-            bindings.mistakes.append("The cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound twice.")
+            bindings.mistakes.append(
+                "The cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound twice.")
         }
         return self
     }
@@ -200,7 +223,9 @@ extension BindingChain {
         return edit { binding in
             binding.onDequeue = { input, cell in
                 guard var typed = cell as? Cell else {
-                    throw Refusal(.modelTypeMismatch, "The section \"\(input.section)\" shows \(type(of: cell)), not \(Cell.self).")
+                    throw Refusal(
+                        .modelTypeMismatch,
+                        "The section \"\(input.section)\" shows \(type(of: cell)), not \(Cell.self).")
                 }
                 try program.value.fill(program.value.sections.section(input.section), input, &typed)
                 if let filled = typed as? any ReuseIdentifiable { cell = filled }
@@ -219,9 +244,12 @@ extension ViewModelBindable {
 extension Values {
     /// Throws `modelTypeMismatch`.
     func model<Model>(_ number: JSONText) throws(Refusal) -> Model {
-        guard let value = self[number] else { throw Refusal(.modelTypeMismatch, "There is no model where one of the type \(Model.self) is expected.") }
+        guard let value = self[number] else {
+            throw Refusal(.modelTypeMismatch, "There is no model where one of the type \(Model.self) is expected.")
+        }
         guard let model = value as? Model else {
-            throw Refusal(.modelTypeMismatch, "A model is a \(type(of: value)), where the binding chain expects a \(Model.self).")
+            throw Refusal(
+                .modelTypeMismatch, "A model is a \(type(of: value)), where the binding chain expects a \(Model.self).")
         }
         return model
     }

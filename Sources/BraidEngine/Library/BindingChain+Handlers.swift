@@ -5,14 +5,18 @@
 extension BindingChain {
     private func handler(takesModel: Bool = true, _ run: @escaping (Section, HandlerCall) throws -> Void) -> Handler {
         let program = Confined((sections: bindings.sections, run: run))
-        return Handler(takesModel: takesModel) { call, _, _ in try program.value.run(program.value.sections.section(call.section), call) }
+        return Handler(takesModel: takesModel) { call, _, _ in
+            try program.value.run(program.value.sections.section(call.section), call)
+        }
     }
 
     /// Runs when a row is tapped, with the section and the row's index in it.
     ///
     /// A chain that begins with `onAnySection()` runs its handler in addition to the section's own chain.
     @discardableResult
-    public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self { onTapped(handler { try run($0, $1.row) }) }
+    public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
+        onTapped(handler { try run($0, $1.row) })
+    }
 
     /// Runs when a row is tapped, with the section, the row's index in it and its model.
     ///
@@ -33,7 +37,9 @@ extension BindingChain {
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent) throws -> Void
     ) -> Self {
         let values = bindings.values
-        return onEvent(Emitter.eventName, from: Emitter.reuseIdentifier, handler { try run($0, $1.row, values.model($1.event ?? .null)) })
+        return onEvent(
+            Emitter.eventName, from: Emitter.reuseIdentifier,
+            handler { try run($0, $1.row, values.model($1.event ?? .null)) })
     }
 
     /// Runs when a cell of a type emits an event, with the row's model: see ``SectionedTableBinder/emit(_:at:)``.
@@ -46,9 +52,11 @@ extension BindingChain {
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent, Model) throws -> Void
     ) -> Self {
         let values = bindings.values
-        return onEvent(Emitter.eventName, from: Emitter.reuseIdentifier, handler {
-            try run($0, $1.row, values.model($1.event ?? .null), values.model($1.model))
-        })
+        return onEvent(
+            Emitter.eventName, from: Emitter.reuseIdentifier,
+            handler {
+                try run($0, $1.row, values.model($1.event ?? .null), values.model($1.model))
+            })
     }
 
     /// Removes a row's model from the program's data. The command fails unless exactly one model has gone.
@@ -76,7 +84,11 @@ extension BindingChain {
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>, Model?) throws -> Void) -> Self {
         let bindings = bindings
-        return onInsert(handler { try run($0, $1.row, bindings.insertionReason($1), $1.model.isNull ? nil : bindings.values.model($1.model)) })
+        return onInsert(
+            handler {
+                try run(
+                    $0, $1.row, bindings.insertionReason($1), $1.model.isNull ? nil : bindings.values.model($1.model))
+            })
     }
 
     /// Inserts a model that the program makes into its data at a row. The command fails unless exactly one model has come.

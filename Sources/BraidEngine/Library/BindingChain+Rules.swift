@@ -4,12 +4,16 @@
 extension BindingChain {
     func rule(_ rule: @escaping (Section, Int) throws -> JSONText?) -> Computed<RowInput> {
         let program = Confined((sections: bindings.sections, rule: rule))
-        return Computed(reads: .everything) { input, _ in try program.value.rule(program.value.sections.section(input.section), input.row) }
+        return Computed(reads: .everything) { input, _ in
+            try program.value.rule(program.value.sections.section(input.section), input.row)
+        }
     }
 
     func rule(_ rule: @escaping (Section) throws -> JSONText?) -> Computed<SectionInput> {
         let program = Confined((sections: bindings.sections, rule: rule))
-        return Computed(reads: .everything) { input, _ in try program.value.rule(program.value.sections.section(input.id)) }
+        return Computed(reads: .everything) { input, _ in
+            try program.value.rule(program.value.sections.section(input.id))
+        }
     }
 
     private func rule(_ rule: @escaping (Section, Int, Model) throws -> JSONText?) -> Computed<RowInput> {
@@ -27,15 +31,21 @@ extension BindingChain {
     ///
     /// A section that is left out keeps the title that was bound before. `nil` means no header.
     @discardableResult
-    public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self { bind(header: titles(headerTitles, else: binding.header)) }
+    public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self {
+        bind(header: titles(headerTitles, else: binding.header))
+    }
 
     /// Binds footer titles by section. The closure is called at every refresh.
     ///
     /// A section that is left out keeps the title that was bound before. `nil` means no footer.
     @discardableResult
-    public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self { bind(footer: titles(footerTitles, else: binding.footer)) }
+    public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self {
+        bind(footer: titles(footerTitles, else: binding.footer))
+    }
 
-    private func titles(_ provided: @escaping () throws -> [Section: String?], else other: Computed<SectionInput>?) -> Computed<SectionInput> {
+    private func titles(_ provided: @escaping () throws -> [Section: String?], else other: Computed<SectionInput>?)
+        -> Computed<SectionInput>
+    {
         let titles = ProvidedTitles(bindings: bindings, chain: index, provided)
         bindings.providers.append(titles)
         let program = Confined(titles)
@@ -63,7 +73,9 @@ extension BindingChain {
     ///   - headerType: the view's type. Its reuse identifier is the header's `view`.
     ///   - viewModel: returns the view model of a section, or `nil` for no header.
     @discardableResult
-    public func bind<View: ViewModelBindable>(headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?) -> Self {
+    public func bind<View: ViewModelBindable>(
+        headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
+    ) -> Self {
         bind(headerView: view(View.self, viewModel))
     }
 
@@ -73,11 +85,15 @@ extension BindingChain {
     ///   - footerType: the view's type. Its reuse identifier is the footer's `view`.
     ///   - viewModel: returns the view model of a section, or `nil` for no footer.
     @discardableResult
-    public func bind<View: ViewModelBindable>(footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?) -> Self {
+    public func bind<View: ViewModelBindable>(
+        footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
+    ) -> Self {
         bind(footerView: view(View.self, viewModel))
     }
 
-    private func view<View: ViewModelBindable>(_: View.Type, _ viewModel: @escaping (Section) throws -> View.ViewModel?) -> Computed<SectionInput> {
+    private func view<View: ViewModelBindable>(_: View.Type, _ viewModel: @escaping (Section) throws -> View.ViewModel?)
+        -> Computed<SectionInput>
+    {
         let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
@@ -85,14 +101,17 @@ extension BindingChain {
             // The last that stands for something yet: those of a command that failed do not.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
-            if let known = numbers.last, let old = values[known] as? BoundView<View>, areEqual?(old.viewModel, model) == true {
+            if let known = numbers.last, let old = values[known] as? BoundView<View>,
+                areEqual?(old.viewModel, model) == true
+            {
                 number = known
             } else {
                 for number in numbers { values.retire(number) }
                 number = values.add(BoundView<View>(viewModel: model))
                 memory.numbers[section.sectionID] = numbers + [number]
             }
-            return JSONText(.object(JSONObject([("view", .string(View.reuseIdentifier)), ("viewModel", number.value())])))
+            return JSONText(
+                .object(JSONObject([("view", .string(View.reuseIdentifier)), ("viewModel", number.value())])))
         }
     }
 }
@@ -117,42 +136,60 @@ private final class ViewMemory {
 extension BindingChain {
     /// Binds the heights of cells, in points. The closure gets the section and the row's index in it.
     @discardableResult
-    public func cellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self { cellHeight(rule { try height($0, $1).json }) }
+    public func cellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self {
+        cellHeight(rule { try height($0, $1).json })
+    }
 
     /// Binds the heights of cells, in points. The closure gets the section, the row's index in it and the model.
     @discardableResult
-    public func cellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self { cellHeight(rule { try height($0, $1, $2).json }) }
+    public func cellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self {
+        cellHeight(rule { try height($0, $1, $2).json })
+    }
 
     /// Binds the estimated heights of cells, in points. The closure gets the section and the row's index in it.
     @discardableResult
-    public func estimatedCellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self { estimatedCellHeight(rule { try height($0, $1).json }) }
+    public func estimatedCellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self {
+        estimatedCellHeight(rule { try height($0, $1).json })
+    }
 
     /// Binds the estimated heights of cells, in points. The closure gets the section, the row's index in it and the model.
     @discardableResult
-    public func estimatedCellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self { estimatedCellHeight(rule { try height($0, $1, $2).json }) }
+    public func estimatedCellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self {
+        estimatedCellHeight(rule { try height($0, $1, $2).json })
+    }
 
     /// Binds the heights of headers, in points. They appear only in sections that have a header.
     @discardableResult
-    public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { headerHeight(rule { try height($0).json }) }
+    public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
+        headerHeight(rule { try height($0).json })
+    }
 
     /// Binds the estimated heights of headers, in points. They appear only in sections that have a header.
     @discardableResult
-    public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { estimatedHeaderHeight(rule { try height($0).json }) }
+    public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
+        estimatedHeaderHeight(rule { try height($0).json })
+    }
 
     /// Binds the heights of footers, in points. They appear only in sections that have a footer.
     @discardableResult
-    public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { footerHeight(rule { try height($0).json }) }
+    public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
+        footerHeight(rule { try height($0).json })
+    }
 
     /// Binds the estimated heights of footers, in points. They appear only in sections that have a footer.
     @discardableResult
-    public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self { estimatedFooterHeight(rule { try height($0).json }) }
+    public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
+        estimatedFooterHeight(rule { try height($0).json })
+    }
 }
 
 // Editing and moving.
 extension BindingChain {
     /// Allows one editing style for every row of the chain's sections.
     @discardableResult
-    public func allowEditing(style: EditingStyle = .delete) -> Self { allowEditing(Computed(constant: .string(style.rawValue))) }
+    public func allowEditing(style: EditingStyle = .delete) -> Self {
+        allowEditing(Computed(constant: .string(style.rawValue)))
+    }
 
     /// Allows editing by row. The closure gets the section and the row's index in it.
     @discardableResult
@@ -168,17 +205,23 @@ extension BindingChain {
 
     /// Allows every row of the chain's sections to move to the sections of a policy.
     @discardableResult
-    public func allowMoving(_ policy: MovementPolicy<Section>) -> Self { allowMoving(movePolicy(policy), rowIsMovable: nil as Computed<RowInput>?) }
+    public func allowMoving(_ policy: MovementPolicy<Section>) -> Self {
+        allowMoving(movePolicy(policy), rowIsMovable: nil as Computed<RowInput>?)
+    }
 
     /// Allows some rows to move to the sections of a policy. The closure gets the section and the row's index in it.
     @discardableResult
-    public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int) throws -> Bool) -> Self {
+    public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int) throws -> Bool)
+        -> Self
+    {
         allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1)) })
     }
 
     /// Allows some rows to move to the sections of a policy. The closure gets the section, the row's index in it and the model.
     @discardableResult
-    public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool) -> Self {
+    public func allowMoving(
+        _ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool
+    ) -> Self {
         allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1, $2)) })
     }
 
@@ -188,7 +231,8 @@ extension BindingChain {
         case .sections(let sections): return .sections(sections.map(\.sectionID))
         case .passing(let passes):
             let program = Confined((sections: bindings.sections, passes: passes))
-            return .passing(reads: []) { input, _ in try program.value.passes(program.value.sections.section(input.id)) }
+            return .passing(reads: []) { input, _ in try program.value.passes(program.value.sections.section(input.id))
+            }
         }
     }
 }
@@ -208,5 +252,7 @@ public struct MovementPolicy<Section: TableSection> {
     /// Returns the policy that allows the listed sections. To move rows within their own section, list it, too.
     public static func toSectionsIn(_ sections: [Section]) -> Self { Self(targets: .sections(sections)) }
     /// Returns the policy that allows the displayed sections for which the closure returns true.
-    public static func toSectionsPassing(_ passes: @escaping (Section) throws -> Bool) -> Self { Self(targets: .passing(passes)) }
+    public static func toSectionsPassing(_ passes: @escaping (Section) throws -> Bool) -> Self {
+        Self(targets: .passing(passes))
+    }
 }

@@ -53,8 +53,11 @@ extension BindingChain where Model == Never {
     ///   - updatedWith: receives the closure that replaces the view models. `nil` if they never change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
-        cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]], updatedWith: UpdateHandler<[Section: [NewCell.ViewModel]]>? = nil
-    ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith)) }
+        cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]],
+        updatedWith: UpdateHandler<[Section: [NewCell.ViewModel]]>? = nil
+    ) -> BindingChain<Section, NewCell, NewCell.ViewModel> {
+        bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
+    }
 
     /// Binds one cell of a type to each model, with the view model made from the model, for models that are a value.
     ///
@@ -65,7 +68,8 @@ extension BindingChain where Model == Never {
     ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
-        cellType: NewCell.Type, models: [Section: [NewModel]], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
+        cellType: NewCell.Type, models: [Section: [NewModel]],
+        mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
         updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
@@ -81,7 +85,9 @@ extension BindingChain where Model == Never {
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [Section: [NewModel]],
         updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
-    ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> { bind(cellProvider: cellProvider, models: replaceable(models, updatedWith)) }
+    ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> {
+        bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
+    }
 
     /// Binds a number of cells without models, for a number that is a value.
     ///
@@ -119,7 +125,9 @@ extension BindingChain where Model == Never {
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [NewCell.ViewModel], updatedWith: UpdateHandler<[NewCell.ViewModel]>? = nil
-    ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith)) }
+    ) -> BindingChain<Section, NewCell, NewCell.ViewModel> {
+        bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
+    }
 
     /// Binds one cell of a type to each model of the chain's only section, with the view model made from the model.
     ///
@@ -146,7 +154,9 @@ extension BindingChain where Model == Never {
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [NewModel],
         updatedWith: UpdateHandler<[NewModel]>? = nil
-    ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> { bind(cellProvider: cellProvider, models: replaceable(models, updatedWith)) }
+    ) -> BindingChain<Section, any ReuseIdentifiable, NewModel> {
+        bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
+    }
 
     /// Binds a number of cells without models to the chain's only section, for a number that is a value.
     ///
@@ -156,7 +166,8 @@ extension BindingChain where Model == Never {
     ///   - updatedWith: receives the closure that replaces the number. `nil` if it never changes.
     @discardableResult
     public func bind(
-        cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: Int, updatedWith: UpdateHandler<Int>? = nil
+        cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: Int,
+        updatedWith: UpdateHandler<Int>? = nil
     ) -> BindingChain<Section, any ReuseIdentifiable, Never> {
         bind(cellProvider: cellProvider, numberOfCells: replaceable(numberOfCells, updatedWith))
     }

@@ -24,7 +24,9 @@ final class Subscribers: Sendable {
             continuations.all[continuations.next] = continuation
             return continuations.next
         }
-        continuation.onTermination = { [weak self] _ in self?.continuations.withLock { _ = $0.all.removeValue(forKey: number) } }
+        continuation.onTermination = { [weak self] _ in
+            self?.continuations.withLock { _ = $0.all.removeValue(forKey: number) }
+        }
         return stream
     }
 
@@ -80,14 +82,16 @@ extension BindingChain where Model == Never {
 extension BindingChain {
     /// Binds the header title of the chain's sections to the sequence's latest element. There is no header before the first one.
     @discardableResult
-    public func bind<Titles: AsyncSequence & Sendable>(headerTitle titles: Titles) -> Self where Titles.Element == String? {
+    public func bind<Titles: AsyncSequence & Sendable>(headerTitle titles: Titles) -> Self
+    where Titles.Element == String? {
         let title = bindings.latest(of: titles, initially: nil)
         return bind(headerTitle: { _ in title() })
     }
 
     /// Binds the footer title of the chain's sections to the sequence's latest element. There is no footer before the first one.
     @discardableResult
-    public func bind<Titles: AsyncSequence & Sendable>(footerTitle titles: Titles) -> Self where Titles.Element == String? {
+    public func bind<Titles: AsyncSequence & Sendable>(footerTitle titles: Titles) -> Self
+    where Titles.Element == String? {
         let title = bindings.latest(of: titles, initially: nil)
         return bind(footerTitle: { _ in title() })
     }

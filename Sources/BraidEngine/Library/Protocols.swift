@@ -121,7 +121,9 @@ public enum Dimension: Sendable, ExpressibleByIntegerLiteral, ExpressibleByFloat
             switch self {
             case .automatic: return .string("automatic")
             case .points(let points):
-                guard points >= 0, points.isFinite else { throw Refusal(.templateFailed, "A dimension cannot be \(points): it must be a number from 0.") }
+                guard points >= 0, points.isFinite else {
+                    throw Refusal(.templateFailed, "A dimension cannot be \(points): it must be a number from 0.")
+                }
                 if let whole = Int(exactly: points) { return .number(whole) }
                 return JSONText(valid: Array("\(points)".utf8))
             }

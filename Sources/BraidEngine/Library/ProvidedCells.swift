@@ -37,7 +37,9 @@ final class ProvidedCells {
     }
 
     private func known(_ row: RowInput) -> JSONText? {
-        guard let names = names[row.section], row.row < names.count, let known = names[row.row], known.model == row.model else { return nil }
+        guard let names = names[row.section], row.row < names.count, let known = names[row.row],
+            known.model == row.model
+        else { return nil }
         return known.name
     }
 
@@ -48,7 +50,11 @@ final class ProvidedCells {
     func dropNames(count: (SectionID) -> Int) {
         for (section, known) in names {
             let count = count(section)
-            if count == 0 { names[section] = nil } else if count < known.count { names[section]?.removeLast(known.count - count) }
+            if count == 0 {
+                names[section] = nil
+            } else if count < known.count {
+                names[section]?.removeLast(known.count - count)
+            }
         }
     }
 }

@@ -33,7 +33,9 @@ struct Departures {
             kept.insert(number)
             return number
         }
-        guard let index = others[id]?.firstIndex(where: isSame), let number = others[id]?.remove(at: index) else { return nil }
+        guard let index = others[id]?.firstIndex(where: isSame), let number = others[id]?.remove(at: index) else {
+            return nil
+        }
         kept.insert(number)
         return number
     }
@@ -65,13 +67,19 @@ struct ModelTraits<Model> {
             { unsafeBitCast($0, to: Known.self) == unsafeBitCast($1, to: Known.self) }
         }
         func sameness<Known: Equatable>(_: Known.Type) -> (UnsafePointer<Model>, UnsafePointer<Model>) -> Bool {
-            { UnsafeRawPointer($0).assumingMemoryBound(to: Known.self).pointee == UnsafeRawPointer($1).assumingMemoryBound(to: Known.self).pointee }
+            {
+                UnsafeRawPointer($0).assumingMemoryBound(to: Known.self).pointee
+                    == UnsafeRawPointer($1).assumingMemoryBound(to: Known.self).pointee
+            }
         }
-        func sameness<Known: Equatable & CollectionIdentifiable>(of _: Known.Type) -> (UnsafePointer<Model>, UnsafePointer<Model>) -> Bool {
+        func sameness<Known: Equatable & CollectionIdentifiable>(of _: Known.Type) -> (
+            UnsafePointer<Model>, UnsafePointer<Model>
+        ) -> Bool {
             { left, right in
                 let left = UnsafeRawPointer(left).assumingMemoryBound(to: Known.self)
                 let right = UnsafeRawPointer(right).assumingMemoryBound(to: Known.self)
-                return left.pointee == right.pointee && RowID(left.pointee.collectionId) == RowID(right.pointee.collectionId)
+                return left.pointee == right.pointee
+                    && RowID(left.pointee.collectionId) == RowID(right.pointee.collectionId)
             }
         }
         if let known = Model.self as? any (Equatable & CollectionIdentifiable).Type {
@@ -135,9 +143,14 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         sections = Set(read.map(\.section))
         guard sections.count == read.count else {
-            throw Refusal(.badRequest, "Models were given for two sections with the same id, among \(read.map { "\"\($0.section)\"" }.sorted().joined(separator: ", ")).")
+            throw Refusal(
+                .badRequest,
+                "Models were given for two sections with the same id, among \(read.map { "\"\($0.section)\"" }.sorted().joined(separator: ", "))."
+            )
         }
-        for (section, models) in before where !models.isEmpty && !sections.contains(section) { read.append((section, [])) }
+        for (section, models) in before where !models.isEmpty && !sections.contains(section) {
+            read.append((section, []))
+        }
         // A dictionary's own order differs from run to run.
         read.sort { $0.section < $1.section }
         changes = []
@@ -160,17 +173,26 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     }
 
     private func requireOwn(_ section: SectionID) throws(Refusal) {
-        guard bindings.isOwn(section, of: chain) else { throw Refusal(.sectionNotFound, "Models were given for the section \"\(section)\", which is not in the scope of their binding chain.") }
+        guard bindings.isOwn(section, of: chain) else {
+            throw Refusal(
+                .sectionNotFound,
+                "Models were given for the section \"\(section)\", which is not in the scope of their binding chain.")
+        }
     }
 
-    private func change(from old: [Model], to new: [Model], in section: SectionID, _ stored: StoredSection?) -> Change? {
+    private func change(from old: [Model], to new: [Model], in section: SectionID, _ stored: StoredSection?) -> Change?
+    {
         guard let areSame = traits.areSame else {
-            return old.isEmpty && new.isEmpty ? nil : Change(section: section, models: new, oldCount: old.count, stretches: [(old.indices, new.indices)])
+            return old.isEmpty && new.isEmpty
+                ? nil
+                : Change(section: section, models: new, oldCount: old.count, stretches: [(old.indices, new.indices)])
         }
         if old.hasSameStorage(as: new) { return nil }
         let identities = stored.flatMap { stored in
             traits.identity.map { identity in
-                Identities(areSame: { stored.rows[$0].content.has(RowID(identity(new[$1]))) }, old: { stored.index(of: RowID(identity(new[$0]))) })
+                Identities(
+                    areSame: { stored.rows[$0].content.has(RowID(identity(new[$1]))) },
+                    old: { stored.index(of: RowID(identity(new[$0]))) })
             }
         }
         let stretches = old.withUnsafeBufferPointer { old in
@@ -182,7 +204,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
                 }
             }
         }
-        return stretches.isEmpty ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
+        return stretches.isEmpty
+            ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
     /// Which models stand for the same thing.
@@ -220,7 +243,9 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         func further(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
             var best: (old: Int, new: Int, passed: Int)?, distance = 0
             while at.new + distance < end.new, distance < best?.passed ?? .max {
-                if let old = ids.old(at.new + distance), (at.old..<end.old).contains(old), old - at.old + distance < best?.passed ?? .max {
+                if let old = ids.old(at.new + distance), (at.old..<end.old).contains(old),
+                    old - at.old + distance < best?.passed ?? .max
+                {
                     best = (old, at.new + distance, old - at.old + distance)
                 }
                 distance = max(1, 2 * distance)
@@ -237,7 +262,9 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {
                 stretches.append((start.old..<at.old, start.new..<at.new))
-                repeat { at = (at.old + 1, at.new + 1) } while at.old < end.old && at.new < end.new && isSame(at.old, at.new)
+                repeat {
+                    at = (at.old + 1, at.new + 1)
+                } while at.old < end.old && at.new < end.new && isSame(at.old, at.new)
                 start = at
             } else if at.old < end.old, at.new < end.new, let ids, ids.areSame(at.old, at.new) {
                 at = (at.old + 1, at.new + 1)
@@ -271,7 +298,9 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         let section = change.section
         editor.ensureSection(section)
         guard let stored = editor.table[section], stored.rows.count == change.oldCount else {
-            throw Refusal(.handlerContract, "The section \"\(section)\" has other rows than its models: they were changed by something else.")
+            throw Refusal(
+                .handlerContract,
+                "The section \"\(section)\" has other rows than its models: they were changed by something else.")
         }
         var arrivals: [TableEditor.Model] = []
         for stretch in change.stretches {

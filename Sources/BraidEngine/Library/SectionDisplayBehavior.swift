@@ -15,7 +15,9 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     /// Returns the rule that displays the sections with at least one row, ordered by a closure.
     ///
     /// - Parameter ordering: returns the sections that it receives, each once, in order.
-    public static func hidesSectionsWithNoCellData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
+    public static func hidesSectionsWithNoCellData(orderedWith ordering: @escaping ([Section]) throws -> [Section])
+        -> Self
+    {
         Self(behavior: .hidesSectionsWithNoCellData, ordering: ordering)
     }
 
@@ -25,7 +27,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     /// Returns the rule that displays the sections with a row, a header or a footer, ordered by a closure.
     ///
     /// - Parameter ordering: returns the sections that it receives, each once, in order.
-    public static func hidesSectionsWithNoData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self {
+    public static func hidesSectionsWithNoData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self
+    {
         Self(behavior: .hidesSectionsWithNoData, ordering: ordering)
     }
 
@@ -69,7 +72,9 @@ final class DisplayRule<Section: TableSection>: ModelProvider {
         guard let before else { return }
         editor.noteDisplay()
         // What is displayed stays, until the program sets other sections.
-        if behavior.behavior == .manuallyManaged, before.behavior.behavior != .manuallyManaged { editor.setDisplayedSections(before.displayed) }
+        if behavior.behavior == .manuallyManaged, before.behavior.behavior != .manuallyManaged {
+            editor.setDisplayedSections(before.displayed)
+        }
     }
 
     func settle(_ departures: Departures) {}

@@ -27,7 +27,9 @@ public final class SectionedTableBinder<Section: TableSection> {
     private let subscribers = Subscribers()
 
     /// Creates a binder with declared sections, in the order of the enum's cases.
-    public convenience init(sectionedBy: Section.Type) where Section: CaseIterable { self.init(Array(Section.allCases)) }
+    public convenience init(sectionedBy: Section.Type) where Section: CaseIterable {
+        self.init(Array(Section.allCases))
+    }
 
     /// Creates a binder with dynamic sections, which come with the models.
     public convenience init(sectionedBy: Section.Type) { self.init(nil) }
@@ -69,13 +71,18 @@ public final class SectionedTableBinder<Section: TableSection> {
         let display = Confined((rule: rule, sections: bindings.sections))
         let binder = bindings.binder(display: display.value.rule.behavior.display(display.value.sections))
         var mistakes = bindings.mistakes
-        for section in bindings.unbound(among: bindings.declared ?? binder.boundSections) { mistakes.append("Nothing binds the cells of the section \"\(section)\".") }
+        for section in bindings.unbound(among: bindings.declared ?? binder.boundSections) {
+            mistakes.append("Nothing binds the cells of the section \"\(section)\".")
+        }
         for binding in bindings.bindings {
             if binding.bindsWhatAnySectionCannot {
                 mistakes.append("A chain of any section cannot bind cells, headers, footers, editing or moving.")
             }
-            guard let assumed = binding.assumedType, let (section, bound) = bindings.mismatch(of: binding, in: binder) else { continue }
-            mistakes.append("The models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(assumed.string)\".")
+            guard let assumed = binding.assumedType, let (section, bound) = bindings.mismatch(of: binding, in: binder)
+            else { continue }
+            mistakes.append(
+                "The models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(assumed.string)\"."
+            )
         }
         guard mistakes.isEmpty else { throw Refusal(.descriptionInvalid, mistakes.joined(separator: " ")) }
         let isManual = binder.display.behavior == .manuallyManaged, wanted = isManual ? wantedSections : nil
@@ -148,7 +155,9 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// - Throws: ``Refusal`` with `rowNotFound`, and what the program's closures throw.
     public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {
         let (input, binding) = try place(at: path, in: sections)
-        guard var cell = try binding.cells.instance?(input) else { throw Refusal(.sectionNotFound, "Nothing makes the cells of the section \"\(input.section)\".") }
+        guard var cell = try binding.cells.instance?(input) else {
+            throw Refusal(.sectionNotFound, "Nothing makes the cells of the section \"\(input.section)\".")
+        }
         for fill in binding.onDequeue { try fill(input, &cell) }
         return cell
     }
@@ -159,7 +168,9 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///   - index: the section's index among the displayed sections.
     ///   - sections: the sections in which `index` counts, as in ``cell(at:in:)``.
     /// - Throws: ``Refusal`` with `rowNotFound`.
-    public func headerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (any ReuseIdentifiable)? {
+    public func headerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
+        any ReuseIdentifiable
+    )? {
         view(try section(index, in: sections).header)
     }
 
@@ -169,7 +180,9 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///   - index: the section's index among the displayed sections.
     ///   - sections: the sections in which `index` counts, as in ``cell(at:in:)``.
     /// - Throws: ``Refusal`` with `rowNotFound`.
-    public func footerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (any ReuseIdentifiable)? {
+    public func footerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
+        any ReuseIdentifiable
+    )? {
         view(try section(index, in: sections).footer)
     }
 
@@ -183,9 +196,13 @@ public final class SectionedTableBinder<Section: TableSection> {
         return sections[index]
     }
 
-    private func place(at path: RowPath, in sections: [BraidEngine.Section]?) throws(Refusal) -> (input: RowInput, binding: SectionBinding) {
+    private func place(at path: RowPath, in sections: [BraidEngine.Section]?) throws(Refusal) -> (
+        input: RowInput, binding: SectionBinding
+    ) {
         let binder = try requireBound().binder, section = try section(path.section, in: sections)
-        guard path.row >= 0, path.row < section.rows.count else { throw Refusal.noRow(path.row, in: section.id, of: section.rows.count) }
+        guard path.row >= 0, path.row < section.rows.count else {
+            throw Refusal.noRow(path.row, in: section.id, of: section.rows.count)
+        }
         let binding = try binder.requiredBinding(of: section.id), row = section.rows[path.row]
         // A row that is bound to a view model shows it in the model's place.
         let model = row.model ?? row.json["viewModel"] ?? .null
@@ -202,13 +219,17 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// - Throws: ``Refusal``, and what the program's closures throw.
     @discardableResult
     public func refresh() throws -> BatchUpdate {
-        if isUnderWay { return BatchUpdate(from: snapshot.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount) }
+        if isUnderWay {
+            return BatchUpdate(from: snapshot.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount)
+        }
         _ = try requireBound()
         let wanted = wantedSections
         // A closure may have set others meanwhile.
         defer { if wantedSections == wanted { wantedSections = nil } }
         for section in wanted ?? [] { try bindings.sections.add(section) }
-        return try perform { binder, table, shown in try binder.refreshing(table, shown: shown, displayed: wanted?.map(\.sectionID)) }
+        return try perform { binder, table, shown in
+            try binder.refreshing(table, shown: shown, displayed: wanted?.map(\.sectionID))
+        }
     }
 
     /// Commits an edit of a row, as `tableView(_:commit:forRowAt:)` does: runs `onDelete` or `onInsert`.
@@ -259,7 +280,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         try requireIdle()
         let cell = type(of: try cell(at: path))
         guard let emitter = cell as? any ViewEventEmitting.Type, isEvent(of: emitter) else {
-            throw Refusal(.eventUndeclared, "A cell of the type \(cell) does not emit events of the type \(Event.self).")
+            throw Refusal(
+                .eventUndeclared, "A cell of the type \(cell) does not emit events of the type \(Event.self).")
         }
         let number = bindings.values.add(event)
         defer { bindings.values.forget(number) }
@@ -271,7 +293,9 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// - Parameter paths: the rows' index paths in ``snapshot``.
     /// - Returns: the update to what the handlers changed.
     @discardableResult
-    public func willDisplay(_ paths: [RowPath]) throws -> BatchUpdate { try apply(.displayedRows(paths.map { RowReference($0) })) }
+    public func willDisplay(_ paths: [RowPath]) throws -> BatchUpdate {
+        try apply(.displayedRows(paths.map { RowReference($0) }))
+    }
 
     // MARK: Observing
 
@@ -315,8 +339,12 @@ public final class SectionedTableBinder<Section: TableSection> {
     // MARK: Carrying out
 
     private func requireBound() throws(Refusal) -> (binder: Binder, table: TableModel, snapshot: Snapshot) {
-        guard let bound else { throw Refusal(.badRequest, "The binder is not finished: call `finish()` once everything is bound.") }
-        guard bindings.mistakes.isEmpty else { throw Refusal(.descriptionInvalid, bindings.mistakes.joined(separator: " ")) }
+        guard let bound else {
+            throw Refusal(.badRequest, "The binder is not finished: call `finish()` once everything is bound.")
+        }
+        guard bindings.mistakes.isEmpty else {
+            throw Refusal(.descriptionInvalid, bindings.mistakes.joined(separator: " "))
+        }
         return bound
     }
 
@@ -325,7 +353,9 @@ public final class SectionedTableBinder<Section: TableSection> {
     }
 
     private func apply(_ command: Command) throws -> BatchUpdate {
-        try perform { binder, table, shown in try binder.applying(command, to: table, shown: shown, unpublished: nil, now: "", refreshes: true) }
+        try perform { binder, table, shown in
+            try binder.applying(command, to: table, shown: shown, unpublished: nil, now: "", refreshes: true)
+        }
     }
 
     private func perform(_ command: (Binder, TableModel, Snapshot) throws -> Outcome) throws -> BatchUpdate {

@@ -21,9 +21,13 @@ public final class TableBinder {
     /// The displayed table, with one section. Empty before ``finish()``.
     public var snapshot: Snapshot { binder.snapshot }
     /// Returns the model of the row at an index; see ``SectionedTableBinder/model(at:as:)``.
-    public func model<Model>(at row: Int, as: Model.Type = Model.self) throws -> Model { try binder.model(at: Self.path(row)) }
+    public func model<Model>(at row: Int, as: Model.Type = Model.self) throws -> Model {
+        try binder.model(at: Self.path(row))
+    }
     /// Returns the cell of the row at an index, made and filled; see ``SectionedTableBinder/cell(at:in:)``.
-    public func cell(at row: Int, in sections: [Section]? = nil) throws -> any ReuseIdentifiable { try binder.cell(at: Self.path(row), in: sections) }
+    public func cell(at row: Int, in sections: [Section]? = nil) throws -> any ReuseIdentifiable {
+        try binder.cell(at: Self.path(row), in: sections)
+    }
 
     /// Returns the header view, made and filled. `nil` for a title or no header.
     public func headerView() throws -> (any ReuseIdentifiable)? { try binder.headerView(ofSection: 0) }
@@ -33,15 +37,23 @@ public final class TableBinder {
     /// Calls the program's closures again and updates the table; see ``SectionedTableBinder/refresh()``.
     @discardableResult public func refresh() throws -> BatchUpdate { try binder.refresh() }
     /// Commits an edit of the row at an index; see ``SectionedTableBinder/commit(_:at:)``.
-    @discardableResult public func commit(_ style: EditingStyle, at row: Int) throws -> BatchUpdate { try binder.commit(style, at: Self.path(row)) }
+    @discardableResult public func commit(_ style: EditingStyle, at row: Int) throws -> BatchUpdate {
+        try binder.commit(style, at: Self.path(row))
+    }
     /// Moves a row. `target` counts after the row has been taken out; see ``SectionedTableBinder/move(from:to:)``.
-    @discardableResult public func move(from row: Int, to target: Int) throws -> BatchUpdate { try binder.move(from: Self.path(row), to: Self.path(target)) }
+    @discardableResult public func move(from row: Int, to target: Int) throws -> BatchUpdate {
+        try binder.move(from: Self.path(row), to: Self.path(target))
+    }
     /// Taps the row at an index; see ``SectionedTableBinder/tap(at:)``.
     @discardableResult public func tap(at row: Int) throws -> BatchUpdate { try binder.tap(at: Self.path(row)) }
     /// Emits an event of the row's cell; see ``SectionedTableBinder/emit(_:at:)``.
-    @discardableResult public func emit(_ event: some Sendable, at row: Int) throws -> BatchUpdate { try binder.emit(event, at: Self.path(row)) }
+    @discardableResult public func emit(_ event: some Sendable, at row: Int) throws -> BatchUpdate {
+        try binder.emit(event, at: Self.path(row))
+    }
     /// Reports the indexes of rows on the screen; see ``SectionedTableBinder/willDisplay(_:)``.
-    @discardableResult public func willDisplay(_ rows: [Int]) throws -> BatchUpdate { try binder.willDisplay(rows.map(Self.path)) }
+    @discardableResult public func willDisplay(_ rows: [Int]) throws -> BatchUpdate {
+        try binder.willDisplay(rows.map(Self.path))
+    }
 
     /// Every update from now on, in order. Each call makes a new stream.
     public var updates: AsyncStream<BatchUpdate> { binder.updates }
@@ -53,7 +65,9 @@ public final class TableBinder {
 
     /// Reads the bound sequences, and refreshes the table whenever one of them produces an element; see
     /// ``SectionedTableBinder/observe(isolation:)``.
-    public func observe(isolation: isolated (any Actor)? = #isolation) async throws { try await binder.observe(isolation: isolation) }
+    public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
+        try await binder.observe(isolation: isolation)
+    }
 
     private static func path(_ row: Int) -> RowPath { RowPath(section: 0, row: row) }
 }

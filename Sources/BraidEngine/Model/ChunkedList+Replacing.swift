@@ -33,7 +33,9 @@ extension ChunkedList {
             defer { start += chunk.count }
             let end = start + chunk.count
             /// What begins in the chunk, or behind the last one.
-            func isNextHere() -> Bool { next < replacements.count && (replacements[next].range.lowerBound < end || end == count) }
+            func isNextHere() -> Bool {
+                next < replacements.count && (replacements[next].range.lowerBound < end || end == count)
+            }
             if index == start, !isNextHere() {
                 leaves.append(chunk: chunk)
                 index = end

@@ -45,7 +45,9 @@ extension ChunkedList {
             changed.append(nodes.0)
             if let second = nodes.1 { changed.append(second) }
             let shift = (changed.last?.end ?? 0) - children[range.upperBound].end
-            for child in children[(range.upperBound + 1)...] { changed.append(Child(node: child.node, end: child.end + shift)) }
+            for child in children[(range.upperBound + 1)...] {
+                changed.append(Child(node: child.node, end: child.end + shift))
+            }
             return changed
         }
     }
@@ -96,9 +98,10 @@ extension ChunkedList {
     static func root(over leaves: ContiguousArray<Node>) -> Node? {
         var level = leaves
         while level.count > 1 {
-            level = ContiguousArray(stride(from: 0, to: level.count, by: widest / 2).map { start in
-                .inner(Inner(level[start..<Swift.min(start + widest / 2, level.count)]))
-            })
+            level = ContiguousArray(
+                stride(from: 0, to: level.count, by: widest / 2).map { start in
+                    .inner(Inner(level[start..<Swift.min(start + widest / 2, level.count)]))
+                })
         }
         return level.first
     }
@@ -110,7 +113,8 @@ extension ChunkedList {
             return leaves(chunk.replacing(index..<index, with: CollectionOfOne(element)))
         case .inner(let inner):
             let (child, offset) = inner.locate(index)
-            return inners(inner.replacing(child...child, with: inserting(element, at: offset, in: inner.children[child].node)))
+            return inners(
+                inner.replacing(child...child, with: inserting(element, at: offset, in: inner.children[child].node)))
         }
     }
 
@@ -134,7 +138,8 @@ extension ChunkedList {
     private static func joined(_ left: Node, _ right: Node) -> (Node, Node?) {
         switch (left, right) {
         case (.leaf(let left), .leaf(let right)): leaves(left + right)
-        case (.inner(let left), .inner(let right)): inners(Inner((left.children + right.children).map { $0.node }).children)
+        case (.inner(let left), .inner(let right)):
+            inners(Inner((left.children + right.children).map { $0.node }).children)
         // Neighbours are of one level.
         default: (left, right)
         }
@@ -172,7 +177,8 @@ extension ChunkedList {
 extension Array {
     /// The same buffer: nothing in it can have changed. O(1); false says nothing.
     func hasSameStorage(as other: [Element]) -> Bool {
-        count == other.count && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
+        count == other.count
+            && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
     }
 }
 
@@ -193,7 +199,8 @@ extension ContiguousArray {
         return changed
     }
 
-    fileprivate mutating func append<Listed>(_ node: ChunkedList<Listed>.Node) where Element == ChunkedList<Listed>.Child {
+    fileprivate mutating func append<Listed>(_ node: ChunkedList<Listed>.Node)
+    where Element == ChunkedList<Listed>.Child {
         append(ChunkedList<Listed>.Child(node: node, end: (last?.end ?? 0) + node.count))
     }
 }

@@ -108,10 +108,12 @@ extension ChunkedList {
     ///
     /// After an edit of one element a walk over the whole list costs O(log count).
     static func walk(
-        _ left: ChunkedList, _ leftStart: Int, _ right: ChunkedList, _ rightStart: Int, limit: Int, _ direction: Direction,
+        _ left: ChunkedList, _ leftStart: Int, _ right: ChunkedList, _ rightStart: Int, limit: Int,
+        _ direction: Direction,
         _ accept: (_ left: Cursor, _ right: Cursor, _ count: Int, _ passed: Int) -> Int
     ) -> Int {
-        guard limit > 0, var left = Cursor(left, at: leftStart, direction), var right = Cursor(right, at: rightStart, direction)
+        guard limit > 0, var left = Cursor(left, at: leftStart, direction),
+            var right = Cursor(right, at: rightStart, direction)
         else { return 0 }
         var passed = 0
         while passed < limit {
@@ -119,7 +121,9 @@ extension ChunkedList {
             if left.chunk.hasSameStorage(as: right.chunk), left.offset == right.offset {
                 if left.isAtStartOfChunk, count == left.ahead {
                     var level = 0, shared = count
-                    while let parent = left.parent(level + 1), let other = right.parent(level + 1), parent.isShared(with: other), parent.count <= limit - passed {
+                    while let parent = left.parent(level + 1), let other = right.parent(level + 1),
+                        parent.isShared(with: other), parent.count <= limit - passed
+                    {
                         level += 1
                         shared = parent.count
                     }
@@ -143,13 +147,20 @@ extension ChunkedList {
     }
 
     /// How many siblings next to two nodes are shared, and their elements, `limit` at most.
-    private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (count: Int, elements: Int) {
-        guard let (leftParent, leftNext) = left.siblings(level), let (rightParent, rightNext) = right.siblings(level) else { return (0, 0) }
+    private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (
+        count: Int, elements: Int
+    ) {
+        guard let (leftParent, leftNext) = left.siblings(level), let (rightParent, rightNext) = right.siblings(level)
+        else { return (0, 0) }
         let step = left.direction == .forward ? 1 : -1
         var count = 0, elements = 0
-        while leftParent.children.indices.contains(leftNext + step * count), rightParent.children.indices.contains(rightNext + step * count) {
+        while leftParent.children.indices.contains(leftNext + step * count),
+            rightParent.children.indices.contains(rightNext + step * count)
+        {
             let node = leftParent.children[leftNext + step * count].node
-            guard node.isShared(with: rightParent.children[rightNext + step * count].node), elements + node.count <= limit else { break }
+            guard node.isShared(with: rightParent.children[rightNext + step * count].node),
+                elements + node.count <= limit
+            else { break }
             elements += node.count
             count += 1
         }
@@ -174,7 +185,9 @@ extension ChunkedList {
             let (chunk, offset) = chunk(at: index)
             let count = Swift.min(chunk.count - offset, range.upperBound - index)
             let result = chunk.withUnsafeBufferPointer { elements in
-                Result { () throws(Failure) in try body(index, UnsafeBufferPointer(rebasing: elements[offset..<offset + count])) }
+                Result { () throws(Failure) in
+                    try body(index, UnsafeBufferPointer(rebasing: elements[offset..<offset + count]))
+                }
             }
             try result.get()
             index += count

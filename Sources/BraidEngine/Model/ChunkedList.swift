@@ -61,7 +61,9 @@ public struct ChunkedList<Element: Sendable>: Sendable {
 
     /// The chunk that holds the element at an index, and where it stands there. O(log count).
     func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
-        guard var node = root, index >= 0, index < node.count else { preconditionFailure("ChunkedList: index out of bounds") }
+        guard var node = root, index >= 0, index < node.count else {
+            preconditionFailure("ChunkedList: index out of bounds")
+        }
         var index = index
         while true {
             switch node {

@@ -10,7 +10,9 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
     public init(_ text: String) { self.text = text }
 
     @inline(__always)
-    public static func == (left: RowID, right: RowID) -> Bool { left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text) }
+    public static func == (left: RowID, right: RowID) -> Bool {
+        left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text)
+    }
 
     public func hash(into hasher: inout Hasher) {
         var text = text
@@ -28,7 +30,9 @@ extension RowID {
             return
         }
         let digits = json.text
-        guard json.kind == .number, !digits.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }) else { return nil }
+        guard json.kind == .number,
+            !digits.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") })
+        else { return nil }
         self.init(digits == "-0" ? "0" : digits)
     }
 }
@@ -43,7 +47,9 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public init(stringLiteral text: String) { self.text = text }
 
     @inline(__always)
-    public static func == (left: SectionID, right: SectionID) -> Bool { left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text) }
+    public static func == (left: SectionID, right: SectionID) -> Bool {
+        left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text)
+    }
 
     /// Orders ids by their UTF-8 bytes, which is the order of their code points.
     public static func < (left: SectionID, right: SectionID) -> Bool {

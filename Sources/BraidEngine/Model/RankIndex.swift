@@ -17,7 +17,8 @@ struct RankIndex: Sendable {
 
     /// `rows` with the hashes of their ids. Nil when `areSame` of two rows, by their places in the list. Expected O(rows).
     init?(_ rows: some RandomAccessCollection<(hash: UInt64, rank: Int)>, areSame: (Int, Int) -> Bool) {
-        var ordered = ContiguousArray(rows.lazy.enumerated().map { (hash: Self.half($1.hash), place: $0, rank: $1.rank) })
+        var ordered = ContiguousArray(
+            rows.lazy.enumerated().map { (hash: Self.half($1.hash), place: $0, rank: $1.rank) })
         ordered.sortAscending { UInt64($0.hash) }
         var first = 0
         for position in ordered.indices.dropFirst() {
@@ -62,10 +63,11 @@ struct RankIndex: Sendable {
 
     mutating func insert(_ rows: [(hash: UInt64, rank: Int)]) {
         let added = rows.map { Entry(hash: Self.half($0.hash), rank: $0.rank) }.sorted { $0.hash < $1.hash }
-        entries.replace(added.map { entry in
-            let position = entries.firstPosition { $0.hash >= entry.hash }
-            return (position..<position, [entry])
-        })
+        entries.replace(
+            added.map { entry in
+                let position = entries.firstPosition { $0.hash >= entry.hash }
+                return (position..<position, [entry])
+            })
     }
 
     /// Gives an entry another rank.

@@ -78,10 +78,15 @@ public struct Refusal: Error, Sendable, Equatable {
     /// The same refusal of what the description made of a request: it stands nowhere in the request, so no pointer leads there.
     func ofWhatWasMade(by maker: String) -> Refusal {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
-        return Refusal(code, "\(maker) made a model that is refused. \(detail)\(places.isEmpty ? "" : " (\(places.joined(separator: "; ")))")")
+        return Refusal(
+            code,
+            "\(maker) made a model that is refused. \(detail)\(places.isEmpty ? "" : " (\(places.joined(separator: "; ")))")"
+        )
     }
 
     static func duplicateRow(_ id: RowID, in section: SectionID) -> Refusal {
-        Refusal(.duplicateRowID, "The section \"\(section)\" already has a row with the id \"\(id)\"; ids must be unique within a section.")
+        Refusal(
+            .duplicateRowID,
+            "The section \"\(section)\" already has a row with the id \"\(id)\"; ids must be unique within a section.")
     }
 }

@@ -42,7 +42,9 @@ extension ChunkedList<Row> {
         let hash = RowHash.hash(id)
         var indexes: [Int] = []
         forEachBuffer(in: 0..<count) { start, rows in
-            for offset in rows.indices where rows[offset].marks.idHash == hash && rows[offset].content.has(id) { indexes.append(start + offset) }
+            for offset in rows.indices where rows[offset].marks.idHash == hash && rows[offset].content.has(id) {
+                indexes.append(start + offset)
+            }
         }
         return indexes
     }

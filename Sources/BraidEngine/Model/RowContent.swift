@@ -99,7 +99,9 @@ extension RowContent {
             _ = cursor.skipString()
             // With the quotes around it, and all before: no id begins with another one.
             let end = cursor.at
-            return other.bytes.withUnsafeBytes { end <= $0.count && mine[part: 0..<end].hasSameBytes(as: $0[part: 0..<end]) }
+            return other.bytes.withUnsafeBytes {
+                end <= $0.count && mine[part: 0..<end].hasSameBytes(as: $0[part: 0..<end])
+            }
         }
     }
 
@@ -112,10 +114,12 @@ extension RowContent {
     func has(_ id: RowID?) -> Bool {
         guard hasID else { return id == nil }
         guard let id else { return false }
-        return withID { $0.map { bytes in
-            var text = id.text
-            return text.withUTF8 { bytes.hasSameBytes(as: UnsafeRawBufferPointer($0)) }
-        } } ?? (self.id == id)
+        return withID {
+            $0.map { bytes in
+                var text = id.text
+                return text.withUTF8 { bytes.hasSameBytes(as: UnsafeRawBufferPointer($0)) }
+            }
+        } ?? (self.id == id)
     }
 
     /// As `RowHash.hash(id)`; 0: there is none.

@@ -50,7 +50,8 @@ struct RowLocator: Sendable {
             return entries.list
         }
         let half = Entry(hash, "").hash
-        var position = entries.firstPosition { $0.hash >= half }, window = ChunkedList.Window(entries), found: [SectionID] = []
+        var position = entries.firstPosition { $0.hash >= half }, window = ChunkedList.Window(entries),
+            found: [SectionID] = []
         while position < entries.count {
             let entry = window[position]
             guard entry.hash == half else { break }

@@ -12,7 +12,6 @@ extension Snapshot {
         return rest < 0
     }
 
-
     /// Returns the snapshot as UTF-8 JSON: the object that the HTTP API calls a snapshot.
     ///
     /// - Parameters:
@@ -32,7 +31,8 @@ extension Snapshot {
             let start = min(window.offset, section.rows.count)
             return start..<start + min(window.limit, section.rows.count - start)
         }
-        var writer = JSONWriter(capacity: sections.reduce(256 + state.count) { $0 + $1.encodedSize(rows: rows(of: $1)) })
+        var writer = JSONWriter(
+            capacity: sections.reduce(256 + state.count) { $0 + $1.encodedSize(rows: rows(of: $1)) })
         writeStart(session: session, table: table, epoch: epoch, to: &writer)
         for section in sections { section.write(to: &writer, rows: rows(of: section)) }
         writeEnd(to: &writer)
@@ -47,7 +47,9 @@ extension Snapshot {
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
     ///   - size: the size of a piece in bytes. Every piece but the last has at least this size, and is larger by at most
     ///     64 rows.
-    public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int) -> SnapshotPieces {
+    public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
+        -> SnapshotPieces
+    {
         var writer = JSONWriter(capacity: size + size / 4)
         writeStart(session: session, table: table, epoch: epoch, to: &writer)
         return SnapshotPieces(snapshot: self, size: size, writer: writer)

@@ -32,7 +32,8 @@ public struct Section: Sendable {
 extension Section {
     /// The same section is the same before and after, as far as can be told without a look at its rows.
     func isShared(with other: Section) -> Bool {
-        rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header && footer == other.footer
+        rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header
+            && footer == other.footer
             && movesTo == other.movesTo
     }
 }

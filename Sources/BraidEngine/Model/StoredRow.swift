@@ -46,7 +46,8 @@ public struct StoredSectionFacts: Sendable, Equatable {
 
     /// Creates a section's facts. The parameters are described at the properties.
     public init(
-        number: Int, id: SectionID, ordinal: Int, header: JSONText? = nil, footer: JSONText? = nil, prefetched: Int? = nil
+        number: Int, id: SectionID, ordinal: Int, header: JSONText? = nil, footer: JSONText? = nil,
+        prefetched: Int? = nil
     ) {
         self.number = number
         self.id = id
@@ -84,6 +85,7 @@ public struct TableChange: Sendable {
 
     /// Whether there is nothing to write.
     public var isEmpty: Bool {
-        rowCount == 0 && writtenSections.isEmpty && removedSections.isEmpty && state == nil && displayedSections == nil && cells == nil
+        rowCount == 0 && writtenSections.isEmpty && removedSections.isEmpty && state == nil && displayedSections == nil
+            && cells == nil
     }
 }

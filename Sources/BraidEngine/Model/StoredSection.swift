@@ -27,11 +27,15 @@ public struct StoredSection: Sendable {
 
     private mutating func index(_ rows: [StoredRow]) throws(Refusal) {
         let identified = rows.filter { $0.content.hasID }
-        guard let ranks = RankIndex(
-            identified.map { ($0.content.idHash, $0.rank) }, areSame: { identified[$0].content.hasSameID(as: identified[$1].content) })
+        guard
+            let ranks = RankIndex(
+                identified.map { ($0.content.idHash, $0.rank) },
+                areSame: { identified[$0].content.hasSameID(as: identified[$1].content) })
         else {
             var seen: Set<RowID> = []
-            for id in identified.lazy.compactMap(\.id) where !seen.insert(id).inserted { throw .duplicateRow(id, in: facts.id) }
+            for id in identified.lazy.compactMap(\.id) where !seen.insert(id).inserted {
+                throw .duplicateRow(id, in: facts.id)
+            }
             return
         }
         self.ranks = ranks
@@ -80,7 +84,8 @@ public struct StoredSection: Sendable {
         var window = ChunkedList.Window(rows)
         for (range, new) in replacements {
             for offset in 0..<max(range.count, new.count) {
-                let old = offset < range.count ? window[range.lowerBound + offset] : nil, new = offset < new.count ? new[offset] : nil
+                let old = offset < range.count ? window[range.lowerBound + offset] : nil,
+                    new = offset < new.count ? new[offset] : nil
                 if let old, let new, old.rank == new.rank, old.content.hasSameID(as: new.content) { continue }
                 if let old, old.content.hasID { gone.append((old.content.idHash, old.rank)) }
                 if let new, new.content.hasID { come.append((new.content, new.content.idHash, new.rank)) }
@@ -104,12 +109,13 @@ public struct StoredSection: Sendable {
 
     /// Keeps each model in the bytes of the row that shows the same, in its place.
     mutating func shareModels(with shown: ChunkedList<Row>) {
-        rows = ChunkedList(zip(rows, shown).lazy.map { stored, shown in
-            guard shown.content.holds(stored.content) else { return stored }
-            var row = stored
-            row.content = shown.content
-            return row
-        })
+        rows = ChunkedList(
+            zip(rows, shown).lazy.map { stored, shown in
+                guard shown.content.holds(stored.content) else { return stored }
+                var row = stored
+                row.content = shown.content
+                return row
+            })
     }
 
     /// Puts another model in a row's place; key and rank stay.
@@ -151,7 +157,9 @@ extension StoredSection {
             let window = max(0, range.lowerBound - reach)..<min(rows.count, range.upperBound + reach)
             let isWhole = window.count == rows.count, gap = max(Self.rankGap, count + 1)
             // Outside the window ranks stay; at the table's ends there is room without limit.
-            let low = window.lowerBound == 0 ? rows[window.upperBound - 1].rank - window.count * gap : rows[window.lowerBound - 1].rank
+            let low =
+                window.lowerBound == 0
+                ? rows[window.upperBound - 1].rank - window.count * gap : rows[window.lowerBound - 1].rank
             let high = window.upperBound == rows.count ? low + (window.count + 1) * gap : rows[window.upperBound].rank
             let step = (high - low) / (window.count + 1)
             if step >= max(1 << 12, count + 1) || isWhole {

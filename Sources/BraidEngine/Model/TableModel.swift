@@ -76,7 +76,9 @@ public struct TableModel: Sendable {
     static let fewSections = 64
 
     /// Rows with ids of these hashes came to the section, by a change of `sections`.
-    mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) { locator.noteArrivals(hashes, in: section) }
+    mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
+        locator.noteArrivals(hashes, in: section)
+    }
 
     /// Sections' ordinals start this far apart, so that one that comes between two of them need not change the others.
     private static let ordinalGap = 1 << 16
@@ -85,13 +87,15 @@ public struct TableModel: Sendable {
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
         let before = position > 0 ? sections[position - 1].facts.ordinal : nil
         let after = position < sections.count ? sections[position].facts.ordinal : nil
-        let ordinal = switch (before, after) {
-        case (nil, nil): Self.ordinalGap
-        case (let before?, nil): before + Self.ordinalGap
-        case (nil, let after?): after - Self.ordinalGap
-        case (let before?, let after?): before + (after - before) / 2
-        }
-        sections.insert(StoredSection(facts: StoredSectionFacts(number: nextSection, id: id, ordinal: ordinal)), at: position)
+        let ordinal =
+            switch (before, after) {
+            case (nil, nil): Self.ordinalGap
+            case (let before?, nil): before + Self.ordinalGap
+            case (nil, let after?): after - Self.ordinalGap
+            case (let before?, let after?): before + (after - before) / 2
+            }
+        sections.insert(
+            StoredSection(facts: StoredSectionFacts(number: nextSection, id: id, ordinal: ordinal)), at: position)
         nextSection += 1
         notePositions(from: position)
         return [id] + raiseOrdinals(from: position)
@@ -130,7 +134,9 @@ extension TableModel {
     public func sharingModels(with snapshot: Snapshot) -> TableModel {
         var table = self
         for shown in snapshot.sections {
-            guard let position = position(of: shown.id), shown.rows.count == sections[position].rows.count else { continue }
+            guard let position = position(of: shown.id), shown.rows.count == sections[position].rows.count else {
+                continue
+            }
             table.sections[position].shareModels(with: shown.rows)
         }
         return table

@@ -34,7 +34,8 @@ private struct SchemaCompiler {
 
     /// Keywords that may stand together, and only with each other (section 2.2).
     private static let forms = [
-        ["ref"], ["type"], ["enum"], ["elements"], ["properties", "optionalProperties", "additionalProperties"], ["values"],
+        ["ref"], ["type"], ["enum"], ["elements"], ["properties", "optionalProperties", "additionalProperties"],
+        ["values"],
         ["discriminator", "mapping"],
     ]
 
@@ -90,7 +91,9 @@ private struct SchemaCompiler {
         for form in forms {
             if let compiled = compile(
                 form[0], of: object, at: position, isOnlyForm: forms.count == 1, isMapped: schema.mapping != nil)
-            { nodes[position].form = compiled }
+            {
+                nodes[position].form = compiled
+            }
         }
     }
 
@@ -282,6 +285,7 @@ private struct SchemaCompiler {
 
     private mutating func fault(_ position: Int, _ tokens: [String], _ message: String) {
         guard faults.count < DescriptionReader.faultLimit else { return }
-        faults.append(.init(pointer: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), message: message))
+        faults.append(
+            .init(pointer: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), message: message))
     }
 }

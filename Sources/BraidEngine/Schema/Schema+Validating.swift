@@ -67,7 +67,8 @@ private struct SchemaValidation {
                 if let position = properties.names.position(of: name) {
                     check(value, properties.first + position)
                 } else if !properties.allowsAdditional, tag.map({ !$0.hasSameBytes(as: name) }) ?? true {
-                    let there = listed(properties.names.list, none: "should be none", one: "may be only", many: "may be")
+                    let there = listed(
+                        properties.names.list, none: "should be none", one: "may be only", many: "may be")
                     mismatch(node, [], "the member \(quoted(name)) is not defined; there \(there)")
                 }
             default: frames.removeLast()
@@ -114,7 +115,8 @@ private struct SchemaValidation {
     private mutating func check(_ object: JSONObject, _ discriminator: SchemaNode.Discriminator, _ position: Int) {
         let tag = discriminator.tag
         guard let value = object[tag] else {
-            return mismatch(position, ["discriminator"], "the tag \(quoted(tag)) is missing; it \(choice(discriminator))")
+            return mismatch(
+                position, ["discriminator"], "the tag \(quoted(tag)) is missing; it \(choice(discriminator))")
         }
         let name = value.stringValue
         guard let mapped = name.flatMap({ discriminator.mapping.position(of: $0) }) else {

@@ -27,7 +27,8 @@ func listed(_ names: [String], none: String, one: String, many: String) -> Strin
 private func cut(_ string: String) -> String {
     let limit = 60
     let scalars = string.unicodeScalars
-    guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex), end < scalars.endIndex
+    guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),
+        end < scalars.endIndex
     else { return string }
     return String(scalars[..<end]) + "…"
 }

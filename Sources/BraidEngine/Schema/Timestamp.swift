@@ -69,7 +69,8 @@ enum Timestamp {
         mutating func offset() -> Int? {
             if take("Z") { return 0 }
             let isAhead = take("+")
-            guard isAhead || take("-"), let hours = number(2), hours <= 23, take(":"), let minutes = number(2), minutes <= 59
+            guard isAhead || take("-"), let hours = number(2), hours <= 23, take(":"), let minutes = number(2),
+                minutes <= 59
             else { return nil }
             return isAhead ? hours * 60 + minutes : -hours * 60 - minutes
         }

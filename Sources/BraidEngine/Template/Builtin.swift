@@ -66,7 +66,9 @@ extension TemplateEvaluator {
             var (best, bestNumber) = (arguments[0], first)
             for operand in arguments.dropFirst() {
                 let number = try builtin.number(operand)
-                if builtin == .min ? number < bestNumber : bestNumber < number { (best, bestNumber) = (operand, number) }
+                if builtin == .min ? number < bestNumber : bestNumber < number {
+                    (best, bestNumber) = (operand, number)
+                }
             }
             return best
         case .sqrt:
@@ -122,7 +124,9 @@ extension TemplateEvaluator {
         let (start, end) = (bounds[0], bounds[1])
         guard step > 0 ? start < end : start > end else { return .json(.array([])) }
         // The distance may not fit an Int; its magnitude fits a UInt.
-        let distance = step > 0 ? UInt(bitPattern: end) &- UInt(bitPattern: start)
+        let distance =
+            step > 0
+            ? UInt(bitPattern: end) &- UInt(bitPattern: start)
             : UInt(bitPattern: start) &- UInt(bitPattern: end)
         let count = (distance - 1) / step.magnitude + 1
         try budget.spend(building: Int(clamping: count))
@@ -135,7 +139,8 @@ extension TemplateEvaluator {
         let text = try Builtin.split.separator(separator)
         try budget.spend(scanning: string.utf8.count + text.utf8.count)
         try budget.spend(output: string.utf8.count)
-        let parts = separator.isTruthy
+        let parts =
+            separator.isTruthy
             ? string.split(separatedBy: text) : string.unicodeScalars.map { String($0) }
         try budget.spend(building: parts.count)
         return .json(.array(parts.map { .string($0) }))

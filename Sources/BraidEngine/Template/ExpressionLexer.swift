@@ -97,7 +97,8 @@ struct ExpressionLexer {
 extension Unicode.Scalar {
     /// Whitespace as JSON-e's reference has it: Unicode's, and the four ASCII separators.
     var isWhitespace: Bool {
-        value < 0x80 ? value == 0x20 || (0x09...0x0D).contains(value) || (0x1C...0x1F).contains(value) : properties.isWhitespace
+        value < 0x80
+            ? value == 0x20 || (0x09...0x0D).contains(value) || (0x1C...0x1F).contains(value) : properties.isWhitespace
     }
 }
 

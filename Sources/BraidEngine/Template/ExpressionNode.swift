@@ -37,12 +37,13 @@ extension ExpressionNode {
         switch self {
         case .name, .constant: true
         case .access(let base, let accesses):
-            base.isPath && accesses.allSatisfy {
-                switch $0 {
-                case .member, .index: true
-                case .slice, .call: false
+            base.isPath
+                && accesses.allSatisfy {
+                    switch $0 {
+                    case .member, .index: true
+                    case .slice, .call: false
+                    }
                 }
-            }
         default: false
         }
     }

@@ -88,9 +88,11 @@ struct ExpressionParser {
         case 0: return .or([first] + rest.map(\.node))
         case 1: return .and([first] + rest.map(\.node))
         default:
-            return .infix(first, rest.compactMap { part in
-                InfixOperator(rawValue: part.symbol).map { ($0, part.node) }
-            })
+            return .infix(
+                first,
+                rest.compactMap { part in
+                    InfixOperator(rawValue: part.symbol).map { ($0, part.node) }
+                })
         }
     }
 

@@ -12,7 +12,8 @@ public struct Instant: Equatable, Sendable {
     /// years 1 to 9999 becomes their first or last moment.
     public init(millisecondsSince1970 milliseconds: Int) {
         let (microseconds, isTooLarge) = milliseconds.multipliedReportingOverflow(by: 1_000)
-        self.microseconds = isTooLarge ? (milliseconds < 0 ? Self.first : Self.last) : min(max(microseconds, Self.first), Self.last)
+        self.microseconds =
+            isTooLarge ? (milliseconds < 0 ? Self.first : Self.last) : min(max(microseconds, Self.first), Self.last)
     }
 
     /// Reads `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Nil for anything else.

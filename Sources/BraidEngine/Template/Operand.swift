@@ -95,8 +95,9 @@ extension JSONValue {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
         case .string(let string): string
-        case .number(let number): number.isWholeLexeme && number.lexeme != "-0"
-            ? number.lexeme : TemplateNumber(number)?.text ?? number.lexeme
+        case .number(let number):
+            number.isWholeLexeme && number.lexeme != "-0"
+                ? number.lexeme : TemplateNumber(number)?.text ?? number.lexeme
         case .array, .object: nil
         }
     }

@@ -189,9 +189,10 @@ private struct OperatorCompiler {
         var compiled: [TemplateCase] = []
         for (source, value) in cases.members where source != except {
             do {
-                compiled.append(TemplateCase(
-                    source: source, condition: try ExpressionParser.parse(source),
-                    value: try TemplateCompiler.compile(value, depth: depth + 2)))
+                compiled.append(
+                    TemplateCase(
+                        source: source, condition: try ExpressionParser.parse(source),
+                        value: try TemplateCompiler.compile(value, depth: depth + 2)))
             } catch { throw error.inside(source).inside(name) }
         }
         return compiled

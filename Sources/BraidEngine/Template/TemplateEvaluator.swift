@@ -48,7 +48,9 @@ struct TemplateEvaluator {
 
     /// A number is read anew whenever it is used, however many digits it has.
     private mutating func charged(_ operand: Operand) throws(TemplateError) -> Operand {
-        if case .json(.number(let number)) = operand, number.lexeme.utf8.count > 32 { try budget.spend(steps: number.lexeme.utf8.count / 8) }
+        if case .json(.number(let number)) = operand, number.lexeme.utf8.count > 32 {
+            try budget.spend(steps: number.lexeme.utf8.count / 8)
+        }
         return operand
     }
 

@@ -121,7 +121,7 @@ extension TemplateNode {
         switch self {
         case .condition(_, let then, let otherwise): (then?.mayBeAbsent ?? true) || (otherwise?.mayBeAbsent ?? true)
         case .find: true
-        case .choice(let cases, let otherwise): 
+        case .choice(let cases, let otherwise):
             (otherwise?.mayBeAbsent ?? true) || cases.contains { $0.value.mayBeAbsent }
         case .binding(_, let body): body.mayBeAbsent
         default: false
@@ -191,8 +191,10 @@ extension TemplateNode {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])
         case .object(let members):
-            (members.compactMap { $0.value.mayBeAbsent ? nil : $0.key.constant },
-             members.contains { $0.key.constant == nil } ? nil : members.compactMap(\.key.constant))
+            (
+                members.compactMap { $0.value.mayBeAbsent ? nil : $0.key.constant },
+                members.contains { $0.key.constant == nil } ? nil : members.compactMap(\.key.constant)
+            )
         default: ([], nil)
         }
     }

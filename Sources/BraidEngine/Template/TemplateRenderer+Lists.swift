@@ -16,7 +16,8 @@ extension TemplateEvaluator {
 
     // MARK: $map, $reduce, $find
 
-    mutating func map(_ node: TemplateNode, _ each: EachClause, _ body: TemplateNode) throws(TemplateError) -> JSONValue {
+    mutating func map(_ node: TemplateNode, _ each: EachClause, _ body: TemplateNode) throws(TemplateError) -> JSONValue
+    {
         switch try operand(node, of: "$map") {
         case .array(let elements)?:
             var results: [JSONValue] = []
@@ -29,7 +30,8 @@ extension TemplateEvaluator {
         case .object(let object)?:
             var results = JSONObject()
             for (name, value) in object.members {
-                let element = each.names.count > 1
+                let element =
+                    each.names.count > 1
                     ? value : JSONValue.object(JSONObject([("key", .string(name)), ("val", value)]))
                 guard let result = try render(body, each, element, .string(name)) else { continue }
                 guard case .object(let members) = result else {
@@ -134,7 +136,11 @@ extension TemplateEvaluator {
         try budget.spend(building: right.count)
         for (name, value) in right.members {
             if case .object(let addition) = value,
-                try merged.changeObject(name, { (object) throws(TemplateError) in try mergeDeep(addition, into: &object) }) { continue }
+                try merged.changeObject(
+                    name, { (object) throws(TemplateError) in try mergeDeep(addition, into: &object) })
+            {
+                continue
+            }
             if case .array(let addition) = value, case .array(let elements)? = merged[name] {
                 try budget.spend(building: elements.count + addition.count)
                 merged[name] = .array(elements + addition)

@@ -25,7 +25,9 @@ package struct PagePolicy: Sendable {
         self.origins = Set(origins)
         allowsAll = origins.contains("*")
         self.isOpen = isOpen
-        self.hosts = hosts.map { $0.union(origins.compactMap { Self.authority($0).map { Self.host($0).lowercased() } }) }
+        self.hosts = hosts.map {
+            $0.union(origins.compactMap { Self.authority($0).map { Self.host($0).lowercased() } })
+        }
     }
 
     /// Throws `misdirectedRequest`, `originNotAllowed`.
@@ -33,12 +35,18 @@ package struct PagePolicy: Sendable {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)
             guard Self.isAddress(host) || Self.isLocal(host) || hosts.contains(host.lowercased()) else {
-                throw ProblemError(.misdirectedRequest, "This server, which needs no token, does not answer for the host \"\(host.lowercased())\", lest web pages reach it by that name. It answers for its address, for localhost, and for the hosts of --allow-origin.")
+                throw ProblemError(
+                    .misdirectedRequest,
+                    "This server, which needs no token, does not answer for the host \"\(host.lowercased())\", lest web pages reach it by that name. It answers for its address, for localhost, and for the hosts of --allow-origin."
+                )
             }
         }
         guard isOpen, head.path.first == "v1", head.method != "OPTIONS", !isFromHere(head) else { return }
         let page = head.headers["origin"].map { "pages of \($0)" } ?? "pages of other sites"
-        throw ProblemError(.originNotAllowed, "This server, which needs no token, does not let \(page) in. Start it with --allow-origin, or with a token.")
+        throw ProblemError(
+            .originNotAllowed,
+            "This server, which needs no token, does not let \(page) in. Start it with --allow-origin, or with a token."
+        )
     }
 
     /// Whether the request is of no page, of a page of this server, or of one that is allowed.
@@ -50,7 +58,8 @@ package struct PagePolicy: Sendable {
         guard let origin else { return true }
         // A proxy may have taken TLS off: the scheme is not compared.
         guard let own = head.host?.lowercased(), let authority = Self.authority(origin) else { return false }
-        return authority == own || authority == own + ":80" || authority == own + ":443" || authority + ":80" == own || authority + ":443" == own
+        return authority == own || authority == own + ":80" || authority == own + ":443" || authority + ":80" == own
+            || authority + ":443" == own
     }
 
     private func allows(_ origin: String) -> Bool { allowsAll || origins.contains(origin) }
@@ -68,16 +77,24 @@ package struct PagePolicy: Sendable {
 
     /// The answer to a browser that asks whether a page may send a request; nil for any other OPTIONS, and for pages that may not.
     func preflight(_ head: HTTPRequestHead) -> HTTPResponse? {
-        guard head.method == "OPTIONS", head.headers["access-control-request-method"] != nil, let origin = head.headers["origin"], allows(origin) else { return nil }
-        return HTTPResponse(status: 204, headers: [
-            ("Access-Control-Allow-Methods", "DELETE, GET, HEAD, PATCH, POST, PUT"),
-            ("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"),
-            ("Access-Control-Max-Age", "7200"),
-        ])
+        guard head.method == "OPTIONS", head.headers["access-control-request-method"] != nil,
+            let origin = head.headers["origin"], allows(origin)
+        else { return nil }
+        return HTTPResponse(
+            status: 204,
+            headers: [
+                ("Access-Control-Allow-Methods", "DELETE, GET, HEAD, PATCH, POST, PUT"),
+                (
+                    "Access-Control-Allow-Headers",
+                    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"
+                ),
+                ("Access-Control-Max-Age", "7200"),
+            ])
     }
 
     private static let exposed = (
-        "Access-Control-Expose-Headers", "Accept-Patch, Allow, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id"
+        "Access-Control-Expose-Headers",
+        "Accept-Patch, Allow, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id"
     )
 
     // MARK: Parts of origins
@@ -86,7 +103,9 @@ package struct PagePolicy: Sendable {
     package static func origin(_ text: String) -> String? {
         if text == "*" { return text }
         let text = text.lowercased()
-        guard text.hasPrefix("http://") || text.hasPrefix("https://"), let authority = authority(text) else { return nil }
+        guard text.hasPrefix("http://") || text.hasPrefix("https://"), let authority = authority(text) else {
+            return nil
+        }
         guard HTTPTarget.isHost(Array(authority.utf8)[...]) else { return nil }
         let own = text.hasPrefix("https") ? ":443" : ":80"
         return text.hasSuffix(own) ? String(text.dropLast(own.utf8.count)) : text
@@ -102,14 +121,17 @@ package struct PagePolicy: Sendable {
     package static func host(_ authority: String) -> Substring {
         // Bytes, not characters: this is looked at for every request.
         let utf8 = authority.utf8
-        if utf8.first == UInt8(ascii: "["), let end = utf8.firstIndex(of: UInt8(ascii: "]")) { return authority[...end] }
+        if utf8.first == UInt8(ascii: "["), let end = utf8.firstIndex(of: UInt8(ascii: "]")) {
+            return authority[...end]
+        }
         let name = authority[..<(utf8.firstIndex(of: UInt8(ascii: ":")) ?? utf8.endIndex)]
         return name.utf8.last == UInt8(ascii: ".") ? authority[..<utf8.index(before: name.endIndex)] : name
     }
 
     private static func isLocal(_ host: Substring) -> Bool {
         let last = host.utf8.suffix("localhost".utf8.count), before = host.utf8[..<last.startIndex]
-        return last.elementsEqual("localhost".utf8) { $0.lowercased == $1 } && (before.isEmpty || before.last == UInt8(ascii: "."))
+        return last.elementsEqual("localhost".utf8) { $0.lowercased == $1 }
+            && (before.isEmpty || before.last == UInt8(ascii: "."))
     }
 
     private static func isAddress(_ host: Substring) -> Bool {

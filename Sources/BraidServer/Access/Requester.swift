@@ -12,9 +12,11 @@ struct Requester: Sendable {
     /// Refuses what another role is needed for.
     func require(_ role: Role) throws {
         guard self.role < role else { return }
-        throw ProblemError(.role, "This is for a \(role.rawValue); the token is a \(self.role.rawValue)'s.", headers: [
-            Bearer.challenge("insufficient_scope", "A \(role.rawValue)'s token is needed.", scope: role.rawValue)
-        ])
+        throw ProblemError(
+            .role, "This is for a \(role.rawValue); the token is a \(self.role.rawValue)'s.",
+            headers: [
+                Bearer.challenge("insufficient_scope", "A \(role.rawValue)'s token is needed.", scope: role.rawValue)
+            ])
     }
 
     /// Refuses any session but the token's own, as one that does not exist: without having looked, so that neither the
@@ -42,10 +44,13 @@ package struct Bearer: Sendable {
     package init?(_ head: HTTPRequestHead) throws {
         let fields = head.headers.values("authorization")
         guard fields.count <= 1 else { throw Self.malformed("There are \(fields.count) Authorization fields.") }
-        guard let field = fields.first, field.prefix(6).lowercased() == "bearer", field.utf8.count == 6 || field.utf8.dropFirst(6).first == UInt8.space
+        guard let field = fields.first, field.prefix(6).lowercased() == "bearer",
+            field.utf8.count == 6 || field.utf8.dropFirst(6).first == UInt8.space
         else { return nil }  // another scheme is none that is known here
         let text = field.dropFirst(6).drop { $0 == " " }
-        guard Self.isToken(text) else { throw Self.malformed("A bearer token is one word of visible ASCII characters.") }
+        guard Self.isToken(text) else {
+            throw Self.malformed("A bearer token is one word of visible ASCII characters.")
+        }
         self.text = String(text)
         digest = Self.digest(of: text)
     }
@@ -59,7 +64,8 @@ package struct Bearer: Sendable {
     }
 
     /// RFC 6750, 3: a scheme has one parameter at least, and an error only when there was a token.
-    static func challenge(_ error: String? = nil, _ description: String = "", scope: String? = nil) -> (String, String) {
+    static func challenge(_ error: String? = nil, _ description: String = "", scope: String? = nil) -> (String, String)
+    {
         var value = "Bearer realm=\"braid\""
         if let error { value += ", error=\"\(error)\", error_description=\"\(description)\"" }
         if let scope { value += ", scope=\"\(scope)\"" }
@@ -71,7 +77,9 @@ package struct Bearer: Sendable {
     }
 
     static var invalid: ProblemError {
-        ProblemError(.unauthorized, "The token is not valid, or no longer.", headers: [challenge("invalid_token", "The token is unknown, expired or revoked.")])
+        ProblemError(
+            .unauthorized, "The token is not valid, or no longer.",
+            headers: [challenge("invalid_token", "The token is unknown, expired or revoked.")])
     }
 
     private static func malformed(_ detail: String) -> ProblemError {

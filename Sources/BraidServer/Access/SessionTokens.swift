@@ -16,7 +16,9 @@ struct SessionToken: Sendable {
     fileprivate let digest: [UInt8]
 
     fileprivate init?(_ stored: StoredToken) {
-        guard let role = Role(rawValue: stored.token.role), let digest = [UInt8](hexadecimal: stored.token.hash) else { return nil }
+        guard let role = Role(rawValue: stored.token.role), let digest = [UInt8](hexadecimal: stored.token.hash) else {
+            return nil
+        }
         (self.role, self.digest) = (role, digest)
         (id, expires) = (stored.token.id, stored.token.expires)
         (session, sessionID) = (stored.session, stored.sessionID)
@@ -58,12 +60,15 @@ final class SessionTokens: Sendable {
     }
 
     /// Makes a token for a session. It is told once, here.
-    func create(_ role: Role, for sessionID: String, lasting seconds: Int) async throws -> (token: String, stored: NewToken) {
+    func create(_ role: Role, for sessionID: String, lasting seconds: Int) async throws -> (
+        token: String, stored: NewToken
+    ) {
         let now = source.now()
         let id = source.tokenID()
         let token = "\(Self.prefix)\(id).\(Source.secret())"
         let stored = NewToken(
-            id: id, role: role.rawValue, created: now, expires: now + seconds * 1000, hash: Bearer.digest(of: token).hexadecimal)
+            id: id, role: role.rawValue, created: now, expires: now + seconds * 1000,
+            hash: Bearer.digest(of: token).hexadecimal)
         do {
             try await store.createToken(stored, for: sessionID)
         } catch StoreError.sessionMissing {
@@ -73,7 +78,9 @@ final class SessionTokens: Sendable {
     }
 
     func list(of sessionID: String, after: String?, limit: Int) async throws -> [StoredToken] {
-        guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: source.now()) else { throw ProblemError(noSession: sessionID) }
+        guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: source.now()) else {
+            throw ProblemError(noSession: sessionID)
+        }
         return tokens
     }
 
@@ -96,7 +103,9 @@ final class SessionTokens: Sendable {
 
     /// Ends what tokens let in that are not there any more: another server may have revoked them unheard.
     func endRevoked() async throws {
-        for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil { end(id) }
+        for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
+            end(id)
+        }
     }
 
     /// The session has ended, and its tokens with it. Who follows it is told so, and left to read that.
@@ -163,11 +172,15 @@ final class SessionTokens: Sendable {
 extension SessionTokens {
     /// Ends the stream when the token does. Throws if it has ended already.
     func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
-        _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in stream?.endFromServer() }
+        _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in
+            stream?.endFromServer()
+        }
     }
 
     /// Cancels the work when the token ends, and then throws whatever it returned.
-    func whileValid<Value: Sendable>(_ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    func whileValid<Value: Sendable>(_ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value)
+        async throws -> Value
+    {
         let task = Task { try await work() }
         let number: Int
         do {
@@ -176,13 +189,19 @@ extension SessionTokens {
             task.cancel()
             throw error
         }
-        let result = await withTaskCancellationHandler { await task.result } onCancel: { task.cancel() }
+        let result = await withTaskCancellationHandler {
+            await task.result
+        } onCancel: {
+            task.cancel()
+        }
         let hasEnded = state.withLock { $0.followers.removeValue(forKey: number) == nil }
         if hasEnded { throw Bearer.invalid }
         return try result.get()
     }
 
-    private func follow(_ token: SessionToken, isThere: @escaping @Sendable () -> Bool, end: @escaping @Sendable () -> Void) async throws -> Int {
+    private func follow(
+        _ token: SessionToken, isThere: @escaping @Sendable () -> Bool, end: @escaping @Sendable () -> Void
+    ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
                 // Known is what no revocation has taken out since.

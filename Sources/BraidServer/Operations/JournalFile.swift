@@ -75,9 +75,14 @@ package struct JournalFile {
         var unpublished: Unpublished?
 
         init(opening line: JSONText) throws {
-            guard let session = line["session"]?.stringValue, let epoch = line["epoch"]?.stringValue, let created = line["created"]?.stringValue,
+            guard let session = line["session"]?.stringValue, let epoch = line["epoch"]?.stringValue,
+                let created = line["created"]?.stringValue,
                 let body = line["opening"]
-            else { throw JournalFault("the first line must say what the session was opened with: `session`, `epoch`, `created`, `opening`") }
+            else {
+                throw JournalFault(
+                    "the first line must say what the session was opened with: `session`, `epoch`, `created`, `opening`"
+                )
+            }
             self.session = session
             self.epoch = epoch
             let request = try SessionOpening(body)
@@ -102,16 +107,21 @@ package struct JournalFile {
         }
 
         mutating func perform(_ record: JSONText) throws {
-            guard let revision = record["revision"]?.intValue, let at = record["at"]?.stringValue, let text = record["command"] else {
+            guard let revision = record["revision"]?.intValue, let at = record["at"]?.stringValue,
+                let text = record["command"]
+            else {
                 throw JournalFault("a record has `revision`, `at`, `command` and `update`")
             }
             guard revision == snapshot.revision + 1 else {
                 throw JournalFault("revision \(snapshot.revision + 1) is missing")
             }
-            let command: Command = Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text)
+            let command: Command =
+                Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text)
             let outcome = try binder.applying(command, to: model, shown: snapshot, unpublished: unpublished, now: at)
             guard outcome.kind == .applied else { throw JournalFault("the command changes nothing, where it once did") }
-            if let update = record["update"], update != outcome.update.json { throw JournalFault("the command leads to another update than it once did") }
+            if let update = record["update"], update != outcome.update.json {
+                throw JournalFault("the command leads to another update than it once did")
+            }
             (model, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
         }
     }

@@ -34,7 +34,9 @@ package struct LogLines: LogHandler {
         line.write()
     }
 
-    private static func text(_ value: Logger.MetadataValue) -> String { if case .string(let text) = value { text } else { "\(value)" } }
+    private static func text(_ value: Logger.MetadataValue) -> String {
+        if case .string(let text) = value { text } else { "\(value)" }
+    }
 
     /// Several lines (a fault's description) become one, and no control reaches a terminal.
     private static func oneLine(_ message: String) -> String {
@@ -70,7 +72,9 @@ struct LogLine {
         guard format == .text else { return writer.value(value) }
         var value = value
         let isPlain = value.withUTF8 { utf8 in
-            let isPlain = !utf8.isEmpty && utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            let isPlain =
+                !utf8.isEmpty
+                && utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
             if isPlain { writer.bytes.append(contentsOf: utf8) }
             return isPlain
         }

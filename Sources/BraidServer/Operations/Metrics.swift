@@ -42,7 +42,9 @@ final class RouteCounters: Sendable {
     let template: String
 
     /// Seconds from the request's arrival to the first byte of its answer.
-    private static let bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+    private static let bounds = [
+        0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
+    ]
     private static let nanoseconds = bounds.map { Int($0 * 1e9) }
 
     private let byStatus = Statuses.known.map { _ in Counter() }
@@ -65,11 +67,16 @@ final class RouteCounters: Sendable {
         zip(Statuses.known, byStatus).compactMap { $1.value > 0 ? ($0, $1.value) : nil }
     }
 
-    var seconds: Histogram { Histogram(bounds: Self.bounds, counts: buckets.map(\.value), sum: Double(sum.value) / 1e9) }
+    var seconds: Histogram {
+        Histogram(bounds: Self.bounds, counts: buckets.map(\.value), sum: Double(sum.value) / 1e9)
+    }
 
     private enum Statuses {
         /// Those that the server answers with; 0 stands for any other.
-        static let known = [0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 417, 421, 422, 429, 431, 500, 501, 503, 505, 507]
+        static let known = [
+            0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 417, 421, 422, 429, 431,
+            500, 501, 503, 505, 507,
+        ]
 
         private static let indices: [UInt8] = {
             var indices = [UInt8](repeating: 0, count: 600)
@@ -97,7 +104,9 @@ final class CommandCounters: Sendable {
     private let counters = kinds.map { _ in Outcome.allCases.map { _ in Counter() } }
 
     func count(_ command: Command, _ outcome: Outcome) {
-        guard let kind = Self.kinds.firstIndex(of: command.resource), let outcome = Outcome.allCases.firstIndex(of: outcome) else { return }
+        guard let kind = Self.kinds.firstIndex(of: command.resource),
+            let outcome = Outcome.allCases.firstIndex(of: outcome)
+        else { return }
         counters[kind][outcome].add()
     }
 
@@ -109,7 +118,9 @@ final class CommandCounters: Sendable {
     }
 
     var all: [(kind: String, outcome: Outcome, count: Int)] {
-        zip(Self.kinds, counters).flatMap { kind, row in zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil } }
+        zip(Self.kinds, counters).flatMap { kind, row in
+            zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil }
+        }
     }
 }
 

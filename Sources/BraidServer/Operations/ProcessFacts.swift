@@ -10,7 +10,8 @@ struct ProcessFacts {
 
     /// Source: proc(5), getrlimit(2).
     init() {
-        if let text = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8), let end = text.lastIndex(of: ")") {
+        if let text = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8), let end = text.lastIndex(of: ")")
+        {
             // From the third field on: the second, the name, can contain anything.
             let fields = text[text.index(after: end)...].split(separator: " ").map { Int($0) ?? 0 }
             if fields.count > 21 {
@@ -22,6 +23,8 @@ struct ProcessFacts {
         // Without the one that the directory is read by.
         openDescriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 }
         var limit = rlimit()
-        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 { maxDescriptors = Int(clamping: limit.rlim_cur) }
+        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
+            maxDescriptors = Int(clamping: limit.rlim_cur)
+        }
     }
 }

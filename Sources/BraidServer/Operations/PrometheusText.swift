@@ -21,7 +21,9 @@ struct PrometheusText {
         text += " \(Self.number(value))\n"
     }
 
-    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int) { sample(name, labels, Double(value)) }
+    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int) {
+        sample(name, labels, Double(value))
+    }
 
     /// A family of one sample.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
@@ -29,7 +31,9 @@ struct PrometheusText {
         sample(name, [], value)
     }
 
-    mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Int) { single(name, kind, help, Double(value)) }
+    mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
+        single(name, kind, help, Double(value))
+    }
 
     /// The samples of one histogram. Its buckets are cumulative.
     mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {

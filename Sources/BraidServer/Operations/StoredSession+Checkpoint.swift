@@ -32,7 +32,10 @@ extension StoredSession {
         writer.endObject()
     }
 
-    private static func write(_ displayed: JSONText?, _ sections: [(facts: StoredSectionFacts, rows: [StoredRow])], to writer: inout JSONWriter) {
+    private static func write(
+        _ displayed: JSONText?, _ sections: [(facts: StoredSectionFacts, rows: [StoredRow])],
+        to writer: inout JSONWriter
+    ) {
         if let displayed {
             writer.name("displayedSections")
             writer.value(displayed)
@@ -58,18 +61,30 @@ extension StoredSession {
             return value
         }
         func sections(_ json: JSONText) throws -> [(facts: StoredSectionFacts, rows: [StoredRow])] {
-            guard let sections = json["sections"]?.elements() else { throw JournalFault("the checkpoint has no `sections`") }
-            return try sections.map { (try StoredSectionFacts(stored: $0), try ($0["rows"]?.elements() ?? []).map { try StoredRow.read($0).row }) }
+            guard let sections = json["sections"]?.elements() else {
+                throw JournalFault("the checkpoint has no `sections`")
+            }
+            return try sections.map {
+                (
+                    try StoredSectionFacts(stored: $0),
+                    try ($0["rows"]?.elements() ?? []).map { try StoredRow.read($0).row }
+                )
+            }
         }
         guard let state = checkpoint["state"] else { throw JournalFault("the checkpoint has no `state`") }
         let at = try integer(checkpoint, "at")
         self.init(
             facts: SessionFacts(
-                id: "", number: 0, table: nil, epoch: "", revision: try integer(checkpoint, "revision"), created: at, updated: at, totalRowCount: 0),
-            tableVersion: nil, description: nil, state: state, displayedSections: checkpoint["displayedSections"], cells: checkpoint["cells"],
-            nextKey: try integer(checkpoint, "nextKey"), nextSection: try integer(checkpoint, "nextSection"), sections: try sections(checkpoint),
+                id: "", number: 0, table: nil, epoch: "", revision: try integer(checkpoint, "revision"), created: at,
+                updated: at, totalRowCount: 0),
+            tableVersion: nil, description: nil, state: state, displayedSections: checkpoint["displayedSections"],
+            cells: checkpoint["cells"],
+            nextKey: try integer(checkpoint, "nextKey"), nextSection: try integer(checkpoint, "nextSection"),
+            sections: try sections(checkpoint),
             published: try checkpoint["published"].map {
-                PublishedTable(updated: try integer($0, "at"), displayedSections: $0["displayedSections"], sections: try sections($0))
+                PublishedTable(
+                    updated: try integer($0, "at"), displayedSections: $0["displayedSections"],
+                    sections: try sections($0))
             })
     }
 }

@@ -31,7 +31,8 @@ struct Accept: Sendable {
     private static func thousandths(_ text: Substring) -> Int? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let decimals = parts.count == 2 ? parts[1] : ""
-        guard let whole = parts.first, whole == "0" || whole == "1", decimals.utf8.count <= 3, decimals.utf8.allSatisfy(\.isDigit),
+        guard let whole = parts.first, whole == "0" || whole == "1", decimals.utf8.count <= 3,
+            decimals.utf8.allSatisfy(\.isDigit),
             let rest = Int(decimals + String(repeating: "0", count: 3 - decimals.utf8.count))
         else { return nil }
         return min(1_000, (whole == "1" ? 1_000 : 0) + rest)

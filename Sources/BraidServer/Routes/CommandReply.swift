@@ -16,7 +16,8 @@ extension Sessions {
         let form = try CommandForm(context)
         let id = context.parameter("id")
         let options = Session.CommandOptions(
-            dryRun: form.dryRun, ifMatch: context.head.headers["if-match"], base: try context.query("base").map { try Position($0) },
+            dryRun: form.dryRun, ifMatch: context.head.headers["if-match"],
+            base: try context.query("base").map { try Position($0) },
             role: context.requester.role)
         let command = { @Sendable (session: Session) in
             try context.require(session)
@@ -35,7 +36,8 @@ extension Sessions {
             try context.require(session)
             return try await once(key, session: session.number, context: context) { keep in
                 let (session, answer) = try await perform(command, on: id, options) {
-                    form.asksForSnapshot ? keep(form.snapshotHead, $0) : keep(form.response($1, of: $0, notifies: notifies), nil)
+                    form.asksForSnapshot
+                        ? keep(form.snapshotHead, $0) : keep(form.response($1, of: $0, notifies: notifies), nil)
                 }
                 return form.response(answer, of: session, notifies: notifies)
             }

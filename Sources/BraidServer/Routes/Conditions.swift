@@ -10,10 +10,15 @@ extension Route {
     func checkConditions(_ head: HTTPRequestHead) throws {
         guard method != "GET" else { return }
         if !obeysIfMatch, head.headers["if-match"] != nil {
-            throw ProblemError(.preconditionFailed, "\(method) \(head.plainPath) is not carried out under an If-Match: that is for ending a session and for what changes one.")
+            throw ProblemError(
+                .preconditionFailed,
+                "\(method) \(head.plainPath) is not carried out under an If-Match: that is for ending a session and for what changes one."
+            )
         }
         if head.headers["if-none-match"] != nil {
-            throw ProblemError(.preconditionFailed, "\(method) \(head.plainPath) is not carried out under an If-None-Match: that is for GET and HEAD.")
+            throw ProblemError(
+                .preconditionFailed,
+                "\(method) \(head.plainPath) is not carried out under an If-None-Match: that is for GET and HEAD.")
         }
     }
 }

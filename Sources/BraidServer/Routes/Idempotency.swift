@@ -16,7 +16,9 @@ struct IdempotencyKey: Sendable {
     init?(_ context: RequestContext) throws {
         guard let field = context.head.headers["idempotency-key"] else { return nil }
         // A string of RFC 9651, or, as most clients send it, the bare characters.
-        let key = field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"") ? String(field.dropFirst().dropLast()) : field
+        let key =
+            field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
+            ? String(field.dropFirst().dropLast()) : field
         guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy(\.isVisible) else {
             throw ProblemError(.badRequest, "An Idempotency-Key has 1 to 255 visible ASCII characters.")
         }
@@ -35,7 +37,8 @@ extension Route {
         guard !takesKey, head.headers["idempotency-key"] != nil else { return }
         throw ProblemError(
             .badRequest,
-            "\(method) \(head.plainPath) takes no Idempotency-Key: opening a session takes one, and so do the commands that change a session. Send the request without the key.")
+            "\(method) \(head.plainPath) takes no Idempotency-Key: opening a session takes one, and so do the commands that change a session. Send the request without the key."
+        )
     }
 }
 
@@ -60,10 +63,13 @@ final class KeysUnderWay: Sendable {
     private let names = Mutex<Set<Name>>([])
 
     /// Throws `idempotencyKeyInUse` while another request with the key is under way.
-    func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value {
+    func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value
+    {
         let name = Name(session: session, requester: key.requester, key: key.key)
         guard names.withLock({ $0.insert(name).inserted }) else {
-            throw ProblemError(.idempotencyKeyInUse, "The request with the Idempotency-Key \"\(key.key)\" is still under way.", headers: [("Retry-After", "1")])
+            throw ProblemError(
+                .idempotencyKeyInUse, "The request with the Idempotency-Key \"\(key.key)\" is still under way.",
+                headers: [("Retry-After", "1")])
         }
         defer { names.withLock { _ = $0.remove(name) } }
         return try await body()
@@ -78,21 +84,25 @@ extension Sessions {
     /// `session`: the number of the session that is asked; 0 for the opening of one.
     func once(
         _ key: IdempotencyKey, session: Int, context: RequestContext,
-        _ body: (_ keep: @escaping @Sendable (HTTPResponse, _ snapshotOf: Session?) -> KeptAnswer) async throws -> HTTPResponse
+        _ body: (_ keep: @escaping @Sendable (HTTPResponse, _ snapshotOf: Session?) -> KeptAnswer) async throws ->
+            HTTPResponse
     ) async throws -> HTTPResponse {
         try await keysUnderWay.holding(key, of: session) {
             // Again when another server has answered meanwhile.
             while true {
                 if let kept = try await store.answer(to: key.key, by: key.requester, of: session, now: source.now()) {
                     guard kept.request == key.request else {
-                        throw ProblemError(.idempotencyKeyReused, "The Idempotency-Key \"\(key.key)\" was sent before with another request.")
+                        throw ProblemError(
+                            .idempotencyKeyReused,
+                            "The Idempotency-Key \"\(key.key)\" was sent before with another request.")
                     }
                     return try await response(kept: kept.answer)
                 }
                 let source = source
                 let keep = { @Sendable (response: HTTPResponse, snapshotOf: Session?) in
                     KeptAnswer(
-                        session: session, requester: key.requester, key: key.key, at: source.now(), request: key.request,
+                        session: session, requester: key.requester, key: key.key, at: source.now(),
+                        request: key.request,
                         answer: response.kept(snapshotOf: snapshotOf))
                 }
                 do {
@@ -103,13 +113,22 @@ extension Sessions {
                     // A refusal is an answer as well. But what the server could not do, or had no room or time for, may be tried again,
                     // what was not understood may be put right, and what was asked of another revision may be asked of the present one.
                     guard let problem = ProblemError(error), problem.problem.status < 500 else { throw error }
-                    guard ![.badRequest, .etagMismatch, .tooMany, .quotaExceeded, .commandTimeout].contains(problem.problem) else {
+                    guard
+                        ![.badRequest, .etagMismatch, .tooMany, .quotaExceeded, .commandTimeout].contains(
+                            problem.problem)
+                    else {
                         // What it did not go with may be this very request, carried out by another server.
-                        if store.sharing != nil, try await store.answer(to: key.key, by: key.requester, of: session, now: source.now()) != nil { continue }
+                        if store.sharing != nil,
+                            try await store.answer(to: key.key, by: key.requester, of: session, now: source.now())
+                                != nil
+                        {
+                            continue
+                        }
                         throw error
                     }
                     do {
-                        try await store.keep(keep(problem.response(path: context.head.plainPath, requestID: context.requestID), nil))
+                        try await store.keep(
+                            keep(problem.response(path: context.head.plainPath, requestID: context.requestID), nil))
                     } catch StoreError.answered {
                         continue
                     }
@@ -127,7 +146,9 @@ extension Sessions {
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)
         guard session.epoch == reference["epoch"]?.stringValue else {
-            throw ProblemError(.notFound, "The session \"\(id)\" that this request opened has been ended. Another one was opened under its id.")
+            throw ProblemError(
+                .notFound,
+                "The session \"\(id)\" that this request opened has been ended. Another one was opened under its id.")
         }
         let snapshot = session.snapshotResponse()
         response.headers += snapshot.headers
@@ -171,11 +192,14 @@ extension HTTPResponse {
 
     init(kept: JSONText) {
         var headers = (kept["headers"]?.elements() ?? []).compactMap { field -> (String, String)? in
-            guard let parts = field.elements(), parts.count == 2, let name = parts[0].stringValue, let value = parts[1].stringValue else { return nil }
+            guard let parts = field.elements(), parts.count == 2, let name = parts[0].stringValue,
+                let value = parts[1].stringValue
+            else { return nil }
             return (name, value)
         }
         headers.append(("Idempotent-Replayed", "true"))
         self.init(
-            status: kept["status"]?.intValue ?? 500, headers: headers, body: kept["body"].map { .bytes($0.detached.bytes) } ?? .none)
+            status: kept["status"]?.intValue ?? 500, headers: headers,
+            body: kept["body"].map { .bytes($0.detached.bytes) } ?? .none)
     }
 }

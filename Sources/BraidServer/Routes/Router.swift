@@ -28,7 +28,10 @@ struct RequestContext: Sendable {
         switch query(name) {
         case nil, "false", "0": return false
         case "", "true", "1": return true
-        case let value?: throw ProblemError(.badRequest, "The query parameter `\(name)` is a flag: it has no value, or true or false, not \"\(value)\".")
+        case let value?:
+            throw ProblemError(
+                .badRequest,
+                "The query parameter `\(name)` is a flag: it has no value, or true or false, not \"\(value)\".")
         }
     }
 
@@ -36,7 +39,10 @@ struct RequestContext: Sendable {
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = query(name) else { return nil }
         guard let value = Int(text), text.utf8.allSatisfy(\.isDigit), range.contains(value) else {
-            throw ProblemError(.badRequest, "The query parameter `\(name)` must be an integer from \(range.lowerBound)\(range.upperBound == .max ? "" : " to \(range.upperBound)"), not \"\(text)\".")
+            throw ProblemError(
+                .badRequest,
+                "The query parameter `\(name)` must be an integer from \(range.lowerBound)\(range.upperBound == .max ? "" : " to \(range.upperBound)"), not \"\(text)\"."
+            )
         }
         return value
     }
@@ -90,8 +96,10 @@ final class Route: Sendable {
     }
 
     init(
-        _ method: String, _ pattern: String, query: Set<String> = [], ignoresUnknownQuery: Bool = false, takesBody: Bool = false, obeysIfMatch: Bool = false,
-        takesKey: Bool = false, endsAtStop: Bool = false, produces: String = "application/json", alternative: String? = nil, streamedBody: StreamedBody? = nil,
+        _ method: String, _ pattern: String, query: Set<String> = [], ignoresUnknownQuery: Bool = false,
+        takesBody: Bool = false, obeysIfMatch: Bool = false,
+        takesKey: Bool = false, endsAtStop: Bool = false, produces: String = "application/json",
+        alternative: String? = nil, streamedBody: StreamedBody? = nil,
         _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
     ) {
         self.method = method
@@ -110,16 +118,20 @@ final class Route: Sendable {
         self.alternative = alternative
         self.handle = handle
         self.streamedBody = streamedBody
-        bodyTypes = streamedBody.map { [$0.contentType] } ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
+        bodyTypes =
+            streamedBody.map { [$0.contentType] } ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
     /// A route that reads the request's body while it arrives.
     convenience init(
-        _ method: String, _ pattern: String, query: Set<String> = [], streamedBody contentType: String, obeysIfMatch: Bool = false,
+        _ method: String, _ pattern: String, query: Set<String> = [], streamedBody contentType: String,
+        obeysIfMatch: Bool = false,
         _ handle: @escaping @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
     ) {
         let streamedBody = StreamedBody(contentType: contentType, handle: handle)
-        self.init(method, pattern, query: query, takesBody: true, obeysIfMatch: obeysIfMatch, streamedBody: streamedBody) { _ in
+        self.init(
+            method, pattern, query: query, takesBody: true, obeysIfMatch: obeysIfMatch, streamedBody: streamedBody
+        ) { _ in
             throw ProblemError(.internalError, "The body was gathered that is to be read while it arrives.")
         }
     }

@@ -30,15 +30,22 @@ struct Asset: Sendable {
     static let web = UnsafeBufferPointer(start: cassets_web, count: cassets_web_count).map { file in
         let name = String(cString: file.name)
         let type = name.split(separator: ".").last.flatMap { mediaTypes[$0] } ?? "application/octet-stream"
-        return Asset(name == "index.html" ? "/" : "/\(name)", type, Array(UnsafeBufferPointer(start: file.bytes, count: file.count)))
+        return Asset(
+            name == "index.html" ? "/" : "/\(name)", type,
+            Array(UnsafeBufferPointer(start: file.bytes, count: file.count)))
     }
 
-    private static let mediaTypes: [Substring: String] = ["css": "text/css", "html": "text/html", "js": "text/javascript", "ts": "application/typescript"]
+    private static let mediaTypes: [Substring: String] = [
+        "css": "text/css", "html": "text/html", "js": "text/javascript", "ts": "application/typescript",
+    ]
 
     var headers: [(String, String)] {
         let type = mediaType == "application/json" ? mediaType : "\(mediaType); charset=utf-8"
         // A new version of the server may have other bytes.
-        var headers = [("Content-Type", type), ("ETag", etag), ("Cache-Control", "no-cache"), ("X-Content-Type-Options", "nosniff")]
+        var headers = [
+            ("Content-Type", type), ("ETag", etag), ("Cache-Control", "no-cache"),
+            ("X-Content-Type-Options", "nosniff"),
+        ]
         if mediaType == "text/html" { headers += Self.pageHeaders }
         return headers
     }
@@ -60,11 +67,15 @@ func assetRoutes() -> [Route] {
     let byPath = Dictionary(uniqueKeysWithValues: Asset.web.map { ($0.path, $0) })
     return Asset.web.filter { !$0.path.hasPrefix(modules) }.map { asset in
         // Links to the page carry parameters of others: `utm_source` and the like.
-        Route("GET", asset.path, ignoresUnknownQuery: asset.mediaType == "text/html", produces: asset.mediaType) { context in .ready(asset.answer(to: context.head)) }
+        Route("GET", asset.path, ignoresUnknownQuery: asset.mediaType == "text/html", produces: asset.mediaType) {
+            context in .ready(asset.answer(to: context.head))
+        }
     } + [
         Route("GET", "/openapi.json") { context in .ready(Asset.openAPI.answer(to: context.head)) },
         Route("GET", "\(modules){file}", produces: "text/javascript") { context in
-            guard let module = byPath[modules + context.parameter("file")] else { throw ProblemError(.notFound, "The inspector has no module of this name.") }
+            guard let module = byPath[modules + context.parameter("file")] else {
+                throw ProblemError(.notFound, "The inspector has no module of this name.")
+            }
             return .ready(module.answer(to: context.head))
         },
     ]

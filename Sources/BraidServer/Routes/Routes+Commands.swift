@@ -5,7 +5,10 @@ import BraidStore
 /// Everything that changes a session: the method and path of each command.
 func commandRoutes(_ sessions: Sessions) -> [Route] {
     func route(_ method: String, _ resource: String, query: Set<String> = []) -> Route {
-        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery), takesBody: true, obeysIfMatch: true, takesKey: true) { context in
+        Route(
+            method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery), takesBody: true,
+            obeysIfMatch: true, takesKey: true
+        ) { context in
             let partial = try context.flag("partial")
             let body = try context.json()
             let command = try Command(resource: resource, body: body, partial: partial)
@@ -15,11 +18,15 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
         }
     }
     return [
-        route("POST", "edits", query: ["base"]), route("POST", "moves", query: ["base"]), route("PUT", "models", query: ["partial"]),
+        route("POST", "edits", query: ["base"]), route("POST", "moves", query: ["base"]),
+        route("PUT", "models", query: ["partial"]),
         route("PUT", "headers"), route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"),
         route("POST", "transactions"), route("POST", "taps", query: ["base"]), route("POST", "events", query: ["base"]),
         route("POST", "displayed-rows"),
-        Route("POST", "/v1/sessions/{id}/reset", query: Sessions.commandQuery, takesBody: true, obeysIfMatch: true, takesKey: true) { context in
+        Route(
+            "POST", "/v1/sessions/{id}/reset", query: Sessions.commandQuery, takesBody: true, obeysIfMatch: true,
+            takesKey: true
+        ) { context in
             if !context.request.body.isEmpty, try context.json() != .emptyObject {
                 throw ProblemError(.badRequest, "A reset takes no body, or {}.")
             }
@@ -69,7 +76,9 @@ struct CommandForm: Sendable {
     var asksForSnapshot: Bool { preference == "representation" }
 
     /// The response without its snapshot, and without the headers that belong to that.
-    var snapshotHead: HTTPResponse { HTTPResponse(status: 200, headers: [("Preference-Applied", "return=representation")]) }
+    var snapshotHead: HTTPResponse {
+        HTTPResponse(status: 200, headers: [("Preference-Applied", "return=representation")])
+    }
 
     /// Answers of the data source have a `notification`.
     func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {
@@ -79,7 +88,8 @@ struct CommandForm: Sendable {
         case "representation":
             var response = snapshotHead
             response.headers += [("Content-Type", "application/json"), etag]
-            response.body = .bytes(answer.snapshot.encoded(session: session.id, table: session.table, epoch: session.epoch))
+            response.body = .bytes(
+                answer.snapshot.encoded(session: session.id, table: session.table, epoch: session.epoch))
             return response
         default: break
         }

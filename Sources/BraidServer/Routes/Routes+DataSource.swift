@@ -10,7 +10,10 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
         _ method: String, _ resource: String, _ call: DataSourceCommand.Call, query: Set<String> = ["notify"],
         path: @escaping @Sendable (RequestContext) throws -> [(name: String, value: JSONText)] = { _ in [] }
     ) -> Route {
-        Route(method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery).union(["base"]), takesBody: true, obeysIfMatch: true, takesKey: true) { context in
+        Route(
+            method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery).union(["base"]),
+            takesBody: true, obeysIfMatch: true, takesKey: true
+        ) { context in
             var added = try path(context)
             if context.query("notify") != nil { added.append(("notify", .bool(try context.flag("notify")))) }
             let arguments = try context.arguments(adding: added)
@@ -22,7 +25,9 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
     let row: @Sendable (RequestContext) throws -> [(name: String, value: JSONText)] = {
         [("at", JSONText(parts: [.number(try $0.index("section")), .number(try $0.index("row"))]))]
     }
-    let section: @Sendable (RequestContext) throws -> [(name: String, value: JSONText)] = { [("at", .number(try $0.index("section")))] }
+    let section: @Sendable (RequestContext) throws -> [(name: String, value: JSONText)] = {
+        [("at", .number(try $0.index("section")))]
+    }
     return [
         call("POST", "rows", .addRow),
         call("PUT", "rows", .updateRows),
@@ -91,9 +96,17 @@ extension RequestContext {
     /// nothing to say.
     func arguments(adding added: [(name: String, value: JSONText)]) throws -> JSONText {
         let body = request.body.isEmpty ? .emptyObject : try json()
-        guard let members = body.members() else { throw Refusal(.badRequest, "The body must be an object.", faults: [.init(pointer: .root, detail: "must be an object")]) }
+        guard let members = body.members() else {
+            throw Refusal(
+                .badRequest, "The body must be an object.", faults: [.init(pointer: .root, detail: "must be an object")]
+            )
+        }
         for (name, _) in members where added.contains(where: { $0.name == name }) {
-            throw Refusal(.badRequest, "The body's member `\(name)` stands in the path or the query already.", faults: [.init(pointer: JSONPointer.root.appending(name), detail: "stands in the path or the query already")])
+            throw Refusal(
+                .badRequest, "The body's member `\(name)` stands in the path or the query already.",
+                faults: [
+                    .init(pointer: JSONPointer.root.appending(name), detail: "stands in the path or the query already")
+                ])
         }
         return JSONText(object: added + members)
     }

@@ -6,11 +6,14 @@ import BraidStore
 /// What was done to a session: its commands and updates by revision, page by page, or whole, to be replayed.
 func journalRoutes(_ sessions: Sessions) -> [Route] {
     [
-        Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"], alternative: JournalFile.mediaType) { context in
+        Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"], alternative: JournalFile.mediaType) {
+            context in
             let id = context.parameter("id")
             if context.head.prefers(JournalFile.mediaType) {
                 if context.query("after") != nil || context.query("limit") != nil {
-                    throw ProblemError(.badRequest, "`after` and `limit` are for pages of JSON: \(JournalFile.mediaType) is the whole journal.")
+                    throw ProblemError(
+                        .badRequest,
+                        "`after` and `limit` are for pages of JSON: \(JournalFile.mediaType) is the whole journal.")
                 }
                 return .later { try await sessions.journalFile(of: id, for: context.account) }
             }
@@ -72,7 +75,8 @@ extension Sessions {
                 var lines = start, revision = through
                 while await body.writeWhole(lines.bytes, try lines.lease(streams, for: account)) {
                     // As many as fill the stream's queue, or one that is larger.
-                    let records = try await store.journal(of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
+                    let records = try await store.journal(
+                        of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
                     guard let first = records.first, let last = records.last else {
                         // Where it has ended meanwhile, there are none.
                         return revision < facts.revision ? body.fail() : body.finish()
@@ -91,17 +95,27 @@ extension Sessions {
     }
 
     /// The first line of a journal's file with the first page of records, and the revision that they reach to. The file ends with the revision in `facts`.
-    private func journalFileStart(of id: String, pageBytes: Int) async throws -> (facts: SessionFacts, lines: EventBytes, through: Int) {
+    private func journalFileStart(of id: String, pageBytes: Int) async throws -> (
+        facts: SessionFacts, lines: EventBytes, through: Int
+    ) {
         for _ in 0..<10 {
             guard let opening = try await store.opening(id) else { throw ProblemError(noSession: id) }
             let checkpoint = try await store.journalStart(of: id)
             let start = checkpoint?.facts.revision ?? 0
             var facts = opening.facts
             facts.revision = max(facts.revision, start)
-            let records = try await store.journal(of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
+            let records = try await store.journal(
+                of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
             // Else commits have trimmed the journal between the two reads, or the session is another one by now.
-            if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision), checkpoint.map({ $0.facts.number == facts.number }) ?? true {
-                return (facts, EventBytes(JournalFile.opening(of: opening, checkpoint: checkpoint) + JournalFile.lines(of: records)), records.last?.revision ?? start)
+            if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision),
+                checkpoint.map({ $0.facts.number == facts.number }) ?? true
+            {
+                return (
+                    facts,
+                    EventBytes(
+                        JournalFile.opening(of: opening, checkpoint: checkpoint) + JournalFile.lines(of: records)),
+                    records.last?.revision ?? start
+                )
             }
         }
         throw ProblemError(unavailable: "The session changes faster than its journal can be read; try again.")

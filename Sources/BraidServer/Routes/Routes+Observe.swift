@@ -5,7 +5,10 @@ import BraidStore
 /// An observable on the way in (Braid's Rx binding): models, line by line for as long as the body goes on.
 func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
     [
-        Route("POST", "/v1/sessions/{id}/observe", query: ["partial"], streamedBody: "application/x-ndjson", obeysIfMatch: true) { context, body in
+        Route(
+            "POST", "/v1/sessions/{id}/observe", query: ["partial"], streamedBody: "application/x-ndjson",
+            obeysIfMatch: true
+        ) { context, body in
             let id = context.parameter("id"), partial = try context.flag("partial")
             let session = try await sessions.current(id)
             var revision = session.current.snapshot.revision
@@ -20,17 +23,21 @@ func observeRoutes(_ sessions: Sessions, limits: Limits) -> [Route] {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(resource: "models", body: models, partial: partial)
                     let text = Command.journalText(resource: "models", body: models, partial: partial)
-                    let answer = try await sessions.perform({ present in
-                        // Another one may have been opened under the id meanwhile.
-                        guard present.number == session.number else { throw ProblemError(noSession: id) }
-                        return (command, text)
-                    }, on: id, Session.CommandOptions(ifMatch: ifMatch)).answer
+                    let answer = try await sessions.perform(
+                        { present in
+                            // Another one may have been opened under the id meanwhile.
+                            guard present.number == session.number else { throw ProblemError(noSession: id) }
+                            return (command, text)
+                        }, on: id, Session.CommandOptions(ifMatch: ifMatch)
+                    ).answer
                     ifMatch = nil
                     revision = answer.revision
                     if answer.kind == .applied { applied += 1 } else { unchanged += 1 }
                 }
             } catch let error as JSONError {
-                throw ProblemError(.invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message).").at(line: lines.number)
+                throw ProblemError(
+                    .invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message)."
+                ).at(line: lines.number)
             } catch let failure as HTTPFailure {
                 // The body broke off behind a line that is taken.
                 throw ProblemError(failure).at(line: lines.number + 1)

@@ -14,7 +14,9 @@ func statelessRoutes(source: Source) -> [Route] {
                 let object = try body.object(of: ["from", "to"])
                 func snapshot(_ name: String) throws -> Snapshot {
                     guard let text = object[name] else {
-                        throw Refusal(.badRequest, "The body's member `\(name)`, a snapshot, is missing.", faults: [.init(pointer: .root, detail: "`\(name)` is missing")])
+                        throw Refusal(
+                            .badRequest, "The body's member `\(name)`, a snapshot, is missing.",
+                            faults: [.init(pointer: .root, detail: "`\(name)` is missing")])
                     }
                     return try Snapshot(json: text, at: JSONPointer.root.appending(name))
                 }
@@ -28,15 +30,20 @@ func statelessRoutes(source: Source) -> [Route] {
             return .later {
                 let object = try body.object(of: ["template", "context"])
                 guard let source = object["template"] else {
-                    throw Refusal(.badRequest, "The body's member `template` is missing.", faults: [.init(pointer: .root, detail: "`template` is missing")])
+                    throw Refusal(
+                        .badRequest, "The body's member `template` is missing.",
+                        faults: [.init(pointer: .root, detail: "`template` is missing")])
                 }
                 guard case .object(let names) = object["context"]?.value() ?? .object(JSONObject()) else {
-                    throw Refusal(.badRequest, "The body's member `context` must be an object.", faults: [.init(pointer: JSONPointer.root.appending("context"), detail: "must be an object")])
+                    throw Refusal(
+                        .badRequest, "The body's member `context` must be an object.",
+                        faults: [.init(pointer: JSONPointer.root.appending("context"), detail: "must be an object")])
                 }
                 do throws(TemplateError) {
                     let template = try Template(source.value())
                     var budget = TemplateBudget()
-                    let result = try template.render(TemplateContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
+                    let result = try template.render(
+                        TemplateContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
                     return .json { writer in
                         writer.beginObject()
                         // An absent value leaves no result.
@@ -48,7 +55,9 @@ func statelessRoutes(source: Source) -> [Route] {
                     }
                 } catch {
                     let pointer = error.pointer.reduce(JSONPointer.root.appending("template")) { $0.appending($1) }
-                    throw ProblemError(.templateFailed, "The template failed: \(error.message).", faults: [.init(pointer: pointer, detail: error.message)])
+                    throw ProblemError(
+                        .templateFailed, "The template failed: \(error.message).",
+                        faults: [.init(pointer: pointer, detail: error.message)])
                 }
             }
         },
@@ -63,7 +72,9 @@ extension JSONText {
         var object: [String: JSONText] = [:]
         for (name, value) in members {
             guard names.contains(name) else {
-                throw Refusal(.badRequest, "The body has \(known), not `\(name)`.", faults: [.init(pointer: JSONPointer.root.appending(name), detail: "there is no such member")])
+                throw Refusal(
+                    .badRequest, "The body has \(known), not `\(name)`.",
+                    faults: [.init(pointer: JSONPointer.root.appending(name), detail: "there is no such member")])
             }
             object[name] = value
         }
@@ -92,12 +103,15 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
             }
         },
         Route("GET", "/problems/{name}") { context in
-            guard let problem = Problem(rawValue: context.parameter("name")) else { throw ProblemError(.notFound, "There is no problem of this name.") }
-            return .ready(.json { writer in
-                writer.beginObject()
-                problem.writeMembers(detail: problem.explanation, to: &writer)
-                writer.endObject()
-            })
+            guard let problem = Problem(rawValue: context.parameter("name")) else {
+                throw ProblemError(.notFound, "There is no problem of this name.")
+            }
+            return .ready(
+                .json { writer in
+                    writer.beginObject()
+                    problem.writeMembers(detail: problem.explanation, to: &writer)
+                    writer.endObject()
+                })
         },
     ]
 }

@@ -69,7 +69,9 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             let match = context.head.headers["if-none-match"], isPretty = try context.flag("pretty")
             @Sendable func response(_ session: Session) throws -> HTTPResponse {
                 try context.require(session)
-                if let unchanged = notModified(match, session.etag(session.current.snapshot.revision)) { return unchanged }
+                if let unchanged = notModified(match, session.etag(session.current.snapshot.revision)) {
+                    return unchanged
+                }
                 if let window { return try session.snapshotResponse(window: window) }
                 return session.isLarge && !isPretty ? session.streamedSnapshotResponse() : session.snapshotResponse()
             }
@@ -77,7 +79,9 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             if let session = sessions.currentInMemory(id), !session.isLarge { return .ready(try response(session)) }
             return .later {
                 let session = try await sessions.current(id)
-                return try await withTaskExecutorPreference(session.isLarge ? Workers.shared.long : nil) { try response(session) }
+                return try await withTaskExecutorPreference(session.isLarge ? Workers.shared.long : nil) {
+                    try response(session)
+                }
             }
         },
     ]
@@ -90,9 +94,12 @@ struct SnapshotWindow: Sendable {
     var limit: Int
 
     init?(_ context: RequestContext) throws {
-        let offset = try context.integer("offset", in: 0...Int.max), limit = try context.integer("limit", in: 0...Int.max)
+        let offset = try context.integer("offset", in: 0...Int.max),
+            limit = try context.integer("limit", in: 0...Int.max)
         guard let section = context.query("section") else {
-            if offset != nil || limit != nil { throw ProblemError(.badRequest, "`offset` and `limit` need the `section` that they are about.") }
+            if offset != nil || limit != nil {
+                throw ProblemError(.badRequest, "`offset` and `limit` need the `section` that they are about.")
+            }
             return nil
         }
         self.section = SectionID(section)
@@ -118,7 +125,9 @@ extension Session {
             }
             body.finish()
         }
-        return HTTPResponse(status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(snapshot.revision))], body: .stream(body))
+        return HTTPResponse(
+            status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag(snapshot.revision))],
+            body: .stream(body))
     }
 
     private static let pieceBytes = 256 * 1024
@@ -130,7 +139,8 @@ extension Session {
         guard snapshot.sections.contains(where: { $0.id == window.section }) else {
             throw ProblemError(.rowNotFound, "No section \"\(window.section)\" is displayed.")
         }
-        let bytes = snapshot.encoded(session: id, table: table, epoch: epoch, window: (window.section, window.offset, window.limit))
+        let bytes = snapshot.encoded(
+            session: id, table: table, epoch: epoch, window: (window.section, window.offset, window.limit))
         return .json(bytes, headers: [("ETag", etag(snapshot.revision))])
     }
 }

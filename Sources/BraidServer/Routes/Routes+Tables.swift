@@ -32,7 +32,10 @@ func tableRoutes(store: any SessionStore, source: Source, limits: TableLimits) -
             return .later {
                 let description = try TableDescription(body)
                 // Only a warning: a session can be opened with other models and another state.
-                let warnings = description.warnings + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: source.now()).text)].compactMap(\.self)
+                let warnings =
+                    description.warnings
+                    + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: source.now()).text)]
+                    .compactMap(\.self)
                 return .json { writer in
                     writer.beginObject()
                     writer.name("table")
@@ -53,9 +56,13 @@ func tableRoutes(store: any SessionStore, source: Source, limits: TableLimits) -
             return .later {
                 let description = try TableDescription(body)
                 guard description.name == name else {
-                    throw Refusal(.descriptionInvalid, "The description is that of \"\(description.name)\", not of \"\(name)\".", faults: [
-                        .init(pointer: JSONPointer.root.appending("table"), detail: "must be \"\(name)\", as in the path"),
-                    ])
+                    throw Refusal(
+                        .descriptionInvalid, "The description is that of \"\(description.name)\", not of \"\(name)\".",
+                        faults: [
+                            .init(
+                                pointer: JSONPointer.root.appending("table"),
+                                detail: "must be \"\(name)\", as in the path")
+                        ])
                 }
                 var result = (version: 0, isNew: false)
                 if let old = try await store.table(name), old.description == body {
@@ -78,7 +85,9 @@ func tableRoutes(store: any SessionStore, source: Source, limits: TableLimits) -
         Route("GET", "/v1/tables/{table}") { context in
             let name = context.parameter("table")
             return .later {
-                guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\".") }
+                guard let table = try await store.table(name) else {
+                    throw ProblemError(.notFound, "There is no table description \"\(name)\".")
+                }
                 return .json(table.description.bytes)
             }
         },
@@ -88,7 +97,10 @@ func tableRoutes(store: any SessionStore, source: Source, limits: TableLimits) -
                 switch try await store.deleteTable(name) {
                 case .deleted: return HTTPResponse(status: 204)
                 case .missing: throw ProblemError(.notFound, "There is no table description \"\(name)\".")
-                case .inUse(let sessions): throw ProblemError(.tableInUse, "\(sessions == 1 ? "A session uses" : "\(sessions) sessions use") the table \"\(name)\".")
+                case .inUse(let sessions):
+                    throw ProblemError(
+                        .tableInUse,
+                        "\(sessions == 1 ? "A session uses" : "\(sessions) sessions use") the table \"\(name)\".")
                 }
             }
         },
@@ -106,7 +118,9 @@ extension RequestContext {
 }
 
 extension HTTPResponse {
-    static func json(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) -> Void) -> HTTPResponse {
+    static func json(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) -> Void)
+        -> HTTPResponse
+    {
         var writer = JSONWriter()
         write(&writer)
         return .json(writer.bytes, status: status, headers: headers)

@@ -10,7 +10,10 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
             let (role, seconds) = try tokenRequest(context.json())
             return .later {
                 let (token, stored) = try await tokens.create(role, for: id, lasting: seconds)
-                return .json(status: 201, headers: [("Cache-Control", "no-store"), ("Location", "/v1/sessions/\(id)/tokens/\(stored.id)")]) { writer in
+                return .json(
+                    status: 201,
+                    headers: [("Cache-Control", "no-store"), ("Location", "/v1/sessions/\(id)/tokens/\(stored.id)")]
+                ) { writer in
                     writer.beginObject()
                     writer.name("token")
                     writer.value(token)
@@ -45,7 +48,9 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
         Route("DELETE", "/v1/sessions/{id}/tokens/{token}") { context in
             let id = context.parameter("id"), token = context.parameter("token")
             return .later {
-                guard try await tokens.revoke(token, of: id) else { throw ProblemError(.notFound, "The session \"\(id)\" has no token \"\(token)\".") }
+                guard try await tokens.revoke(token, of: id) else {
+                    throw ProblemError(.notFound, "The session \"\(id)\" has no token \"\(token)\".")
+                }
                 return HTTPResponse(status: 204)
             }
         },
@@ -58,7 +63,9 @@ private let longestLife = 315_360_000
 /// `{"role": "participant" | "viewer", "expiresIn": seconds}`
 private func tokenRequest(_ body: JSONText) throws -> (role: Role, seconds: Int) {
     func fault(_ name: String, _ detail: String) -> Refusal {
-        Refusal(.badRequest, "The body's member `\(name)` \(detail).", faults: [.init(pointer: JSONPointer.root.appending(name), detail: detail)])
+        Refusal(
+            .badRequest, "The body's member `\(name)` \(detail).",
+            faults: [.init(pointer: JSONPointer.root.appending(name), detail: detail)])
     }
     let object = try body.object(of: ["role", "expiresIn"])
     guard let role = object["role"]?.stringValue.flatMap(Role.init), role != .controller else {

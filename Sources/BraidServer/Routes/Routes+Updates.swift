@@ -6,13 +6,18 @@ import BraidStore
 /// What became of a session since a position: as a list, by long polling, or as a stream of events.
 func updateRoutes(_ sessions: Sessions) -> [Route] {
     [
-        Route("GET", "/v1/sessions/{id}/updates", query: ["since", "wait", "form", "coalesce"], endsAtStop: true, alternative: "text/event-stream") { context in
+        Route(
+            "GET", "/v1/sessions/{id}/updates", query: ["since", "wait", "form", "coalesce"], endsAtStop: true,
+            alternative: "text/event-stream"
+        ) { context in
             let id = context.parameter("id")
             let isSequential = try CommandForm(context).isSequential
             let since = try context.query("since").map { try Position($0) }
             if context.head.prefers("text/event-stream") {
                 for name in ["wait", "coalesce"] where context.query(name) != nil {
-                    throw ProblemError(.badRequest, "`\(name)` is for JSON: a stream of events waits by itself, and tells every revision.")
+                    throw ProblemError(
+                        .badRequest,
+                        "`\(name)` is for JSON: a stream of events waits by itself, and tells every revision.")
                 }
                 // What a reader that lost its connection has last read, before what it once asked for (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
@@ -26,16 +31,21 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                     }
                 }
             }
-            guard let since else { throw ProblemError(.badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.") }
+            guard let since else {
+                throw ProblemError(
+                    .badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.")
+            }
             let wait = try context.integer("wait", in: 0...60) ?? 0
             let form = UpdateListForm(isSequential: isSequential, isCoalesced: try context.flag("coalesce"))
             let match = context.head.headers["if-none-match"]
-            let lease = wait == 0 ? nil : try sessions.subscribers.required("subscribers", for: context.account, retryAfter: 5)
+            let lease =
+                wait == 0 ? nil : try sessions.subscribers.required("subscribers", for: context.account, retryAfter: 5)
             return .later {
                 defer { lease?.end() }
                 return try await sessions.withCurrent(id) { session in
                     try context.require(session)
-                    return try await session.updates(since: since, waiting: .seconds(wait), unless: match, form, for: context.account)
+                    return try await session.updates(
+                        since: since, waiting: .seconds(wait), unless: match, form, for: context.account)
                 }
             }
         }
@@ -56,7 +66,9 @@ struct Position: Sendable {
 
     init(_ text: String) throws {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let digits = parts.last, let revision = Int(digits), digits.utf8.allSatisfy(\.isDigit), parts.count == 1 || !parts[0].isEmpty else {
+        guard let digits = parts.last, let revision = Int(digits), digits.utf8.allSatisfy(\.isDigit),
+            parts.count == 1 || !parts[0].isEmpty
+        else {
             throw ProblemError(.badRequest, "A position is <revision> or <epoch>.<revision>, not \"\(text)\".")
         }
         self.revision = revision
@@ -73,8 +85,11 @@ extension Session {
 
     /// A stream of what comes after a position; nil, or one that history does not reach back to: of a snapshot and what comes
     /// after it.
-    func eventStream(after position: Position?, _ form: StreamForm, _ lease: Budget.Lease, _ account: Budget.Account) throws -> HTTPResponse {
-        let subscriber = Subscriber(self, after: position.flatMap { revision(at: $0) }, form: form, lease: lease, account: account)
+    func eventStream(after position: Position?, _ form: StreamForm, _ lease: Budget.Lease, _ account: Budget.Account)
+        throws -> HTTPResponse
+    {
+        let subscriber = Subscriber(
+            self, after: position.flatMap { revision(at: $0) }, form: form, lease: lease, account: account)
         guard subscriber.start() else { throw StaleSession() }
         let headers = [
             ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
@@ -86,8 +101,13 @@ extension Session {
     /// The updates after a position, one for each revision or one for all, or the snapshot where history does not reach
     /// back to it. If there are none, waits for one. The entity tag is the position that the answer leads to: if `ifNoneMatch`
     /// names it, the answer is 304.
-    func updates(since position: Position, waiting time: Duration, unless ifNoneMatch: String?, _ form: UpdateListForm, for account: Budget.Account) async throws -> HTTPResponse {
-        guard let from = revision(at: position) else { return notModified(ifNoneMatch, etag(current.snapshot.revision)) ?? reset() }
+    func updates(
+        since position: Position, waiting time: Duration, unless ifNoneMatch: String?, _ form: UpdateListForm,
+        for account: Budget.Account
+    ) async throws -> HTTPResponse {
+        guard let from = revision(at: position) else {
+            return notModified(ifNoneMatch, etag(current.snapshot.revision)) ?? reset()
+        }
         var recent = feed.recent.changes
         if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
         let kept = recent.after(from)
@@ -96,14 +116,21 @@ extension Session {
         if let unchanged = notModified(ifNoneMatch, etag(max(from, recent.last))) { return unchanged }
         if let changes = kept {
             if form.isCoalesced { return try coalesced(changes.map(\.update), from: from, form) }
-            return list(changes.map { $0.updateText(sequential: form.isSequential) }, from: from, to: from + changes.count)
+            return list(
+                changes.map { $0.updateText(sequential: form.isSequential) }, from: from, to: from + changes.count)
         }
         return try await withTaskExecutorPreference(Workers.shared.long) {
             try await largeReads.withLock {
                 try await withHistory(after: from, count: recent.last - from, for: account) { records in
-                    guard records.first?.revision == from + 1, records.count == recent.last - from else { return reset() }
-                    if form.isCoalesced { return try coalesced(records.map { try BatchUpdate(json: $0.update) }, from: from, form) }
-                    return list(try records.map { try $0.updateText(sequential: form.isSequential) }, from: from, to: from + records.count)
+                    guard records.first?.revision == from + 1, records.count == recent.last - from else {
+                        return reset()
+                    }
+                    if form.isCoalesced {
+                        return try coalesced(records.map { try BatchUpdate(json: $0.update) }, from: from, form)
+                    }
+                    return list(
+                        try records.map { try $0.updateText(sequential: form.isSequential) }, from: from,
+                        to: from + records.count)
                 }
             }
         }

@@ -56,13 +56,17 @@ extension Session {
         while case let position = current.stored, position.number < revision {
             if isStale { throw StaleSession() }
             // With the revision that the copy is at, to see that it is the same one. (The first, 0, is the epoch's.)
-            var records = try await history(after: max(0, position.number - 1), limit: feed.limits.historyPage, bytes: Self.pageBytes)
+            var records = try await history(
+                after: max(0, position.number - 1), limit: feed.limits.historyPage, bytes: Self.pageBytes)
             // That one alone may fill the page.
             if records.count == 1, records[0].revision == position.number {
-                records += try await history(after: position.number, limit: feed.limits.historyPage, bytes: Self.pageBytes)
+                records += try await history(
+                    after: position.number, limit: feed.limits.historyPage, bytes: Self.pageBytes)
             }
             do {
-                let isKnown = position.number == 0 || records.first.map { StoredRevision(number: $0.revision, time: $0.at) } == position
+                let isKnown =
+                    position.number == 0
+                    || records.first.map { StoredRevision(number: $0.revision, time: $0.at) } == position
                 let news = records.drop { $0.revision <= position.number }
                 guard isKnown, news.first?.revision == position.number + 1 else { throw StaleSession() }
                 for record in news { try await apply(record) }
@@ -78,10 +82,15 @@ extension Session {
 
     private func apply(_ record: JournalRecord) async throws {
         let before = current
-        let command = Command.isReset(journalText: record.command) ? .reset(to: try await openingTable()) : try Command(journalText: record.command)
+        let command =
+            Command.isReset(journalText: record.command)
+            ? .reset(to: try await openingTable()) : try Command(journalText: record.command)
         let outcome = try binder.applying(
-            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: Instant(millisecondsSince1970: record.at).text)
-        guard outcome.kind == .applied, outcome.snapshot.revision == record.revision, outcome.update.json == record.update else { throw StaleSession() }
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
+            now: Instant(millisecondsSince1970: record.at).text)
+        guard outcome.kind == .applied, outcome.snapshot.revision == record.revision,
+            outcome.update.json == record.update
+        else { throw StaleSession() }
         metrics.revisionsOfOthers.add()
         publish(outcome, updateText: record.update, rowEvents: record.rowEvents?.elements() ?? [], at: record.at)
     }
@@ -90,7 +99,9 @@ extension Session {
     func openingTable() async throws -> TableModel {
         guard let stored = try await store.opening(id), stored.facts.number == number else { throw StaleSession() }
         let opening = try SessionOpening(stored.body)
-        guard opening.table != nil, let description = stored.description else { return try binder.openingTable(opening.sections, cells: opening.cells) }
+        guard opening.table != nil, let description = stored.description else {
+            return try binder.openingTable(opening.sections, cells: opening.cells)
+        }
         return try descriptions.compiled(description).openingTable(models: opening.models, state: opening.state)
     }
 }

@@ -54,7 +54,8 @@ package final class Session: Sendable {
 
     init(
         facts: SessionFacts, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
-        store: any SessionStore, source: Source, descriptions: CompiledDescriptions, limits: Limits, streams: StreamLimits, metrics: Metrics
+        store: any SessionStore, source: Source, descriptions: CompiledDescriptions, limits: Limits,
+        streams: StreamLimits, metrics: Metrics
     ) {
         id = facts.id
         number = facts.number
@@ -85,7 +86,9 @@ package final class Session: Sendable {
     /// runs included.
     func lane(for command: Command) -> Workers.Lane {
         let time = engineTimes.withLock { $0[command.resource] ?? 0 }
-        return time > Self.longTime || binder.estimatedCost(of: command, rowCount: current.snapshot.totalRowCount) > Self.longCost ? .long : .short
+        return time > Self.longTime
+            || binder.estimatedCost(of: command, rowCount: current.snapshot.totalRowCount) > Self.longCost
+            ? .long : .short
     }
 
     /// Nanoseconds.
@@ -127,7 +130,8 @@ package final class Session: Sendable {
     /// Whether encoding the snapshot is too much work for an event loop's thread.
     var isLarge: Bool {
         let state = current
-        return state.encoded == nil && (state.snapshot.totalRowCount > Self.largeRowCount || state.snapshot.isLarger(than: Self.cachedBytes))
+        return state.encoded == nil
+            && (state.snapshot.totalRowCount > Self.largeRowCount || state.snapshot.isLarger(than: Self.cachedBytes))
     }
     static let largeRowCount = 2_000
 
@@ -166,13 +170,16 @@ package final class Session: Sendable {
     ///
     /// Reads a page at a time. A history of more than one page takes a lease of the memory for answers while `body` runs, and
     /// throws `unavailable` or `quotaExceeded` if there is none. It waits for nothing but the store.
-    func withHistory<Value>(after revision: Int, count: Int, for account: Budget.Account, _ body: ([JournalRecord]) throws -> Value) async throws -> Value {
+    func withHistory<Value>(
+        after revision: Int, count: Int, for account: Budget.Account, _ body: ([JournalRecord]) throws -> Value
+    ) async throws -> Value {
         let limits = feed.limits
         let lease = Budget.Lease(of: limits.buffers, to: account)
         defer { lease.end() }
         var records: [JournalRecord] = [], bytes = 0
         while records.count < count {
-            let page = try await history(after: revision + records.count, limit: count - records.count, bytes: limits.longHistoryBytes)
+            let page = try await history(
+                after: revision + records.count, limit: count - records.count, bytes: limits.longHistoryBytes)
             guard page.first?.revision == revision + records.count + 1 else { break }
             records += page
             guard records.count < count else { break }
@@ -192,7 +199,8 @@ package final class Session: Sendable {
     ///
     /// - Parameter keep: makes the answer that is stored with the command, for a retry.
     func perform(
-        _ command: Command, text: JSONText, _ options: CommandOptions, keep: (@Sendable (Session, Answer) -> KeptAnswer)?
+        _ command: Command, text: JSONText, _ options: CommandOptions,
+        keep: (@Sendable (Session, Answer) -> KeptAnswer)?
     ) async throws -> Answer {
         try await commands.lock()
         let result: Result<Answer, any Error>
@@ -238,7 +246,8 @@ package final class Session: Sendable {
 
         var undo: StoredUndo {
             StoredUndo(
-                change: outcome.undo, updated: before.updated, nextKey: before.model.nextKey, nextSection: before.model.nextSection,
+                change: outcome.undo, updated: before.updated, nextKey: before.model.nextKey,
+                nextSection: before.model.nextSection,
                 isPublished: before.unpublished == nil)
         }
     }
@@ -253,15 +262,19 @@ package final class Session: Sendable {
         let at = source.instant(), start = monotonicNanoseconds()
         defer { engineTimes.withLock { $0[command.resource] = monotonicNanoseconds() - start } }
         var outcome = try binder.applying(
-            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: Instant(millisecondsSince1970: at).text)
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
+            now: Instant(millisecondsSince1970: at).text)
         // Only controllers see what is not published.
         if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
-            outcome = try binder.applying(command, to: published, shown: before.snapshot, unpublished: nil, now: Instant(millisecondsSince1970: at).text)
+            outcome = try binder.applying(
+                command, to: published, shown: before.snapshot, unpublished: nil,
+                now: Instant(millisecondsSince1970: at).text)
         }
         let updateText = outcome.update.json
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
-            committed: options.dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update, updateText: updateText,
+            committed: options.dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update,
+            updateText: updateText,
             snapshot: outcome.snapshot, at: place, notification: outcome.notification)
         return Trial(answer: answer, outcome: outcome, before: before, text: text, at: at)
     }
@@ -272,12 +285,15 @@ package final class Session: Sendable {
         // Another session was opened under the id since the key was looked up.
         if let kept, kept.session != number { throw StaleSession() }
         do {
-            try await store.commit(SessionCommit(
-                session: number, from: trial.before.snapshot.revision, fromTime: trial.before.updated, to: outcome.snapshot.revision, at: trial.at,
-                change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
-                nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
-                command: trial.text, update: trial.answer.updateText, rowEvents: rowEvents.isEmpty ? nil : JSONText(parts: rowEvents),
-                hidden: outcome.update.hidden(in: trial.before.snapshot), undo: trial.undo.json, answer: kept))
+            try await store.commit(
+                SessionCommit(
+                    session: number, from: trial.before.snapshot.revision, fromTime: trial.before.updated,
+                    to: outcome.snapshot.revision, at: trial.at,
+                    change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
+                    nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
+                    command: trial.text, update: trial.answer.updateText,
+                    rowEvents: rowEvents.isEmpty ? nil : JSONText(parts: rowEvents),
+                    hidden: outcome.update.hidden(in: trial.before.snapshot), undo: trial.undo.json, answer: kept))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
         } catch StoreError.sessionMissing where store.sharing != nil {
@@ -299,7 +315,8 @@ package final class Session: Sendable {
 
     /// Makes what is stored what everyone sees. The caller holds `commands`: revisions are published in their order.
     func publish(_ outcome: Outcome, updateText: JSONText, rowEvents: [JSONText], at: Int) {
-        let model = outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
+        let model =
+            outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
         committed.withLock {
             $0.model = model
@@ -309,7 +326,9 @@ package final class Session: Sendable {
             $0.encoded = nil
         }
         feed.publish(revision: outcome.snapshot.revision) {
-            Change(epoch: epoch, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText, rowEvents: rowEvents)
+            Change(
+                epoch: epoch, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText,
+                rowEvents: rowEvents)
         }
     }
 }
@@ -323,17 +342,29 @@ extension Session {
         guard let base else { return (command, text, nil) }
         let revision = current.snapshot.revision
         guard base.epoch == nil || base.epoch == epoch else {
-            throw ProblemError(.baseTooOld, "The base is of the epoch \(base.epoch ?? ""), and the session's epoch is \(epoch): it was opened again, or a backup was restored. Get a snapshot.")
+            throw ProblemError(
+                .baseTooOld,
+                "The base is of the epoch \(base.epoch ?? ""), and the session's epoch is \(epoch): it was opened again, or a backup was restored. Get a snapshot."
+            )
         }
-        guard base.revision <= revision else { throw ProblemError(.badRequest, "The session is at revision \(revision); there is no revision \(base.revision) yet.") }
-        let (present, at) = try await withHistory(after: base.revision, count: revision - base.revision, for: Budget.Account(resource: id)) { records in
+        guard base.revision <= revision else {
+            throw ProblemError(
+                .badRequest, "The session is at revision \(revision); there is no revision \(base.revision) yet.")
+        }
+        let (present, at) = try await withHistory(
+            after: base.revision, count: revision - base.revision, for: Budget.Account(resource: id)
+        ) { records in
             guard records.count == revision - base.revision else {
                 throw ProblemError(.baseTooOld, "The journal does not reach back to revision \(base.revision).")
             }
             if case .dataSource = command, current.unpublished != nil {
-                throw ProblemError(.baseTooOld, "The session has changes that are not published: until they are, calls to the data source cannot have a base.")
+                throw ProblemError(
+                    .baseTooOld,
+                    "The session has changes that are not published: until they are, calls to the data source cannot have a base."
+                )
             }
-            return try RowHistory(records.map { ($0.update, $0.hidden) }, now: current.snapshot, limits: limits).present(command)
+            return try RowHistory(records.map { ($0.update, $0.hidden) }, now: current.snapshot, limits: limits)
+                .present(command)
         }
         return (present, present.rewriting(text), at)
     }

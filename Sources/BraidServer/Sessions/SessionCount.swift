@@ -17,7 +17,9 @@ final class SessionCount: Sendable {
 
     /// To be awaited before one comes or goes, which counting them might miss. O(sessions) once.
     func prepare() async throws {
-        let isKnown = known.withLock { known in known.map { store.sharing == nil || .now - $0.since < Self.validity } ?? false }
+        let isKnown = known.withLock { known in
+            known.map { store.sharing == nil || .now - $0.since < Self.validity } ?? false
+        }
         if isKnown { return }
         let stored = try await store.size().sessions
         known.withLock { if $0 == nil || store.sharing != nil { $0 = (stored, .now) } }
@@ -31,7 +33,11 @@ final class SessionCount: Sendable {
             known?.count = count + 1
             return false
         }
-        if isFull { throw ProblemError(.tooMany, "There are \(limit) sessions, and no more are allowed here; end one first.", headers: [("Retry-After", "60")]) }
+        if isFull {
+            throw ProblemError(
+                .tooMany, "There are \(limit) sessions, and no more are allowed here; end one first.",
+                headers: [("Retry-After", "60")])
+        }
     }
 
     /// One that was ended, or could not be opened.

@@ -21,22 +21,33 @@ package struct SessionOpening: Sendable {
     private static let initializers = ["row", "rows", "section", "sections"]
 
     package init(_ body: JSONText) throws {
-        guard let members = body.members() else { throw Refusal(.badRequest, "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.") }
+        guard let members = body.members() else {
+            throw Refusal(.badRequest, "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.")
+        }
         let names = members.map(\.name)
         let given = names.filter { $0 == "table" || Self.initializers.contains($0) }
         guard given.count == 1 else {
-            throw Self.fault(.root, given.isEmpty ? "`table`, a name or a description, is missing (or one of `row`, `rows`, `section`, `sections`)" : "a session is opened with one of `table`, `row`, `rows`, `section`, `sections`, not with several")
+            throw Self.fault(
+                .root,
+                given.isEmpty
+                    ? "`table`, a name or a description, is missing (or one of `row`, `rows`, `section`, `sections`)"
+                    : "a session is opened with one of `table`, `row`, `rows`, `section`, `sections`, not with several")
         }
         for (name, value) in members { try read(name, value, JSONPointer.root.appending(name), beside: given[0]) }
     }
 
-    private mutating func read(_ name: String, _ value: JSONText, _ pointer: JSONPointer, beside opened: String) throws {
+    private mutating func read(_ name: String, _ value: JSONText, _ pointer: JSONPointer, beside opened: String) throws
+    {
         if name != opened, Self.withTable.contains(name), opened != "table" {
             throw Self.fault(pointer, "goes with a `table`, not with `\(opened)`")
         }
         switch name {
         case "table":
-            if let name = value.stringValue { table = .named(name) } else if value.kind == .object { table = .inline(value.detached) } else {
+            if let name = value.stringValue {
+                table = .named(name)
+            } else if value.kind == .object {
+                table = .inline(value.detached)
+            } else {
                 throw Self.fault(pointer, "must be the name of a table description, or a description")
             }
         case "id":
@@ -45,7 +56,9 @@ package struct SessionOpening: Sendable {
             }
             self.id = id
         case "models":
-            guard let sections = value.members() else { throw Self.fault(pointer, "must be an object from section ids to arrays of models") }
+            guard let sections = value.members() else {
+                throw Self.fault(pointer, "must be an object from section ids to arrays of models")
+            }
             models = try sections.map { section, models in
                 guard let elements = models.elements() else {
                     throw Self.fault(pointer.appending(section), "must be an array of models")
@@ -69,9 +82,11 @@ package struct SessionOpening: Sendable {
             if value.isNull { throw Self.fault(pointer, "cannot be null: in an update null says that it went away") }
             empty = value.detached
         default:
-            throw Self.fault(pointer, opened == "table"
-                ? "is not known; a session is opened with `table`, `id`, `models`, `state`"
-                : "is not known; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
+            throw Self.fault(
+                pointer,
+                opened == "table"
+                    ? "is not known; a session is opened with `table`, `id`, `models`, `state`"
+                    : "is not known; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
         }
     }
 

@@ -22,7 +22,8 @@ package final class Sessions: Sendable {
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
     init(
-        store: any SessionStore, source: Source, limits: Limits = Limits(), streams: StreamLimits = StreamLimits(), metrics: Metrics = Metrics(),
+        store: any SessionStore, source: Source, limits: Limits = Limits(), streams: StreamLimits = StreamLimits(),
+        metrics: Metrics = Metrics(),
         logger: Logger
     ) {
         self.store = store
@@ -118,7 +119,11 @@ package final class Sessions: Sendable {
         binder.limits.templateSteps = .max
         let (model, snapshot, unpublished) = try stored.restored(by: binder)
         if snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
-        return try await adopt(Session(facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot, unpublished: unpublished, store: store, source: source, descriptions: descriptions, limits: limits, streams: streams, metrics: metrics))
+        return try await adopt(
+            Session(
+                facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot,
+                unpublished: unpublished, store: store, source: source, descriptions: descriptions, limits: limits,
+                streams: streams, metrics: metrics))
     }
 
     /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
@@ -170,7 +175,8 @@ package final class Sessions: Sendable {
         let id = if let id = opening.id { id } else { try await unusedID() }
         if currentInMemory(id) != nil { throw StoreError.sessionExists }
         let now = source.instant()
-        var model = try table?.description.openingTable(models: opening.models, state: opening.state)
+        var model =
+            try table?.description.openingTable(models: opening.models, state: opening.state)
             ?? binder.openingTable(opening.sections, cells: opening.cells)
         let snapshot = try binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
         let epoch = source.epoch()
@@ -179,19 +185,23 @@ package final class Sessions: Sendable {
             totalRowCount: snapshot.totalRowCount)
         model = model.sharingModels(with: snapshot)
         func session() -> Session {
-            Session(facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source, descriptions: descriptions, limits: limits, streams: streams, metrics: metrics)
+            Session(
+                facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, source: source,
+                descriptions: descriptions, limits: limits, streams: streams, metrics: metrics)
         }
         try await count.addOne()
         do {
-            facts.number = try await store.createSession(NewSession(
-                id: id, table: table?.description.name, tableVersion: table?.version, description: table?.description.text ?? opening.empty,
-                epoch: epoch, created: now, opening: text, state: model.state,
-                displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
-                nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
-                sections: model.sections.map(\.facts),
-                rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
-                // The number is the store's to give; the answer does not have it.
-                answer: keep?(session())))
+            facts.number = try await store.createSession(
+                NewSession(
+                    id: id, table: table?.description.name, tableVersion: table?.version,
+                    description: table?.description.text ?? opening.empty,
+                    epoch: epoch, created: now, opening: text, state: model.state,
+                    displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
+                    nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
+                    sections: model.sections.map(\.facts),
+                    rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
+                    // The number is the store's to give; the answer does not have it.
+                    answer: keep?(session())))
         } catch {
             count.removeOne()
             throw error
@@ -221,7 +231,9 @@ package final class Sessions: Sendable {
     }
 
     /// The description that a session is opened with, and what binds it.
-    private func boundTable(_ opening: SessionOpening) async throws -> (table: (description: TableDescription, version: Int?)?, binder: Binder) {
+    private func boundTable(_ opening: SessionOpening) async throws -> (
+        table: (description: TableDescription, version: Int?)?, binder: Binder
+    ) {
         switch opening.table {
         case nil: return (nil, Binder.dataSource.showing(empty: opening.empty))
         case .inline(let text)?:
@@ -232,7 +244,10 @@ package final class Sessions: Sendable {
                 throw refusal.placed(at: JSONPointer.root.appending("table"))
             }
         case .named(let name)?:
-            guard let table = try await store.table(name) else { throw ProblemError(.notFound, "There is no table description \"\(name)\"; register it with PUT /v1/tables/\(name).") }
+            guard let table = try await store.table(name) else {
+                throw ProblemError(
+                    .notFound, "There is no table description \"\(name)\"; register it with PUT /v1/tables/\(name).")
+            }
             let description = try descriptions.compiled(table.description)
             return ((description, table.version), description.binder)
         }
@@ -262,7 +277,8 @@ package final class Sessions: Sendable {
     /// form in the journal.
     func perform(
         _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on id: String,
-        _ options: Session.CommandOptions = Session.CommandOptions(), keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
+        _ options: Session.CommandOptions = Session.CommandOptions(),
+        keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(id) { session in
             let asked: (command: Command, text: JSONText)

@@ -41,7 +41,9 @@ final class Change: Sendable {
         encoded.withLock { encoded in
             if let events = encoded.events[form] { return events }
             let text = update.isEmpty ? nil : updateText(form.isSequential, &encoded)
-            let events = EventBytes(Self.events(epoch: epoch, revision: revision, update: text, rowEvents: form.hasRowEvents ? rowEvents : []))
+            let events = EventBytes(
+                Self.events(
+                    epoch: epoch, revision: revision, update: text, rowEvents: form.hasRowEvents ? rowEvents : []))
             encoded.events[form] = events
             return events
         }
@@ -103,13 +105,17 @@ final class EventBytes: Sendable {
 extension JournalRecord {
     /// The same bytes as `Change.events`.
     func events(_ form: StreamForm, epoch: String) throws -> EventBytes {
-        EventBytes(Change.events(
-            epoch: epoch, revision: revision, update: changedTheTable ? try updateText(sequential: form.isSequential) : nil,
-            rowEvents: form.hasRowEvents ? rowEvents?.elements() ?? [] : []))
+        EventBytes(
+            Change.events(
+                epoch: epoch, revision: revision,
+                update: changedTheTable ? try updateText(sequential: form.isSequential) : nil,
+                rowEvents: form.hasRowEvents ? rowEvents?.elements() ?? [] : []))
     }
 
     /// The update in a form.
-    func updateText(sequential: Bool) throws -> JSONText { sequential ? try BatchUpdate(json: update).sequentialJSON : update }
+    func updateText(sequential: Bool) throws -> JSONText {
+        sequential ? try BatchUpdate(json: update).sequentialJSON : update
+    }
 
     private var changedTheTable: Bool {
         update["stages"] != .emptyArray || update["state"] != nil || update["empty"] != nil

@@ -103,7 +103,9 @@ final class ChangeFeed: Sendable {
     var recent: (changes: RecentChanges, end: End?) { state.withLock { ($0.recent, $0.end) } }
 
     /// Takes out the long polls to which the revision is news.
-    private static func takingWaiting(before revision: Int, _ state: inout State) -> [CheckedContinuation<RecentChanges, Never>] {
+    private static func takingWaiting(before revision: Int, _ state: inout State) -> [CheckedContinuation<
+        RecentChanges, Never
+    >] {
         let woken = state.waiting.filter { $0.value.after < revision }
         for number in woken.keys { state.waiting[number] = nil }
         if !state.isFollowed { state.recent.forget() }

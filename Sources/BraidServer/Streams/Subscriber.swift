@@ -26,7 +26,10 @@ final class Subscriber: Sendable {
     }
 
     /// `position`: what the reader has, if its session's history is to go on from there; nil to start with a snapshot.
-    init(_ session: Session, after position: Int?, form: StreamForm, lease: Budget.Lease? = nil, account: Budget.Account = Budget.Account()) {
+    init(
+        _ session: Session, after position: Int?, form: StreamForm, lease: Budget.Lease? = nil,
+        account: Budget.Account = Budget.Account()
+    ) {
         self.session = session
         self.form = form
         self.lease = lease
@@ -63,7 +66,8 @@ final class Subscriber: Sendable {
 
     private func startCatchingUp(readsHistory: Bool) {
         // Encoding a large snapshot and reading history take long.
-        let lane: Workers.Lane = readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge ? .long : .short
+        let lane: Workers.Lane =
+            readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge ? .long : .short
         Task(executorPreference: Workers.shared[lane]) { await self.catchUp(readsHistory: readsHistory) }
     }
 
@@ -115,7 +119,8 @@ final class Subscriber: Sendable {
     /// A page of the journal; nil when it does not reach back to the reader's position.
     private func deliverHistory() async throws -> ByteStream.WriteResult? {
         guard let position = progress.withLock({ $0.position }) else { return nil }
-        let records = try await session.history(after: position, limit: session.feed.limits.historyPage, bytes: session.feed.limits.historyBytes)
+        let records = try await session.history(
+            after: position, limit: session.feed.limits.historyPage, bytes: session.feed.limits.historyBytes)
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let events = try record.events(form, epoch: session.epoch)
@@ -137,7 +142,8 @@ final class Subscriber: Sendable {
     private func deliverCaughtUp() -> ByteStream.WriteResult {
         guard let position = progress.withLock({ $0.owesCaughtUp ? $0.position : nil }) else { return .accepted }
         var bytes: [UInt8] = []
-        ServerSentEvent.append("caught-up", id: "\(session.epoch).\(position)", data: #"{"revision":\#(position)}"#.utf8, to: &bytes)
+        ServerSentEvent.append(
+            "caught-up", id: "\(session.epoch).\(position)", data: #"{"revision":\#(position)}"#.utf8, to: &bytes)
         let result = stream.write(bytes)
         if result == .accepted { progress.withLock { $0.owesCaughtUp = false } }
         return result

@@ -4,9 +4,11 @@ internal import GRDB
 // Answers kept for clients that ask again.
 extension Database {
     func keep(_ answer: KeptAnswer) throws {
-        let before = try first(
-            "SELECT cost_before + cost FROM answer WHERE session = ? AND requester = ? ORDER BY cost_before DESC LIMIT 1",
-            answer.session, answer.requester) { $0.int(0) } ?? 0
+        let before =
+            try first(
+                "SELECT cost_before + cost FROM answer WHERE session = ? AND requester = ? ORDER BY cost_before DESC LIMIT 1",
+                answer.session, answer.requester
+            ) { $0.int(0) } ?? 0
         try run(
             """
             INSERT OR REPLACE INTO answer (session, requester, key, at, request, answer, cost_before, cost)
@@ -19,7 +21,8 @@ extension Database {
                 SELECT session, requester, key FROM answer
                 WHERE session = ? AND requester = ? AND cost_before < ? AND key <> ? ORDER BY cost_before LIMIT ?)
             """,
-            answer.session, answer.requester, before + answer.cost - KeptAnswer.quota, answer.key, KeptAnswer.mostEvicted)
+            answer.session, answer.requester, before + answer.cost - KeptAnswer.quota, answer.key,
+            KeptAnswer.mostEvicted)
         // A few at a time: more go than come, and no commit waits for a long delete.
         try run(
             """
@@ -34,7 +37,9 @@ extension Database {
             "SELECT at, request, answer FROM answer WHERE session = ? AND requester = ? AND key = ? AND at > ?",
             session, requester, key, now - KeptAnswer.lifetime
         ) {
-            KeptAnswer(session: session, requester: requester, key: key, at: $0.int(0), request: $0.int(1), answer: try $0.json(2))
+            KeptAnswer(
+                session: session, requester: requester, key: key, at: $0.int(0), request: $0.int(1),
+                answer: try $0.json(2))
         }
     }
 }

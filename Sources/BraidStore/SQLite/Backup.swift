@@ -8,7 +8,10 @@ extension SQLiteStore {
     ///
     /// It is written to `target` + "-partial", which takes its name when it is on disk. `progress` is told now and then how
     /// many bytes are written, and how many there will be at most.
-    public static func backup(of path: String, to target: String, progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Void = { _, _ in }) throws {
+    public static func backup(
+        of path: String, to target: String,
+        progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Void = { _, _ in }
+    ) throws {
         let path = literal(path), target = literal(target)
         do {
             guard access(path, F_OK) == 0 else { throw StoreError.missing(path: path) }
@@ -41,7 +44,8 @@ extension SQLiteStore {
         guard file >= 0 else { throw StoreError.io("\(partial): \(String(cString: strerror(errno)))") }
         var own = stat(), named = stat()
         // One that has another name by now is a backup that is done.
-        guard flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, fstat(file, &own) == 0, stat(partial, &named) == 0, own.st_ino == named.st_ino, own.st_nlink == 1,
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, fstat(file, &own) == 0,
+            stat(partial, &named) == 0, own.st_ino == named.st_ino, own.st_nlink == 1,
             ftruncate(file, 0) == 0
         else {
             Foundation.close(file)
@@ -50,7 +54,9 @@ extension SQLiteStore {
         return file
     }
 
-    private static func copy(_ path: String, to partial: String, _ progress: @escaping @Sendable (Int, Int) -> Void) throws {
+    private static func copy(_ path: String, to partial: String, _ progress: @escaping @Sendable (Int, Int) -> Void)
+        throws
+    {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
@@ -58,8 +64,11 @@ extension SQLiteStore {
         try source.inDatabase { db in
             try Opening.recognise(db, path: path)
             // An empty one is no database to restore, and may be what is left of one.
-            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else { throw StoreError.wrongApplication(path: path) }
-            let whole = try (Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0) * (Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
+                throw StoreError.wrongApplication(path: path)
+            }
+            let whole =
+                try (Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0) * (Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
             let watch = BackupProgress(partial: partial, whole: whole, tell: progress)
             let connection = db.sqliteConnection
             let call: @convention(c) (UnsafeMutableRawPointer?) -> CInt = { context in

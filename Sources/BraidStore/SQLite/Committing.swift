@@ -9,7 +9,9 @@ extension Database {
     func create(_ session: NewSession) throws -> Int {
         guard !session.isExhausted else { throw StoreError.exhausted }
         if try number(of: session.id) != nil { throw StoreError.sessionExists }
-        if let version = session.tableVersion { try keepVersion(version, of: session.table ?? "", session.description, at: session.created) }
+        if let version = session.tableVersion {
+            try keepVersion(version, of: session.table ?? "", session.description, at: session.created)
+        }
         try run(
             """
             INSERT INTO session
@@ -19,7 +21,9 @@ extension Database {
             session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
             session.nextKey, session.nextSection, session.totalRowCount)
         let number = Int(lastInsertedRowID)
-        try run("INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening, session.inlineDescription)
+        try run(
+            "INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening,
+            session.inlineDescription)
         try run(
             "INSERT INTO state (session, state, displayed_sections, cells) VALUES (?, ?, ?, ?)",
             number, session.state, session.displayedSections, session.cells)
@@ -32,10 +36,14 @@ extension Database {
     /// Writes what a command changed, and its journal record. Touches as many pages as the change has rows, about.
     func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
-        guard let found = try first(
-            "SELECT revision, updated, journal_bytes FROM session WHERE number = ?", commit.session, value: { ($0.int(0), $0.int(1), $0.int(2)) })
+        guard
+            let found = try first(
+                "SELECT revision, updated, journal_bytes FROM session WHERE number = ?", commit.session,
+                value: { ($0.int(0), $0.int(1), $0.int(2)) })
         else { throw StoreError.sessionMissing }
-        guard found.0 == commit.from, commit.fromTime == nil || commit.fromTime == found.1 else { throw StoreError.revisionConflict }
+        guard found.0 == commit.from, commit.fromTime == nil || commit.fromTime == found.1 else {
+            throw StoreError.revisionConflict
+        }
         if commit.publishes {
             try publish(commit.session)
         } else {
@@ -44,9 +52,12 @@ extension Database {
         try write(commit.change, of: commit.session)
         try run(
             "INSERT INTO journal (key, at, command, changes, cell_events, hidden, undo) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.rowEvents, commit.hidden, commit.undo)
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.rowEvents,
+            commit.hidden, commit.undo)
         if let answer = commit.answer { try keep(answer) }
-        let bytes = try trimJournal(of: commit.session, before: commit.to, limit: journalLimit, bytes: found.2 + commit.journalBytes, byteLimit: journalBytes)
+        let bytes = try trimJournal(
+            of: commit.session, before: commit.to, limit: journalLimit, bytes: found.2 + commit.journalBytes,
+            byteLimit: journalBytes)
         try run(
             "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",
             commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
@@ -62,7 +73,9 @@ extension Database {
         for section in change.writtenSections { try write(section, of: session) }
         if let state = change.state { try run("UPDATE state SET state = ? WHERE session = ?", state, session) }
         if let displayed = change.displayedSections {
-            try run("UPDATE state SET displayed_sections = ? WHERE session = ?", displayed.isNull ? nil : displayed, session)
+            try run(
+                "UPDATE state SET displayed_sections = ? WHERE session = ?", displayed.isNull ? nil : displayed, session
+            )
         }
         if let cells = change.cells { try run("UPDATE state SET cells = ? WHERE session = ?", cells, session) }
     }
@@ -77,14 +90,16 @@ extension Database {
     private func write(_ section: StoredSectionFacts, of session: Int) throws {
         try run(
             "INSERT OR REPLACE INTO section (key, ordinal, id, header, footer, prefetched) VALUES (?, ?, ?, ?, ?, ?)",
-            Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer, section.prefetched)
+            Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer,
+            section.prefetched)
     }
 
     /// Removes the oldest records, beyond a number and beyond a size, a few at a time: enough to hold the limits, and to
     /// come down to lowered ones within a while, but never a long delete in the middle of a commit. The newest stays.
     ///
     /// `bytes`: those of the journal's texts; returns how many are left.
-    private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int {
+    private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
+    {
         let trimming = JournalTrimming(with: newest, limit: limit)
         guard trimming.isDue || bytes > byteLimit else { return bytes }
         var oldest: [(key: Int, bytes: Int)] = []

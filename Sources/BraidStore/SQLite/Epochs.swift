@@ -7,11 +7,16 @@ extension Database {
     func beginEpochs(_ options: SQLiteStoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         try inTransaction(.immediate) {
-            guard let (last, isDue) = try first("SELECT suffix, is_due FROM epoch_suffix", value: { ($0.text(0), $0.int(1) != 0) }) else {
+            guard
+                let (last, isDue) = try first(
+                    "SELECT suffix, is_due FROM epoch_suffix", value: { ($0.text(0), $0.int(1) != 0) })
+            else {
                 throw StoreError.corrupt("it has no epoch_suffix")
             }
             if isDue {
-                try run("UPDATE epoch_suffix SET suffix = ?, last_session = (SELECT coalesce(max(number), 0) FROM session)", options.newEpochSuffix(last))
+                try run(
+                    "UPDATE epoch_suffix SET suffix = ?, last_session = (SELECT coalesce(max(number), 0) FROM session)",
+                    options.newEpochSuffix(last))
             }
             if isDue != losesCommits { try setNewEpochsDue(losesCommits) }
             return .commit

@@ -34,7 +34,9 @@ extension StoreError {
 extension StoreError {
     /// A database that was one, and is whole no longer.
     static func damaged(_ path: String, _ what: String) -> StoreError {
-        .corrupt("\(path): \(what). Stop the server, move the file aside with its -wal and -shm, and put the last backup (`braid-server backup`) in its place.")
+        .corrupt(
+            "\(path): \(what). Stop the server, move the file aside with its -wal and -shm, and put the last backup (`braid-server backup`) in its place."
+        )
     }
 }
 

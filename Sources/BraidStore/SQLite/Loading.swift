@@ -68,7 +68,8 @@ extension Database {
     static func section(_ columns: Columns) throws -> StoredSectionFacts {
         StoredSectionFacts(
             number: Key.number(in: columns.int(0)), id: SectionID(columns.text(1)), ordinal: columns.int(2),
-            header: try columns.optionalJSON(3), footer: try columns.optionalJSON(4), prefetched: columns.optionalInt(5))
+            header: try columns.optionalJSON(3), footer: try columns.optionalJSON(4), prefetched: columns.optionalInt(5)
+        )
     }
 
     /// From key, section, rank, id, body.
@@ -86,7 +87,8 @@ extension Database {
         var sessions: [SessionFacts] = []
         // Ids are not empty, so every one comes after "".
         try query(
-            "SELECT \(SessionFacts.columns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "", max(0, limit)
+            "SELECT \(SessionFacts.columns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "",
+            max(0, limit)
         ) {
             sessions.append(SessionFacts($0))
         }
@@ -96,10 +98,16 @@ extension Database {
     func journalStart(of id: String) throws -> StoredSession? {
         guard let session = try session(id) else { return nil }
         let number = session.facts.number
-        let first = try first("SELECT key FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 1", Key.of(number, 0), Key.of(number, Key.largest)) { $0.int(0) }
+        let first = try first(
+            "SELECT key FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 1", Key.of(number, 0),
+            Key.of(number, Key.largest)
+        ) { $0.int(0) }
         guard session.facts.revision > 0, first != Key.of(number, 1) else { return nil }
         var rewind = SessionRewind(session)
-        try query("SELECT undo FROM journal WHERE key BETWEEN ? AND ? ORDER BY key DESC", Key.of(number, 0), Key.of(number, Key.largest)) {
+        try query(
+            "SELECT undo FROM journal WHERE key BETWEEN ? AND ? ORDER BY key DESC", Key.of(number, 0),
+            Key.of(number, Key.largest)
+        ) {
             try rewind.apply(StoredUndo(json: try $0.json(0)))
         }
         return try rewind.earliest(from: session)
@@ -109,7 +117,8 @@ extension Database {
         guard revision < Key.largest else { return [] }
         var records: [JournalRecord] = [], size = 0
         try queryRows(
-            of: "SELECT key, at, command, changes, cell_events, hidden FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
+            of:
+                "SELECT key, at, command, changes, cell_events, hidden FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
             Key.of(session, max(0, revision) + 1), Key.of(session, Key.largest), max(0, limit),
             while: {
                 let record = JournalRecord(

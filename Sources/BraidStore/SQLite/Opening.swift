@@ -38,7 +38,7 @@ struct Opening {
             try lock.lockDatabase(path)
             do {
                 return (try open(lock), lock)
-            } catch where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
+            } catch  where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
                 // Opening writes a little. With the reserve given back, what is there can be read, and deleted.
                 reserve?.release()
                 return (try open(lock), lock)
@@ -71,7 +71,8 @@ struct Opening {
         if let size, size > 0 { return }
         if size == 0, knowsDatabase {
             throw StoreError.corrupt(
-                "\(path) is empty, and was not. Restore it from a backup; for a new database, delete it and \(path)-lock.")
+                "\(path) is empty, and was not. Restore it from a backup; for a new database, delete it and \(path)-lock."
+            )
         }
         if (self.size(of: path + "-wal") ?? 0) > 0 {
             throw StoreError.corrupt(
@@ -108,7 +109,9 @@ struct Opening {
         if id == 0, version == 0, isEmpty { return }
         guard id == Schema.applicationID else { throw StoreError.wrongApplication(path: path) }
         guard version <= Schema.version else { throw StoreError.newerVersion(found: version, known: Schema.version) }
-        guard version > 0, !isEmpty else { throw StoreError.damaged(path, "it has Braid Server's mark, but not its tables") }
+        guard version > 0, !isEmpty else {
+            throw StoreError.damaged(path, "it has Braid Server's mark, but not its tables")
+        }
     }
 
     /// After the opening: `DatabasePool` sets `synchronous` to NORMAL once it has prepared the connection.
@@ -139,7 +142,9 @@ struct Opening {
         throw StoreError.damaged(path, "it has \(size) of its \(length) bytes")
     }
 
-    private func pragma(_ name: String, _ db: Database) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? -1 }
+    private func pragma(_ name: String, _ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? -1
+    }
 
     /// SQLite says of one that it cannot be opened, or that the disk failed.
     static func refuseDirectory(_ path: String) throws {

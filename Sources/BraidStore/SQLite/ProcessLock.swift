@@ -100,12 +100,15 @@ final class ProcessLock: Sendable {
     /// `<process id> database`. Only a help: a disk that is full makes no difference to the lock.
     private func write(knowsDatabase: Bool) {
         let text = "\(getpid())" + (knowsDatabase ? " \(Self.mark)\n" : "\n")
-        if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count { ftruncate(descriptor, off_t(text.utf8.count)) }
+        if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count {
+            ftruncate(descriptor, off_t(text.utf8.count))
+        }
     }
 
     private static func words(in descriptor: CInt) -> [String] {
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = pread(descriptor, &bytes, bytes.count, 0)
-        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(whereSeparator: \.isWhitespace).map(
+            String.init)
     }
 }

@@ -71,7 +71,9 @@ extension Database {
 
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {
-            guard facts[section] != nil else { throw StoreError.corrupt("session \(number) shows rows of a section that it does not show") }
+            guard facts[section] != nil else {
+                throw StoreError.corrupt("session \(number) shows rows of a section that it does not show")
+            }
             bySection[section, default: []].append(row)
         }
         published.sections = facts.values.sorted { $0.ordinal < $1.ordinal }.map { facts in

@@ -22,10 +22,12 @@ extension Database {
     func query<each Value: SQLBindable>(
         _ sql: String, _ values: repeat each Value, row: (Columns) throws -> Void
     ) throws {
-        try queryRows(of: sql, repeat each values, while: { columns in
-            try row(columns)
-            return true
-        })
+        try queryRows(
+            of: sql, repeat each values,
+            while: { columns in
+                try row(columns)
+                return true
+            })
     }
 
     /// The same, until `wantsMore` has enough, and returns false.
@@ -57,10 +59,12 @@ extension Database {
         _ sql: String, _ values: repeat each Value, value: (Columns) throws -> Result
     ) throws -> Result? {
         var result: Result?
-        try queryRows(of: sql, repeat each values, while: { columns in
-            result = try value(columns)
-            return false
-        })
+        try queryRows(
+            of: sql, repeat each values,
+            while: { columns in
+                result = try value(columns)
+                return false
+            })
         return result
     }
 

@@ -99,10 +99,14 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     public func commit(_ commit: SessionCommit) async throws {
-        try await writer.write(cost: commit.cost) { [options] in try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes) }
+        try await writer.write(cost: commit.cost) { [options] in
+            try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes)
+        }
     }
 
-    public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
+    public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws
+        -> [JournalRecord]
+    {
         try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
 
@@ -154,7 +158,8 @@ extension SQLiteStore {
             return (sessions, pages * (try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0))
         }
         var facts = stat()
-        return StoreSize(sessions: sessions, bytes: bytes, logBytes: stat(path + "-wal", &facts) == 0 ? Int(facts.st_size) : 0)
+        return StoreSize(
+            sessions: sessions, bytes: bytes, logBytes: stat(path + "-wal", &facts) == 0 ? Int(facts.st_size) : 0)
     }
 
     public func close() async { await writer.stopped() }

@@ -37,7 +37,8 @@ public struct SQLiteStoreOptions: Sendable {
 
     public init(
         synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4,
-        checkpointPages: Int = 4000, reserveBytes: Int = 1 << 20, onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess,
+        checkpointPages: Int = 4000, reserveBytes: Int = 1 << 20,
+        onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess,
         newEpochSuffix: @escaping @Sendable (String) -> String = EpochSuffix.random
     ) {
         self.synchronous = synchronous

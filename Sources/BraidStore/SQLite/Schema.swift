@@ -35,5 +35,6 @@ enum Schema {
     }
 
     /// The text of `schema.sql`.
-    static let text = String(decoding: UnsafeBufferPointer(start: cassets_schema.bytes, count: cassets_schema.count), as: UTF8.self)
+    static let text = String(
+        decoding: UnsafeBufferPointer(start: cassets_schema.bytes, count: cassets_schema.count), as: UTF8.self)
 }

@@ -5,7 +5,8 @@ internal import GRDB
 
 extension Database {
     func putTable(_ name: String, description: JSONText, at: Int) throws -> (version: Int, isNew: Bool) {
-        let latest = try first("SELECT max(version) FROM table_description WHERE name = ?", name) { $0.optionalInt(0) } ?? nil
+        let latest =
+            try first("SELECT max(version) FROM table_description WHERE name = ?", name) { $0.optionalInt(0) } ?? nil
         let version = (latest ?? 0) + 1
         try run(
             "INSERT INTO table_description (name, version, updated, description) VALUES (?, ?, ?, ?)",
@@ -15,8 +16,10 @@ extension Database {
     }
 
     func deleteTable(_ name: String) throws -> TableDeletion {
-        let sessions = try first(
-            "SELECT count(*) FROM session WHERE table_name = ? AND table_version IS NOT NULL", name) { $0.int(0) } ?? 0
+        let sessions =
+            try first(
+                "SELECT count(*) FROM session WHERE table_name = ? AND table_version IS NOT NULL", name
+            ) { $0.int(0) } ?? 0
         if sessions > 0 { return .inUse(sessions: sessions) }
         return try run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
@@ -35,15 +38,21 @@ extension Database {
     /// Sees to it that the version that a session is to have is there: it may be gone because there is a newer one and no
     /// session had it. Throws `tableMissing` when the description was deleted.
     func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
-        let next = try first("SELECT min(version) FROM table_description WHERE name = ? AND version >= ?", table, version) { $0.optionalInt(0) } ?? nil
+        let next =
+            try first("SELECT min(version) FROM table_description WHERE name = ? AND version >= ?", table, version) {
+                $0.optionalInt(0)
+            } ?? nil
         if next == version { return }
         guard let description, next != nil else { throw StoreError.tableMissing }
-        try run("INSERT INTO table_description (name, version, updated, description) VALUES (?, ?, ?, ?)", table, version, at, description)
+        try run(
+            "INSERT INTO table_description (name, version, updated, description) VALUES (?, ?, ?, ?)", table, version,
+            at, description)
     }
 
     func table(_ name: String) throws -> StoredTable? {
         try first(
-            "SELECT version, updated, description FROM table_description WHERE name = ? ORDER BY version DESC LIMIT 1", name
+            "SELECT version, updated, description FROM table_description WHERE name = ? ORDER BY version DESC LIMIT 1",
+            name
         ) {
             StoredTable(name: name, version: $0.int(0), updated: $0.int(1), description: try $0.json(2))
         }

@@ -8,11 +8,15 @@ extension Database {
             "INSERT INTO token (id, session, role, created, expires, hash) VALUES (?, ?, ?, ?, ?, ?)",
             token.id, session, token.role, token.created, token.expires, token.hash)
         // A few at a time, as with answers: more go than come.
-        try run("DELETE FROM token WHERE id IN (SELECT id FROM token WHERE expires <= ? ORDER BY expires LIMIT 4)", token.created)
+        try run(
+            "DELETE FROM token WHERE id IN (SELECT id FROM token WHERE expires <= ? ORDER BY expires LIMIT 4)",
+            token.created)
     }
 
     func token(_ id: String) throws -> StoredToken? {
-        try first("SELECT \(StoredToken.columns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = ?", id, value: { StoredToken($0) })
+        try first(
+            "SELECT \(StoredToken.columns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = ?", id,
+            value: { StoredToken($0) })
     }
 
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) throws -> [StoredToken]? {
@@ -29,6 +33,7 @@ extension Database {
     }
 
     func deleteToken(_ id: String, of sessionID: String) throws -> Bool {
-        try run("DELETE FROM token WHERE id = ? AND session = (SELECT number FROM session WHERE id = ?)", id, sessionID) > 0
+        try run("DELETE FROM token WHERE id = ? AND session = (SELECT number FROM session WHERE id = ?)", id, sessionID)
+            > 0
     }
 }

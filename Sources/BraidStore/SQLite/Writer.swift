@@ -48,7 +48,8 @@ final class Writer: @unchecked Sendable {
 
     /// Without a lock and a reserve: a database in memory.
     init(
-        database: any DatabaseWriter, path: String, lock: ProcessLock?, reserve: ReserveFile?, options: SQLiteStoreOptions
+        database: any DatabaseWriter, path: String, lock: ProcessLock?, reserve: ReserveFile?,
+        options: SQLiteStoreOptions
     ) {
         self.database = database
         self.path = path
@@ -163,7 +164,11 @@ extension Writer {
             return false
         }
         if let file = files?.displaced {
-            fail(group, .io("\(file) was removed, replaced or renamed while it was in use. Nothing is written until it is back."))
+            fail(
+                group,
+                .io(
+                    "\(file) was removed, replaced or renamed while it was in use. Nothing is written until it is back."
+                ))
             return false
         }
         guard !disk.isShort(unused: { unusedBytes }) else {
@@ -255,7 +260,8 @@ extension Writer {
     /// Of the database's pages those that nothing is stored in: what was deleted leaves them, and the next writes use them.
     private var unusedBytes: Int {
         (try? database.writeWithoutTransaction { db in
-            try (db.first("PRAGMA freelist_count") { $0.int(0) } ?? 0) * (db.first("PRAGMA page_size") { $0.int(0) } ?? 0)
+            try (db.first("PRAGMA freelist_count") { $0.int(0) } ?? 0)
+                * (db.first("PRAGMA page_size") { $0.int(0) } ?? 0)
         }) ?? 0
     }
 

@@ -18,7 +18,9 @@ struct Backup: ParsableCommand {
 
     func validate() throws {
         guard !Database.isPostgres(database) else {
-            throw ValidationError("A PostgreSQL database is copied with its own tools: pg_dump --format=custom --file=TO postgres://…, also while a server is using it.")
+            throw ValidationError(
+                "A PostgreSQL database is copied with its own tools: pg_dump --format=custom --file=TO postgres://…, also while a server is using it."
+            )
         }
     }
 

@@ -33,7 +33,9 @@ struct Check: ParsableCommand {
 
     /// Throws a refusal unless a session can be opened with the description's own models and state.
     private static func checkOpening(_ description: TableDescription) throws {
-        guard let fault = description.openingFault(now: Instant(millisecondsSince1970: Source().now()).text) else { return }
+        guard let fault = description.openingFault(now: Instant(millisecondsSince1970: Source().now()).text) else {
+            return
+        }
         throw Refusal(.descriptionInvalid, fault.detail, faults: [fault])
     }
 }

@@ -6,7 +6,9 @@ import Foundation
 struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the update that leads from one snapshot to another.",
-        discussion: "Snapshots are what GET /v1/sessions/{id}/snapshot gives. Exit status 1 when one of them is none: its faults are told as file:line:column: pointer: message.")
+        discussion:
+            "Snapshots are what GET /v1/sessions/{id}/snapshot gives. Exit status 1 when one of them is none: its faults are told as file:line:column: pointer: message."
+    )
 
     enum Form: String, ExpressibleByArgument, CaseIterable { case stages, sequential }
 

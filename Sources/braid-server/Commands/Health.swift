@@ -36,11 +36,16 @@ struct Health: ParsableCommand {
             guard (1...65_535).contains(port) else { throw ValidationError("--port must be from 1 to 65535") }
             return (.tcp(host: "127.0.0.1", port: port), "127.0.0.1:\(port)", "/readyz")
         }
-        guard let parts = URLComponents(string: url), parts.scheme == "http", let host = parts.host, !host.isEmpty, parts.user == nil
+        guard let parts = URLComponents(string: url), parts.scheme == "http", let host = parts.host, !host.isEmpty,
+            parts.user == nil
         else { throw ValidationError("The URL must be http://HOST:PORT, not '\(url)'.") }
-        let path = parts.percentEncodedPath.isEmpty || parts.percentEncodedPath == "/" ? "/readyz" : parts.percentEncodedPath + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
+        let path =
+            parts.percentEncodedPath.isEmpty || parts.percentEncodedPath == "/"
+            ? "/readyz" : parts.percentEncodedPath + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
         let port = parts.port ?? 80
-        guard (1...65_535).contains(port) else { throw ValidationError("The URL's port must be from 1 to 65535, not \(port).") }
+        guard (1...65_535).contains(port) else {
+            throw ValidationError("The URL's port must be from 1 to 65535, not \(port).")
+        }
         let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         return (.tcp(host: bare, port: port), "\(host):\(port)", path)
     }
@@ -64,12 +69,18 @@ private struct StatusLine {
         while !answer.contains(UInt8(ascii: "\n")), answer.count < 1024 {
             var piece = [UInt8](repeating: 0, count: 512)
             let count = recv(socket, &piece, piece.count, 0)
-            guard count >= 0 else { throw HTTPServerError(errno == EAGAIN ? "no answer within 5 seconds" : "no answer", errno: errno) }
+            guard count >= 0 else {
+                throw HTTPServerError(errno == EAGAIN ? "no answer within 5 seconds" : "no answer", errno: errno)
+            }
             guard count > 0 else { break }
             answer += piece[..<count]
         }
-        let words = String(decoding: answer.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self).split(separator: " ")
-        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else { throw HTTPServerError("the answer is not HTTP") }
+        let words = String(
+            decoding: answer.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self
+        ).split(separator: " ")
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+            throw HTTPServerError("the answer is not HTTP")
+        }
         return StatusLine(status: status)
     }
 
@@ -78,7 +89,9 @@ private struct StatusLine {
         case .unix(let path):
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
-            guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { throw HTTPServerError("the socket's path is too long") }
+            guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else {
+                throw HTTPServerError("the socket's path is too long")
+            }
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
             return try withUnsafeBytes(of: &address) { bytes throws(HTTPServerError) in try connected(AF_UNIX, bytes) }
         case .tcp(let host, let port):
@@ -86,13 +99,16 @@ private struct StatusLine {
             hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
             var list: UnsafeMutablePointer<addrinfo>?
             let failure = getaddrinfo(host, String(port), &hints, &list)
-            guard failure == 0 else { throw HTTPServerError("cannot resolve \(host): \(String(cString: gai_strerror(failure)))") }
+            guard failure == 0 else {
+                throw HTTPServerError("cannot resolve \(host): \(String(cString: gai_strerror(failure)))")
+            }
             defer { freeaddrinfo(list) }
             var last = HTTPServerError("\(host) has no address"), next = list
             while let info = next?.pointee {
                 next = info.ai_next
                 do throws(HTTPServerError) {
-                    return try connected(info.ai_family, UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen)))
+                    return try connected(
+                        info.ai_family, UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen)))
                 } catch { last = error }
             }
             throw last
@@ -101,7 +117,9 @@ private struct StatusLine {
 
     private static func connected(_ family: Int32, _ address: UnsafeRawBufferPointer) throws(HTTPServerError) -> Int32 {
         let socket = Glibc.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard socket >= 0, let start = address.baseAddress else { throw HTTPServerError("cannot make a socket", errno: errno) }
+        guard socket >= 0, let start = address.baseAddress else {
+            throw HTTPServerError("cannot make a socket", errno: errno)
+        }
         var time = timeval(tv_sec: 5, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {  // the second bounds connecting, too
             setsockopt(socket, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))

@@ -14,13 +14,17 @@ struct Render: ParsableCommand {
 
     @Argument(help: "The template, a JSON file.", completion: .file(extensions: ["json"]))
     var template: String
-    @Option(help: "A JSON file with an object: the values that the template's expressions may name.", completion: .file(extensions: ["json"]))
+    @Option(
+        help: "A JSON file with an object: the values that the template's expressions may name.",
+        completion: .file(extensions: ["json"]))
     var context: String?
 
     func run() throws {
         let names = try context.map { path in
             try JSONFile(path).read { text in
-                guard case .object(let object) = text.value() else { throw Refusal(.badRequest, "the context must be an object") }
+                guard case .object(let object) = text.value() else {
+                    throw Refusal(.badRequest, "the context must be an object")
+                }
                 return object.members.map { ($0.name, $0.value) }
             }
         }
@@ -30,7 +34,9 @@ struct Render: ParsableCommand {
                 var budget = TemplateBudget()
                 return try Template(text.value()).render(context, budget: &budget)
             } catch {
-                throw Refusal(.templateFailed, error.message, faults: [.init(pointer: JSONPointer(tokens: error.pointer), detail: error.message)])
+                throw Refusal(
+                    .templateFailed, error.message,
+                    faults: [.init(pointer: JSONPointer(tokens: error.pointer), detail: error.message)])
             }
         }
         guard let result else { return }

@@ -10,12 +10,17 @@ struct AccessOptions: ParsableArguments {
     var tokenFile: String?
     @Flag(help: "Serve without a token on any address: everyone who reaches it is a controller.")
     var allowAnonymous = false
-    @Option(help: "An origin whose web pages may use the API, like https://app.example, or * for all. Can be given several times.")
+    @Option(
+        help:
+            "An origin whose web pages may use the API, like https://app.example, or * for all. Can be given several times."
+    )
     var allowOrigin: [String] = []
 
     func validate() throws {
         for origin in allowOrigin where PagePolicy.origin(origin) == nil {
-            throw ValidationError("--allow-origin takes an origin, like https://app.example or http://localhost:3000, or *; not \"\(origin)\"")
+            throw ValidationError(
+                "--allow-origin takes an origin, like https://app.example or http://localhost:3000, or *; not \"\(origin)\""
+            )
         }
     }
 
@@ -24,8 +29,12 @@ struct AccessOptions: ParsableArguments {
     func controllerToken() throws -> String? {
         let variable = ProcessInfo.processInfo.environment["BRAID_TOKEN"]
         if let file = tokenFile {
-            guard variable == nil else { throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Give one of them.") }
-            guard let text = InputFile.bytes(of: file).flatMap({ String(validating: $0, as: UTF8.self) }) else { throw Failure("The token file \(file) cannot be read.") }
+            guard variable == nil else {
+                throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Give one of them.")
+            }
+            guard let text = InputFile.bytes(of: file).flatMap({ String(validating: $0, as: UTF8.self) }) else {
+                throw Failure("The token file \(file) cannot be read.")
+            }
             return try token(text, "The token file \(file)")
         }
         return try variable.map { try token($0, "The environment variable BRAID_TOKEN") }
@@ -35,14 +44,20 @@ struct AccessOptions: ParsableArguments {
     private func token(_ text: String, _ place: String) throws -> String {
         let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !token.isEmpty else { throw Failure("\(place) is empty.") }
-        guard Bearer.isToken(token) else { throw Failure("\(place) does not have a token: one word of visible ASCII characters. (openssl rand -hex 32 makes one.)") }
+        guard Bearer.isToken(token) else {
+            throw Failure(
+                "\(place) does not have a token: one word of visible ASCII characters. (openssl rand -hex 32 makes one.)"
+            )
+        }
         return token
     }
 
     /// Refuses to serve everyone on an address that others can reach.
     func checkAddress(_ address: HTTPAddress, token: String?) throws {
         guard token == nil, !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else { return }
-        throw Failure("\(host) is not a loopback address, and there is no token: give one (--token-file, or the environment variable BRAID_TOKEN), or --allow-anonymous to let everyone in who can reach it.")
+        throw Failure(
+            "\(host) is not a loopback address, and there is no token: give one (--token-file, or the environment variable BRAID_TOKEN), or --allow-anonymous to let everyone in who can reach it."
+        )
     }
 
     func pages(for address: HTTPAddress, token: String?) -> PagePolicy {
@@ -76,13 +91,16 @@ enum Loopback {
         switch family {
         case AF_INET:
             // 127.0.0.0/8 (RFC 1122, 3.2.1.3)
-            address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt32(bigEndian: $0.pointee.sin_addr.s_addr) >> 24 == 127 }
+            address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                UInt32(bigEndian: $0.pointee.sin_addr.s_addr) >> 24 == 127
+            }
         case AF_INET6:
             address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
                 withUnsafeBytes(of: address.pointee.sin6_addr) { bytes in
                     // ::1, or an IPv4 loopback address inside ::ffff:0:0/96 (RFC 4291, 2.5.3 and 2.5.5.2)
                     bytes.prefix(15).allSatisfy { $0 == 0 } && bytes[15] == 1
-                        || bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255 && bytes[12] == 127
+                        || bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
+                            && bytes[12] == 127
                 }
             }
         default: false

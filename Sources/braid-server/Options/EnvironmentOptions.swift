@@ -26,7 +26,9 @@ struct EnvironmentOptions {
         self.command = command
         let help = try? JSONDecoder().decode(Help.self, from: Data(command._dumpHelp().utf8))
         options = (help?.command.arguments ?? []).compactMap { argument in
-            guard argument.kind != "positional", let name = argument.preferredName?.name, name != "help", name != "version" else { return nil }
+            guard argument.kind != "positional", let name = argument.preferredName?.name, name != "help",
+                name != "version"
+            else { return nil }
             return Option(name: name, isFlag: argument.kind == "flag", isRepeating: argument.isRepeating)
         }
     }
@@ -50,7 +52,8 @@ struct EnvironmentOptions {
     func arguments(from environment: [String: String], beside given: [String]) throws -> [String] {
         var arguments: [String] = []
         for option in options {
-            guard let value = environment[option.variable], !value.isEmpty, !given.contains(where: { $0 == "--\(option.name)" || $0.hasPrefix("--\(option.name)=") })
+            guard let value = environment[option.variable], !value.isEmpty,
+                !given.contains(where: { $0 == "--\(option.name)" || $0.hasPrefix("--\(option.name)=") })
             else { continue }
             let own = try Self.arguments(option, value)
             do {

@@ -8,7 +8,10 @@ import BraidServer
 struct LimitOptions: ParsableArguments {
     @Option(help: "The longest body of a request.")
     var maxBodyBytes = 16_777_216
-    @Option(help: "Memory for the bodies of all requests under way, and as much again for large answers that clients have not read yet. A session can use a quarter of each, a token an eighth.")
+    @Option(
+        help:
+            "Memory for the bodies of all requests under way, and as much again for large answers that clients have not read yet. A session can use a quarter of each, a token an eighth."
+    )
     var maxBufferedBytes = 268_435_456
     @Option(help: "The longest head of a request: its first line and its fields.")
     var maxHeaderBytes = 32_768
@@ -51,8 +54,10 @@ struct LimitOptions: ParsableArguments {
         try check("max-header-bytes", maxHeaderBytes, 1_024...1 << 24)
         try check("max-json-depth", maxJsonDepth, 8...128)
         for (name, value) in [
-            ("max-rows", maxRows), ("max-sections", maxSections), ("max-rendered-bytes", maxRenderedBytes), ("max-template-steps", maxTemplateSteps),
-            ("max-sessions", maxSessions), ("max-connections", maxConnections), ("max-subscribers", maxSubscribers), ("max-requests", maxRequests),
+            ("max-rows", maxRows), ("max-sections", maxSections), ("max-rendered-bytes", maxRenderedBytes),
+            ("max-template-steps", maxTemplateSteps),
+            ("max-sessions", maxSessions), ("max-connections", maxConnections), ("max-subscribers", maxSubscribers),
+            ("max-requests", maxRequests),
             ("max-transaction", maxTransaction), ("participant-max-transaction", participantMaxTransaction),
         ] {
             try check(name, value, 1...1 << 40)
@@ -65,7 +70,9 @@ struct LimitOptions: ParsableArguments {
     }
 
     private func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
-        guard range.contains(value) else { throw ValidationError("--\(name) must be from \(range.lowerBound) to \(range.upperBound)") }
+        guard range.contains(value) else {
+            throw ValidationError("--\(name) must be from \(range.lowerBound) to \(range.upperBound)")
+        }
     }
 
     /// A budget for bodies of requests, or for answers.

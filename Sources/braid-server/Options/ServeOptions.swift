@@ -15,22 +15,31 @@ struct ServeOptions: ParsableArguments {
     var port = 8080
     @Option(help: "Listen on this Unix socket instead.", completion: .file())
     var socket: String?
-    @Option(help: "The SQLite database, :memory:, or a PostgreSQL database: postgres://USER@HOST/NAME.", completion: .file())
+    @Option(
+        help: "The SQLite database, :memory:, or a PostgreSQL database: postgres://USER@HOST/NAME.", completion: .file()
+    )
     var database = "braid.sqlite"
     @Option(
-        help: "A directory of *.table.json and *.session.json to load at start. Can be given several times.", completion: .directory)
+        help: "A directory of *.table.json and *.session.json to load at start. Can be given several times.",
+        completion: .directory)
     var fixtures: [String] = []
     @OptionGroup(title: "Access") var access: AccessOptions
     @Option(help: "How many revisions of a session's journal are kept.")
     var journalLimit = 1000
     @Option(help: "How many bytes of a session's journal are kept.")
     var journalBytes = 67_108_864
-    @Option(help: "Seconds after which a session that nobody asks for leaves memory; the next request reads it again. 0: never.")
+    @Option(
+        help:
+            "Seconds after which a session that nobody asks for leaves memory; the next request reads it again. 0: never."
+    )
     var sessionIdleTime = 300
     @OptionGroup(title: "Limits") var limits: LimitOptions
     @Option(help: "Durability: full survives a power loss, normal a crash of the process.")
     var synchronous = Synchronous.full
-    @Flag(help: "For tests: ids, epochs and the clock count up instead of being random or real, so that answers stay equal.")
+    @Flag(
+        help:
+            "For tests: ids, epochs and the clock count up instead of being random or real, so that answers stay equal."
+    )
     var deterministic = false
     @Option(help: "What is logged, to stderr. A line for each request is info.")
     var logLevel = Logger.Level.info
@@ -41,7 +50,9 @@ struct ServeOptions: ParsableArguments {
         guard !hostname.isEmpty else { throw ValidationError("--hostname must not be empty") }
         guard !database.isEmpty else { throw ValidationError("--database must not be empty") }
         // SQLite would open another file than the one that is locked.
-        guard !database.hasPrefix("file:") else { throw ValidationError("--database takes a path, not a URI; a file of that name is ./\(database)") }
+        guard !database.hasPrefix("file:") else {
+            throw ValidationError("--database takes a path, not a URI; a file of that name is ./\(database)")
+        }
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
         guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
         guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }

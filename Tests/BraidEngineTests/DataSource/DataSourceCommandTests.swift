@@ -17,7 +17,8 @@ import Testing
     @Test(arguments: DataSourceCase.all)
     func withoutNotifyItIsStoredAndNotShown(_ call: DataSourceCase) throws {
         var session = try Played(sections: DataSourceCase.sections())
-        let outcome = try session.perform(call.command(notify: false)), isChange = (call.after ?? DataSourceCase.start) != DataSourceCase.start
+        let outcome = try session.perform(call.command(notify: false)),
+            isChange = (call.after ?? DataSourceCase.start) != DataSourceCase.start
         #expect(session.stored.brief == call.after ?? DataSourceCase.start)
         #expect(session.snapshot.brief == DataSourceCase.start)
         #expect(outcome.notification == nil)
@@ -39,7 +40,9 @@ import Testing
         #expect(session.snapshot.brief == DataSourceCase.start && session.snapshot.revision == 1)
         try session.perform(.patchState("{\"x\":1}"))
         #expect(session.snapshot.brief == "A[b c] B[d] -[]" && session.snapshot.revision == 2)
-        #expect(try session.perform(.dataSource(.updateRow("\"b\"", at: .init(section: 0, row: 0)), notify: true)).kind == .unchanged)
+        #expect(
+            try session.perform(.dataSource(.updateRow("\"b\"", at: .init(section: 0, row: 0)), notify: true)).kind
+                == .unchanged)
     }
 
     @Test func aTransactionIsPublishedIfAnyOfItsCommandsIs() throws {
@@ -52,9 +55,13 @@ import Testing
         #expect(session.snapshot.brief == "A[a b c] B[x y x x d] -[]")
     }
 
-    @Test(arguments: [Command.setDisplayedSections(["a"]), .dataSource(.removeRow(at: .init(section: 9, row: 0)), notify: true)])
+    @Test(arguments: [
+        Command.setDisplayedSections(["a"]), .dataSource(.removeRow(at: .init(section: 9, row: 0)), notify: true),
+    ])
     func whatATransactionIgnoresPublishesNothing(ignored: Command) throws {
-        var session = try Played(#"{"table":"t","sections":["a"],"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"a"}]}]}"#)
+        var session = try Played(
+            #"{"table":"t","sections":["a"],"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"a"}]}]}"#
+        )
         let silent = Command.dataSource(.addRow(#"{"id":"b"}"#, at: .init(section: 0, row: 1)), notify: false)
         try session.perform(.transaction([silent, ignored]))
         #expect(session.snapshot.revision == 1 && session.snapshot.sections[0].rows.count == 1)
@@ -76,15 +83,22 @@ import Testing
 
     @Test func sectionsAreUpdatedInTheirPlacesOrByTheirIDs() throws {
         var session = try Played(sections: DataSourceCase.sections())
-        try session.perform(.dataSource(.updateAllSections([SectionContent(id: "s3"), SectionContent(id: "x"), SectionContent(), SectionContent()]), notify: true))
+        try session.perform(
+            .dataSource(
+                .updateAllSections([
+                    SectionContent(id: "s3"), SectionContent(id: "x"), SectionContent(), SectionContent(),
+                ]), notify: true))
         #expect(session.ids == ["s3", "x", "s5", "s6"], "the third is claimed by id, and the first goes")
         #expect(throws: Refusal.self) {
-            try session.perform(.dataSource(.updateAllSections([SectionContent(id: "x"), SectionContent(id: "x")]), notify: true))
+            try session.perform(
+                .dataSource(.updateAllSections([SectionContent(id: "x"), SectionContent(id: "x")]), notify: true))
         }
         var named = try Played(sections: [])
         try named.perform(.dataSource(.updateAllSections([SectionContent(), SectionContent(id: "s1")]), notify: true))
         #expect(named.ids == ["s2", "s1"], "an id that comes later is not given out")
-        #expect(throws: Refusal.self) { try session.perform(.dataSource(.addSection(SectionContent(id: "x"), at: nil), notify: true)) }
+        #expect(throws: Refusal.self) {
+            try session.perform(.dataSource(.addSection(SectionContent(id: "x"), at: nil), notify: true))
+        }
     }
 
     @Test func sectionsAreSqueezedInWhereThereIsNoGap() throws {
@@ -110,17 +124,25 @@ import Testing
 
     @Test func rowsMayTakeOverEachOthersIDs() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "{\"id\":2}"])])
-        let outcome = try session.perform(.dataSource(.updateRows([(.init(section: 0, row: 0), "{\"id\":2}"), (.init(section: 0, row: 1), "{\"id\":1}")]), notify: true))
+        let outcome = try session.perform(
+            .dataSource(
+                .updateRows([(.init(section: 0, row: 0), "{\"id\":2}"), (.init(section: 0, row: 1), "{\"id\":1}")]),
+                notify: true))
         #expect(session.snapshot.sections[0].rows.map { $0.id?.text ?? "" } == ["2", "1"])
         #expect(outcome.update.json.text.contains("moveRows"))
-        #expect(throws: Refusal.self) { try session.perform(.dataSource(.updateRow("{\"id\":2}", at: .init(section: 0, row: 1)), notify: true)) }
+        #expect(throws: Refusal.self) {
+            try session.perform(.dataSource(.updateRow("{\"id\":2}", at: .init(section: 0, row: 1)), notify: true))
+        }
     }
 
     /// Who was told that the last of three rows has changed asked for the third of two.
     @Test func aRowThatIsHiddenByItsNewModelIsNotToldOfAsAChangedOne() throws {
-        var session = try Played(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":1,"on":true},{"id":2,"on":true},{"id":3,"on":true}],"shown":"model.on"}]}"#)
+        var session = try Played(
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":1,"on":true},{"id":2,"on":true},{"id":3,"on":true}],"shown":"model.on"}]}"#
+        )
         func update(_ row: Int, _ model: JSONText) throws -> DataSourceNotification? {
-            try session.perform(.dataSource(.updateRow(model, at: .init(section: 0, row: row)), notify: true)).notification
+            try session.perform(.dataSource(.updateRow(model, at: .init(section: 0, row: row)), notify: true))
+                .notification
         }
         #expect(try update(2, "{\"id\":3,\"on\":false}") == .dataSource)
         #expect(session.snapshot.brief == "-[1 2]")
@@ -130,16 +152,20 @@ import Testing
     @Test func rowsWithIDsAndWithoutAreReplacedTogether() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "\"x\""])])
         let before = session.table
-        let outcome = try session.perform(.dataSource(.updateRowsOfSection(["\"y\"", "{\"id\":1}", "\"z\""], at: 0), notify: true))
+        let outcome = try session.perform(
+            .dataSource(.updateRowsOfSection(["\"y\"", "{\"id\":1}", "\"z\""], at: 0), notify: true))
         #expect(session.snapshot.brief == "-[y 1 z]")
         try RandomCommandTests.check(outcome, after: before)
     }
 
     /// What the table's description displays may name sections that are not there yet.
     @Test func dynamicSectionsComeIntoTheListOfDisplayedOnesAndGoFromIt() throws {
-        var session = try Played(#"{"table":"t","sections":"dynamic","sectionDisplay":{"displayed":["b","a"]},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[]}}]}"#)
+        var session = try Played(
+            #"{"table":"t","sections":"dynamic","sectionDisplay":{"displayed":["b","a"]},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[]}}]}"#
+        )
         for (call, ids) in [
-            (.addSection(SectionContent(id: "b"), at: 0), ["b", "a"]), (.addSection(SectionContent(id: "n"), at: nil), ["b", "a", "n"]), (.removeSection(at: 0), ["a", "n"]),
+            (.addSection(SectionContent(id: "b"), at: 0), ["b", "a"]),
+            (.addSection(SectionContent(id: "n"), at: nil), ["b", "a", "n"]), (.removeSection(at: 0), ["a", "n"]),
         ] as [(DataSourceCommand, [SectionID])] {
             try session.perform(.dataSource(call, notify: true))
             #expect(session.ids == ids)
@@ -149,7 +175,8 @@ import Testing
     }
 
     @Test func whatIsReadIsWhatWasGiven() throws {
-        let session = try Played("""
+        let session = try Played(
+            """
             {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","viewModels":[{"id":"1"}],
              "header":"H","footer":{"view":"V","viewModel":1},"dimensions":{"headerHeight":1,"footerHeight":2,"estimatedFooterHeight":3}}]}
             """)
@@ -174,7 +201,9 @@ import Testing
         #expect(session.cells == ["number", "PersonCell", "null"])
         #expect(outcome.notification == nil)
         #expect(outcome.change.cells?.text == #"{"person":"PersonCell"}"#)
-        #expect(try session.perform(.dataSource(.registerCell("PersonCell", modelType: "person"), notify: true)).kind == .unchanged)
+        #expect(
+            try session.perform(.dataSource(.registerCell("PersonCell", modelType: "person"), notify: true)).kind
+                == .unchanged)
         try session.perform(.dataSource(.registerCell("Other", modelType: "person"), notify: true))
         #expect(session.cells == ["number", "Other", "null"], "the last registration wins")
     }

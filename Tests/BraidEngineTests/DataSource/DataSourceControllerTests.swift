@@ -11,7 +11,8 @@ import Testing
         try source.call(call.command())
         #expect(source.brief == call.after ?? DataSourceCase.start)
         #expect(teller.told == [call.notification].compactMap { $0 })
-        #expect(source.snapshot.sections.map(\.rows.count) == (0..<source.sectionCount).map { source.rowCount(for: $0) })
+        #expect(
+            source.snapshot.sections.map(\.rows.count) == (0..<source.sectionCount).map { source.rowCount(for: $0) })
     }
 
     @Test(arguments: DataSourceCase.all)
@@ -44,7 +45,9 @@ import Testing
         for row in 0..<40 {
             source.add(row: "x\(row)", at: RowPath(section: row % 3, row: row % 5), notify: row % 4 == 0)
             if row % 4 == 1 { source.remove(rowAt: RowPath(section: 0, row: 1)) }
-            if row % 7 == 6 { source.update(rows: [RowPath(section: 0, row: 0): row, RowPath(section: 1, row: 9): "skipped"]) }
+            if row % 7 == 6 {
+                source.update(rows: [RowPath(section: 0, row: 0): row, RowPath(section: 1, row: 9): "skipped"])
+            }
             #expect(source.totalRowCount == (0..<source.sectionCount).reduce(0) { $0 + source.rowCount(for: $1) })
         }
     }
@@ -54,7 +57,9 @@ import Testing
         final class View: DataSourceControllerDelegate {
             var updates: [BatchUpdate?] = []
             func dataSourceWasMutated(_ source: DataSourceController) { updates.append(source.lastUpdate) }
-            func dataSourceWasMutated(_ source: DataSourceController, section: Int) { updates.append(source.lastUpdate) }
+            func dataSourceWasMutated(_ source: DataSourceController, section: Int) {
+                updates.append(source.lastUpdate)
+            }
         }
         let view = View()
         let source = DataSourceController(rows: [1], delegate: view)
@@ -66,10 +71,13 @@ import Testing
         #expect(view.updates[1].map { [$0.from, $0.to] } == [1, 1])
     }
 
-    @Test("An update of several rows skips those out of bounds and tells the delegate of the others", arguments: [
-        ([], "{\"rows\":[]}"), ([path(0, 1)], "{\"rows\":[]}"), ([path(-1, 0)], "{\"rows\":[]}"), ([path(0, -1), path(0, 0)], "{\"rows\":[[0,0]]}"),
-        ([path(-1, 0), path(0, 0)], "{\"rows\":[[0,0]]}"), ([path(0, 0), path(1, 0)], nil),
-    ] as [([RowPath], String?)])
+    @Test(
+        "An update of several rows skips those out of bounds and tells the delegate of the others",
+        arguments: [
+            ([], "{\"rows\":[]}"), ([path(0, 1)], "{\"rows\":[]}"), ([path(-1, 0)], "{\"rows\":[]}"),
+            ([path(0, -1), path(0, 0)], "{\"rows\":[[0,0]]}"),
+            ([path(-1, 0), path(0, 0)], "{\"rows\":[[0,0]]}"), ([path(0, 0), path(1, 0)], nil),
+        ] as [([RowPath], String?)])
     func severalRows(paths: [RowPath], told: String?) {
         let teller = Teller()
         let source = DataSourceController(rows: ["a"], delegate: teller)
@@ -104,8 +112,12 @@ import Testing
         }
         final class Reader: DataSourceControllerDelegate {
             var icons: [Int?] = []
-            func dataSourceWasMutated(_ source: DataSourceController) { icons.append((source.data(for: 0) as? Data)?.icon) }
-            func dataSourceWasMutated(_ source: DataSourceController, section: Int) { icons.append((source.data(for: 0) as? Data)?.icon) }
+            func dataSourceWasMutated(_ source: DataSourceController) {
+                icons.append((source.data(for: 0) as? Data)?.icon)
+            }
+            func dataSourceWasMutated(_ source: DataSourceController, section: Int) {
+                icons.append((source.data(for: 0) as? Data)?.icon)
+            }
         }
         let reader = Reader()
         let source = DataSourceController(section: .init(sectionData: Data(), rows: [1]), delegate: reader)
@@ -116,7 +128,9 @@ import Testing
         source.update(sectionData: Data(icon: 10), at: 5)
         source.update(section: .init(rows: [2]), at: 0)
         source.remove(sectionAt: 0)
-        #expect(reader.icons == [8, 9, nil, 7], "the data is there when the delegate is told, and changed even if its titles are not")
+        #expect(
+            reader.icons == [8, 9, nil, 7],
+            "the data is there when the delegate is told, and changed even if its titles are not")
     }
 
     @Test func dataControllersAreThoseOfTheModelsTypes() {
@@ -126,7 +140,9 @@ import Testing
         }
         struct Second: CellDataController {
             var reuseIdentifier = ""
-            static func populate(with model: Any) -> any CellDataController { Second(reuseIdentifier: "second \(model)") }
+            static func populate(with model: Any) -> any CellDataController {
+                Second(reuseIdentifier: "second \(model)")
+            }
         }
         let source = DataSourceController()
         #expect(source.dataController(for: 1) == nil)
@@ -146,13 +162,22 @@ import Testing
         }
         struct Title: CellDataController {
             var reuseIdentifier = "title"
-            static func populate(with model: Any) -> any CellDataController { Title(reuseIdentifier: (model as? any SectionDataModelType)?.header ?? "none") }
+            static func populate(with model: Any) -> any CellDataController {
+                Title(reuseIdentifier: (model as? any SectionDataModelType)?.header ?? "none")
+            }
         }
-        let source = DataSourceController(sections: [.init(sectionData: Data(header: "H"), rows: [1]), .init(sectionData: SectionDataModel(header: "other"), rows: [])])
+        let source = DataSourceController(sections: [
+            .init(sectionData: Data(header: "H"), rows: [1]),
+            .init(sectionData: SectionDataModel(header: "other"), rows: []),
+        ])
         source.register(dataController: Title.self, for: Data.self)
         source.register(dataController: Title.self, for: Int.self)
-        #expect((0..<2).map { source.data(for: $0).flatMap { source.dataController(for: $0) }?.reuseIdentifier } == ["H", nil])
-        #expect(source.dataController(for: 1)?.reuseIdentifier == "none", "one controller stands for any number of types")
+        #expect(
+            (0..<2).map { source.data(for: $0).flatMap { source.dataController(for: $0) }?.reuseIdentifier } == [
+                "H", nil,
+            ])
+        #expect(
+            source.dataController(for: 1)?.reuseIdentifier == "none", "one controller stands for any number of types")
     }
 
     @Test func aControllerOfNoRowsHasASection() {
@@ -174,17 +199,26 @@ import Testing
         struct Product { var name: String, price: Int }
         struct Basic: CellDataController {
             var reuseIdentifier = "basicCell", title = "Incorrect data type"
-            static func populate(with model: Any) -> any CellDataController { Basic(title: (model as? Product)?.name ?? "Incorrect data type") }
+            static func populate(with model: Any) -> any CellDataController {
+                Basic(title: (model as? Product)?.name ?? "Incorrect data type")
+            }
         }
         struct Detail: CellDataController {
             var reuseIdentifier = "detailCell", text = ""
-            static func populate(with model: Any) -> any CellDataController { Detail(text: (model as? Product).map { "\($0.price)" } ?? "") }
+            static func populate(with model: Any) -> any CellDataController {
+                Detail(text: (model as? Product).map { "\($0.price)" } ?? "")
+            }
         }
         let source = DataSourceController(sections: [
-            .init(sectionData: SectionDataModel(header: "iPhones"), rows: [Product(name: "XS", price: 1_000), Product(name: "XR", price: 800)]),
-            .init(sectionData: SectionDataModel(header: "Watches"), rows: [Product(name: "Series 4", price: 400), "soon"]),
+            .init(
+                sectionData: SectionDataModel(header: "iPhones"),
+                rows: [Product(name: "XS", price: 1_000), Product(name: "XR", price: 800)]),
+            .init(
+                sectionData: SectionDataModel(header: "Watches"), rows: [Product(name: "Series 4", price: 400), "soon"]),
         ])
-        func shown(_ row: RowPath) -> (any CellDataController)? { source.modelObject(at: row).flatMap { source.dataController(for: $0) } }
+        func shown(_ row: RowPath) -> (any CellDataController)? {
+            source.modelObject(at: row).flatMap { source.dataController(for: $0) }
+        }
         #expect(shown(path(0, 0)) == nil)
         source.register(dataController: Basic.self, for: Product.self)
         #expect((shown(path(1, 0)) as? Basic)?.title == "Series 4")
@@ -230,16 +264,23 @@ import Testing
 /// Hears what a delegate is told, in the words of the wire.
 private final class Teller: DataSourceControllerDelegate {
     var told: [String] = []
-    func dataSourceWasMutated(_ dataSource: DataSourceController) { told.append(DataSourceNotification.dataSource.json.text) }
-    func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int) { told.append(DataSourceNotification.section(section).json.text) }
-    func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath]) { told.append(DataSourceNotification.rows(rows).json.text) }
+    func dataSourceWasMutated(_ dataSource: DataSourceController) {
+        told.append(DataSourceNotification.dataSource.json.text)
+    }
+    func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int) {
+        told.append(DataSourceNotification.section(section).json.text)
+    }
+    func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath]) {
+        told.append(DataSourceNotification.rows(rows).json.text)
+    }
 }
 
 extension DataSourceController.Section {
     fileprivate init(_ content: SectionContent) {
         let hasData = content.header != nil || content.footer != nil
         self.init(
-            sectionData: hasData ? SectionDataModel(header: content.header?.stringValue, footer: content.footer?.stringValue) : nil,
+            sectionData: hasData
+                ? SectionDataModel(header: content.header?.stringValue, footer: content.footer?.stringValue) : nil,
             rows: content.rows.map { $0.stringValue ?? "" })
     }
 }
@@ -249,7 +290,9 @@ extension DataSourceController {
     fileprivate var brief: String {
         (0..<sectionCount).map { section in
             let data = data(for: section)
-            let rows = (0..<rowCount(for: section)).map { "\(modelObject(at: RowPath(section: section, row: $0)) ?? "?")" }
+            let rows = (0..<rowCount(for: section)).map {
+                "\(modelObject(at: RowPath(section: section, row: $0)) ?? "?")"
+            }
             return "\(data?.header ?? "-")\(data?.footer.map { "/" + $0 } ?? "")[\(rows.joined(separator: " "))]"
         }.joined(separator: " ")
     }
@@ -261,12 +304,16 @@ extension DataSourceController {
         switch call {
         case .addRow(let model, let path): add(row: text(model), at: path, notify: notify)
         case .updateRow(let model, let path): update(row: text(model), at: path, notify: notify)
-        case .updateRowsOfSection(let models, let section): update(rows: models.map(text), atSection: section, notify: notify)
-        case .updateRows(let rows): update(rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at, text($0.model)) }), notify: notify)
+        case .updateRowsOfSection(let models, let section):
+            update(rows: models.map(text), atSection: section, notify: notify)
+        case .updateRows(let rows):
+            update(rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at, text($0.model)) }), notify: notify)
         case .removeRow(let path): remove(rowAt: path, notify: notify)
         case .addSection(let section, let index): add(section: Section(section), at: index, notify: notify)
         case .updateSectionData(let header, let footer, let index):
-            update(sectionData: SectionDataModel(header: header?.stringValue, footer: footer?.stringValue), at: index, notify: notify)
+            update(
+                sectionData: SectionDataModel(header: header?.stringValue, footer: footer?.stringValue), at: index,
+                notify: notify)
         case .updateSection(let section, let index): update(section: Section(section), at: index, notify: notify)
         case .updateAllSections(let sections): update(allSections: sections.map { Section($0) }, notify: notify)
         case .removeSection(let index): remove(sectionAt: index, notify: notify)

@@ -16,9 +16,10 @@ import Testing
         var testDescription: String { "\(behavior ?? "no table"), ids: \(hasIDs), shown: \(shown ?? "all")" }
 
         static let all = [true, false].flatMap { hasIDs in
-            [Kind(hasIDs: hasIDs, isMixed: !hasIDs)] + ["manuallyManaged", "hidesSectionsWithNoCellData", "hidesSectionsWithNoData"].flatMap { behavior in
-                [nil, "model.v != 2"].map { Kind(hasIDs: hasIDs, shown: $0, behavior: behavior) }
-            }
+            [Kind(hasIDs: hasIDs, isMixed: !hasIDs)]
+                + ["manuallyManaged", "hidesSectionsWithNoCellData", "hidesSectionsWithNoData"].flatMap { behavior in
+                    [nil, "model.v != 2"].map { Kind(hasIDs: hasIDs, shown: $0, behavior: behavior) }
+                }
         }
 
         func open(_ rows: [[Shadow.Row]]) throws -> Played {
@@ -26,7 +27,8 @@ import Testing
             guard let behavior else { return try Played(sections: models.map { SectionContent(rows: $0) }) }
             let shown = shown.map { #""shown":"\#($0)","# } ?? ""
             let lists = zip(["a", "b", "c"], models).map { #""\#($0)":[\#($1.map(\.text).joined(separator: ","))]"# }
-            return try Played("""
+            return try Played(
+                """
                 {"table":"t","sections":["a","b","c"],"sectionDisplay":{"behavior":"\(behavior)"},"cells":{"C":{}},
                  "modelTypes":{"M":{"id":\(hasIDs ? "\"/id\"" : "null")}},
                  "bindings":[{"on":"allSections","cell":"C","modelType":"M",\(shown)"models":{\(lists.joined(separator: ","))}}]}
@@ -35,7 +37,11 @@ import Testing
 
         /// The model of a row. In sessions without a table a member `id` would be an id.
         func model(_ row: Shadow.Row) -> JSONText {
-            JSONText(.object(JSONObject([(hasIDs ? "id" : "n", .number(JSONNumber(row.number))), ("v", .number(JSONNumber(row.value)))])))
+            JSONText(
+                .object(
+                    JSONObject([
+                        (hasIDs ? "id" : "n", .number(JSONNumber(row.number))), ("v", .number(JSONNumber(row.value))),
+                    ])))
         }
     }
 
@@ -50,7 +56,9 @@ import Testing
             let rows = (0..<3).map { _ in (0..<random.below(6)).map { _ in row(&random) } }
             var session = try kind.open(rows), restarted = session, history: [BatchUpdate] = []
             let first = session.snapshot
-            var shadow = Shadow(kind: kind, sections: zip(session.table.sections.map(\.id), rows).map { Shadow.Section(id: $0, rows: $1) })
+            var shadow = Shadow(
+                kind: kind,
+                sections: zip(session.table.sections.map(\.id), rows).map { Shadow.Section(id: $0, rows: $1) })
             var published = shadow.displayed
             for step in 0..<40 {
                 let command = shadow.call(&random, row), notify = random.below(3) > 0
@@ -58,7 +66,9 @@ import Testing
                 let outcome = try session.perform(.dataSource(command, notify: notify))
                 shadow.name(session.table.sections.map(\.id))
                 func about() -> Comment { "seed \(seed), step \(step): \(command), \(outcome.update.json.text)" }
-                #expect(session.stored.sections.map { $0.rows.map { $0.model ?? .null } } == shadow.displayed.map { $0.rows.map { kind.model($0) } }, about())
+                #expect(
+                    session.stored.sections.map { $0.rows.map { $0.model ?? .null } }
+                        == shadow.displayed.map { $0.rows.map { kind.model($0) } }, about())
 
                 // The same from what is stored alone, as after a restart and on another server.
                 let again = try restarted.perform(.dataSource(command, notify: notify))
@@ -72,11 +82,15 @@ import Testing
                     #expect(outcome.update.stages.isEmpty, about())
                     continue
                 }
-                #expect(Shadow.Operations(outcome.update) == Shadow.Operations(from: published, to: shadow.displayed, kind), about())
+                #expect(
+                    Shadow.Operations(outcome.update) == Shadow.Operations(from: published, to: shadow.displayed, kind),
+                    about())
                 published = shadow.displayed
             }
             let changes = history.filter { $0.from < $0.to }
-            if !changes.isEmpty { #expect(try BatchUpdate.composing(changes).applied(to: first).text == session.snapshot.text) }
+            if !changes.isEmpty {
+                #expect(try BatchUpdate.composing(changes).applied(to: first).text == session.snapshot.text)
+            }
         }
     }
 
@@ -90,22 +104,31 @@ import Testing
             }
             let rows = (0..<3).map { _ in (0..<random.below(6)).map { _ in row(&random) } }
             let source = DataSourceController(sections: rows.map { .init(rows: $0) })
-            var shadow = Shadow(kind: .init(hasIDs: false), sections: zip(source.snapshot.sections.map(\.id), rows).map { Shadow.Section(id: $0, rows: $1) })
+            var shadow = Shadow(
+                kind: .init(hasIDs: false),
+                sections: zip(source.snapshot.sections.map(\.id), rows).map { Shadow.Section(id: $0, rows: $1) })
             var published = shadow.displayed
             for step in 0..<40 {
                 let before = source.snapshot, notify = random.below(3) > 0
                 switch shadow.call(&random, row) {
                 case .addRow(let model, let path): source.add(row: model, at: path, notify: notify)
                 case .updateRow(let model, let path): source.update(row: model, at: path, notify: notify)
-                case .updateRows(let rows): source.update(rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at, $0.model) }), notify: notify)
+                case .updateRows(let rows):
+                    source.update(
+                        rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at, $0.model) }), notify: notify)
                 case .removeRow(let path): source.remove(rowAt: path, notify: notify)
                 default: break
                 }
-                #expect((0..<source.sectionCount).map { source.rowCount(for: $0) } == shadow.displayed.map(\.rows.count))
-                guard source.snapshot.revision > before.revision, source.snapshot.text != before.at(source.snapshot.revision).text, let update = source.lastUpdate else { continue }
+                #expect(
+                    (0..<source.sectionCount).map { source.rowCount(for: $0) } == shadow.displayed.map(\.rows.count))
+                guard source.snapshot.revision > before.revision,
+                    source.snapshot.text != before.at(source.snapshot.revision).text, let update = source.lastUpdate
+                else { continue }
                 shadow.name(source.snapshot.sections.map(\.id))
                 #expect((try? update.applied(to: before).text) == source.snapshot.text)
-                #expect(Shadow.Operations(update) == Shadow.Operations(from: published, to: shadow.displayed, shadow.kind), "seed \(seed), step \(step): \(update.json.text)")
+                #expect(
+                    Shadow.Operations(update) == Shadow.Operations(from: published, to: shadow.displayed, shadow.kind),
+                    "seed \(seed), step \(step): \(update.json.text)")
                 published = shadow.displayed
             }
         }
@@ -114,7 +137,10 @@ import Testing
     @Test("One of 10,000 rows without ids is updated in less than 200 bytes")
     func size() throws {
         var session = try Played(sections: [SectionContent(rows: (0..<10_000).map { .string("row \($0)") })])
-        for call in [.updateRow("\"x\"", at: .init(section: 0, row: 3)), .removeRow(at: .init(section: 0, row: 9)), .addRow("\"y\"", at: .init(section: 0, row: 0))] as [DataSourceCommand] {
+        for call in [
+            .updateRow("\"x\"", at: .init(section: 0, row: 3)), .removeRow(at: .init(section: 0, row: 9)),
+            .addRow("\"y\"", at: .init(section: 0, row: 0)),
+        ] as [DataSourceCommand] {
             #expect(try session.perform(.dataSource(call, notify: true)).update.json.count < 200)
         }
     }
@@ -122,13 +148,17 @@ import Testing
     @Test("An edit of a row without an id is a delete, an insert, or both")
     func edits() throws {
         func operations(_ command: Command) throws -> Shadow.Operations {
-            var session = try Played(#"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":"allSections","cell":"C","modelType":"N","models":{"a":[{},{},{},{"v":2}]},"editing":{"$if":"'v' in model","then":"insert","else":"delete"},"moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"v":5}}}]}]}"#)
+            var session = try Played(
+                #"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":"allSections","cell":"C","modelType":"N","models":{"a":[{},{},{},{"v":2}]},"editing":{"$if":"'v' in model","then":"insert","else":"delete"},"moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"v":5}}}]}]}"#
+            )
             return Shadow.Operations(try session.perform(command).update)
         }
         func at(_ row: Int) -> RowReference { .at(.id("a"), row: row) }
         #expect(try operations(.delete(at(1))) == .init(deleteRows: [path(0, 1)]))
         #expect(try operations(.insert(at(3), model: "{}")) == .init(insertRows: [path(0, 3)]))
-        #expect(try operations(.move(at(3), to: .id("a"), row: 0)) == .init(deleteRows: [path(0, 3)], insertRows: [path(0, 0)]))
+        #expect(
+            try operations(.move(at(3), to: .id("a"), row: 0))
+                == .init(deleteRows: [path(0, 3)], insertRows: [path(0, 0)]))
         #expect(try operations(.tap(at(2))) == .init(reloadRows: [path(0, 2)]))
     }
 
@@ -167,7 +197,9 @@ struct Shadow {
 
     /// New sections have ids that the engine chose.
     mutating func name(_ ids: [SectionID]) {
-        for (index, id) in ids.enumerated() where index < sections.count && ids.count == sections.count { sections[index].id = id }
+        for (index, id) in ids.enumerated() where index < sections.count && ids.count == sections.count {
+            sections[index].id = id
+        }
     }
 
     /// A random call, which the shadow follows.
@@ -210,17 +242,23 @@ struct Shadow {
         let shown = displayed
         guard path.section < shown.count, path.row < shown[path.section].rows.count,
             let section = sections.firstIndex(where: { $0.id == shown[path.section].id }),
-            let row = sections[section].rows.firstIndex(where: { $0.number == shown[path.section].rows[path.row].number })
+            let row = sections[section].rows.firstIndex(where: {
+                $0.number == shown[path.section].rows[path.row].number
+            })
         else { return nil }
         return RowPath(section: section, row: row)
     }
 
-    private mutating func update(_ path: RowPath, _ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row) -> Row {
+    private mutating func update(
+        _ path: RowPath, _ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row
+    ) -> Row {
         update(stored(path), &random, new)
     }
 
     /// With another number a row that has an id is another one.
-    private mutating func update(_ place: RowPath?, _ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row) -> Row {
+    private mutating func update(
+        _ place: RowPath?, _ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row
+    ) -> Row {
         var row = new(&random)
         guard let place else { return row }
         let old = sections[place.section].rows[place.row]
@@ -250,7 +288,8 @@ extension Shadow.Operations {
             deleteRows += stage.deleteRows
             insertRows += stage.insertRows.map(\.at)
             reloadRows += stage.reloadRows.map(\.at)
-            others += stage.moveSections.count + stage.updateSections.count + stage.moveRows.count + stage.updateRows.count
+            others +=
+                stage.moveSections.count + stage.updateSections.count + stage.moveRows.count + stage.updateRows.count
         }
     }
 
@@ -271,7 +310,8 @@ extension Shadow.Operations {
                 }
                 if same != row { reloadRows.append(path(oldPlace, index)) }
             }
-            for (index, row) in after.rows.enumerated() where !before.rows.contains(where: { $0.number == row.number }) { insertRows.append(path(newPlace, index)) }
+            for (index, row) in after.rows.enumerated() where !before.rows.contains(where: { $0.number == row.number })
+            { insertRows.append(path(newPlace, index)) }
         }
     }
 }

@@ -24,7 +24,8 @@ struct Played {
 
     @discardableResult
     mutating func perform(_ command: Command) throws -> Outcome {
-        let outcome = try binder.applying(command, to: table, shown: snapshot, unpublished: unpublished, now: RandomCommandTests.now)
+        let outcome = try binder.applying(
+            command, to: table, shown: snapshot, unpublished: unpublished, now: RandomCommandTests.now)
         (table, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
         return outcome
     }
@@ -34,15 +35,19 @@ struct Played {
         func rebuilt(_ table: TableModel) throws -> TableModel {
             TableModel(
                 sections: try table.sections.map { try StoredSection(facts: $0.facts, rows: Array($0.rows)) },
-                displayedSections: table.displayedSections, state: table.state, cells: table.cells, nextKey: table.nextKey,
+                displayedSections: table.displayedSections, state: table.state, cells: table.cells,
+                nextKey: table.nextKey,
                 nextSection: table.nextSection)
         }
         let revision = snapshot.revision
         table = try rebuilt(table)
-        guard let kept = unpublished else { return snapshot = try binder.snapshot(of: table, revision: revision, now: RandomCommandTests.now) }
+        guard let kept = unpublished else {
+            return snapshot = try binder.snapshot(of: table, revision: revision, now: RandomCommandTests.now)
+        }
         let published = try rebuilt(kept.published)
         snapshot = try binder.snapshot(of: published, revision: revision, now: RandomCommandTests.now)
-        unpublished = try Unpublished(published: published, stored: table, binder: binder, revision: revision, now: RandomCommandTests.now)
+        unpublished = try Unpublished(
+            published: published, stored: table, binder: binder, revision: revision, now: RandomCommandTests.now)
     }
 
     /// The snapshot of what is stored.
@@ -52,7 +57,9 @@ struct Played {
 
     /// What is stored, as the data source would be given it.
     var contents: [SectionContent] {
-        table.sections.map { SectionContent(id: $0.id, header: $0.facts.header, footer: $0.facts.footer, rows: $0.rows.map(\.model)) }
+        table.sections.map {
+            SectionContent(id: $0.id, header: $0.facts.header, footer: $0.facts.footer, rows: $0.rows.map(\.model))
+        }
     }
 }
 
@@ -60,7 +67,8 @@ extension Snapshot {
     /// `header/footer[rows]` for each section: `A[a b c] -/F[]`.
     var brief: String {
         sections.map { section in
-            let header = section.header["title"]?.stringValue ?? "-", footer = section.footer["title"]?.stringValue.map { "/" + $0 } ?? ""
+            let header = section.header["title"]?.stringValue ?? "-",
+                footer = section.footer["title"]?.stringValue.map { "/" + $0 } ?? ""
             let rows = section.rows.map { $0.model?.stringValue ?? $0.id?.text ?? $0.model?.text ?? "" }
             return "\(header)\(footer)[\(rows.joined(separator: " "))]"
         }.joined(separator: " ")

@@ -6,35 +6,42 @@ enum RandomDataSource {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         func path() -> RowPath { RowPath(section: index(4, &random), row: index(5, &random)) }
         let notify = number(3) > 0
-        let call: DataSourceCommand = switch number(24) {
-        case 0...4: .addRow(model(&random), at: path())
-        case 5...7: .updateRow(model(&random), at: path())
-        case 8...9: .updateRowsOfSection(models(&random), at: index(4, &random))
-        case 10...12: .updateRows((0..<number(4)).reduce(into: [RowPath: JSONText]()) { rows, _ in rows[path()] = model(&random) }
-            .sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        case 13...15: .removeRow(at: path())
-        case 16...17: .addSection(section(&random), at: [nil, index(4, &random)].randomElement(using: &random) ?? nil)
-        case 18: .updateSectionData(header: title(&random), footer: title(&random), at: index(4, &random))
-        case 19: .updateSection(section(&random), at: index(4, &random))
-        case 20: .updateAllSections(sections(&random))
-        case 21: .removeSection(at: index(4, &random))
-        case 22: number(4) == 0 ? .removeAllSections : .removeSection(at: index(4, &random))
-        default: .registerCell("C", modelType: ["x", "object", "number"].randomElement(using: &random) ?? "")
-        }
+        let call: DataSourceCommand =
+            switch number(24) {
+            case 0...4: .addRow(model(&random), at: path())
+            case 5...7: .updateRow(model(&random), at: path())
+            case 8...9: .updateRowsOfSection(models(&random), at: index(4, &random))
+            case 10...12:
+                .updateRows(
+                    (0..<number(4)).reduce(into: [RowPath: JSONText]()) { rows, _ in rows[path()] = model(&random) }
+                        .sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+            case 13...15: .removeRow(at: path())
+            case 16...17:
+                .addSection(section(&random), at: [nil, index(4, &random)].randomElement(using: &random) ?? nil)
+            case 18: .updateSectionData(header: title(&random), footer: title(&random), at: index(4, &random))
+            case 19: .updateSection(section(&random), at: index(4, &random))
+            case 20: .updateAllSections(sections(&random))
+            case 21: .removeSection(at: index(4, &random))
+            case 22: number(4) == 0 ? .removeAllSections : .removeSection(at: index(4, &random))
+            default: .registerCell("C", modelType: ["x", "object", "number"].randomElement(using: &random) ?? "")
+            }
         return .dataSource(call, notify: notify)
     }
 
     /// An index below the limit, and now and then one that no table has: to count on from the last one ended a server.
     static func index(_ limit: Int, _ random: inout SeededGenerator) -> Int {
         Int.random(in: 0..<64, using: &random) == 0
-            ? [1 << 31, 1 << 32, .max - 1, .max].randomElement(using: &random) ?? .max : Int.random(in: 0..<limit, using: &random)
+            ? [1 << 31, 1 << 32, .max - 1, .max].randomElement(using: &random) ?? .max
+            : Int.random(in: 0..<limit, using: &random)
     }
 
     /// Now and then a model without an id, and one whose type has a cell of its own.
     static func model(_ random: inout SeededGenerator) -> JSONText {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         let type = number(4) == 0 ? #","type":"x""# : ""
-        let text = number(12) == 0 ? "\(number(3))" : #"{"id":"\#(["a", "b", "c"][number(3)])\#(number(8))","v":\#(number(10))\#(type)}"#
+        let text =
+            number(12) == 0
+            ? "\(number(3))" : #"{"id":"\#(["a", "b", "c"][number(3)])\#(number(8))","v":\#(number(10))\#(type)}"#
         return (try? JSONText(parsing: text)) ?? .null
     }
 
@@ -64,7 +71,9 @@ extension RandomTable {
             return (description.binder, try description.openingTable())
         }
         for _ in 0..<50 {
-            if let table = try? Binder.dataSource.openingTable(RandomDataSource.sections(&random)) { return (.dataSource, table) }
+            if let table = try? Binder.dataSource.openingTable(RandomDataSource.sections(&random)) {
+                return (.dataSource, table)
+            }
         }
         return (.dataSource, TableModel())
     }

@@ -5,7 +5,8 @@ import Testing
 /// What clients ask for while something is stored and not shown: a row that they name by its place is the row that
 /// they see there, or none.
 @Suite struct UnpublishedTests {
-    private static let letters = #"{"table":"t","sections":"dynamic","cells":{"C":{}},"modelTypes":{"M":{"id":"/id"},"N":{"id":null}},"bindings":[{"on":"allSections","cell":"C","modelType":"TYPE","models":{"a":[{"id":"a"},{"id":"b"},{"id":"c"}],"b":[{"id":"x"}]},"editing":"EDITING","moving":{"to":"anySection"}}]}"#
+    private static let letters =
+        #"{"table":"t","sections":"dynamic","cells":{"C":{}},"modelTypes":{"M":{"id":"/id"},"N":{"id":null}},"bindings":[{"on":"allSections","cell":"C","modelType":"TYPE","models":{"a":[{"id":"a"},{"id":"b"},{"id":"c"}],"b":[{"id":"x"}]},"editing":"EDITING","moving":{"to":"anySection"}}]}"#
 
     private static func session(identified: Bool = true, editing: String = "delete") throws -> Played {
         try Played(letters.replacing("TYPE", with: identified ? "M" : "N").replacing("EDITING", with: editing))
@@ -44,8 +45,10 @@ import Testing
     @Test(arguments: [true, false])
     func aRowThatIsGoneOrAnotherOneIsNotFound(identified: Bool) throws {
         for change in [
-            silently(.removeRow(at: .init(section: 0, row: 1))), silently(.updateRow(row("other"), at: .init(section: 0, row: 1))),
-            silently(.removeSection(at: 0)), silently(.removeAllSections), silently(.updateAllSections([SectionContent(id: "b")])),
+            silently(.removeRow(at: .init(section: 0, row: 1))),
+            silently(.updateRow(row("other"), at: .init(section: 0, row: 1))),
+            silently(.removeSection(at: 0)), silently(.removeAllSections),
+            silently(.updateAllSections([SectionContent(id: "b")])),
         ] {
             var session = try Self.session(identified: identified)
             try session.perform(change)
@@ -71,8 +74,10 @@ import Testing
     func aMoveLeadsBetweenTheRowsThatAreSeen(identified: Bool) throws {
         // Seen: a[a b c] b[x]; stored: a[new a b end c] b[y x].
         for (from, section, row, after) in [
-            (at(0, 0), 0, 1, "a[new b end a c] b[y x]"), (at(0, 0), 0, 2, "a[new b end c a] b[y x]"), (at(0, 2), 0, 0, "a[new c a b end] b[y x]"),
-            (at(0, 2), 0, 1, "a[new a c b end] b[y x]"), (at(0, 1), 1, 0, "a[new a end c] b[y b x]"), (at(0, 1), 1, 1, "a[new a end c] b[y x b]"),
+            (at(0, 0), 0, 1, "a[new b end a c] b[y x]"), (at(0, 0), 0, 2, "a[new b end c a] b[y x]"),
+            (at(0, 2), 0, 0, "a[new c a b end] b[y x]"),
+            (at(0, 2), 0, 1, "a[new a c b end] b[y x]"), (at(0, 1), 1, 0, "a[new a end c] b[y b x]"),
+            (at(0, 1), 1, 1, "a[new a end c] b[y x b]"),
             (at(1, 0), 0, 3, "a[new a b end c x] b[y]"), (at(1, 0), 0, 2, "a[new a b end x c] b[y]"),
         ] {
             var session = try Self.session(identified: identified)
@@ -84,8 +89,12 @@ import Testing
         }
         var session = try Self.session(identified: identified)
         try session.perform(silently(.removeRow(at: .init(section: 0, row: 2))))
-        #expect(throws: Refusal.self, "the row that it was to stand before is gone") { try session.perform(.move(at(1, 0), to: .displayed(0), row: 2)) }
-        #expect(throws: Refusal.self, "no such place") { try session.perform(.move(at(1, 0), to: .displayed(0), row: 4)) }
+        #expect(throws: Refusal.self, "the row that it was to stand before is gone") {
+            try session.perform(.move(at(1, 0), to: .displayed(0), row: 2))
+        }
+        #expect(throws: Refusal.self, "no such place") {
+            try session.perform(.move(at(1, 0), to: .displayed(0), row: 4))
+        }
         if !identified { return }
         // To its own place, where its neighbours have changed theirs.
         session = try Self.session()
@@ -101,11 +110,13 @@ import Testing
         for _ in 0..<300 {
             var session = try Self.session(identified: identified)
             for step in 0..<Int.random(in: 1..<5, using: &random) {
-                let path = RowPath(section: Int.random(in: 0..<2, using: &random), row: Int.random(in: 0..<4, using: &random))
+                let path = RowPath(
+                    section: Int.random(in: 0..<2, using: &random), row: Int.random(in: 0..<4, using: &random))
                 let calls: [DataSourceCommand] = [
                     .addRow(row("n\(step)"), at: path), .removeRow(at: path), .updateRow(row("u\(step)"), at: path),
                     .updateRowsOfSection(["c", "x", "a"].shuffled(using: &random).map { row($0) }, at: path.section),
-                    .addSection(SectionContent(rows: [row("s\(step)")]), at: path.section), .removeSection(at: path.section),
+                    .addSection(SectionContent(rows: [row("s\(step)")]), at: path.section),
+                    .removeSection(at: path.section),
                 ]
                 try session.perform(silently(calls.randomElement(using: &random) ?? .removeAllSections))
             }
@@ -129,12 +140,17 @@ import Testing
         var session = try Self.session()
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
         #expect(throws: Refusal.self) { try session.perform(.transaction([.delete(at(0, 0))])) }
-        #expect(throws: Refusal.self) { try session.perform(.transaction([.delete(.id(RowID("a"), in: .displayed(0)))])) }
-        #expect(throws: Refusal.self) { try session.perform(.transaction([.move(.id(RowID("a"), in: nil), to: .displayed(1), row: 0)])) }
+        #expect(throws: Refusal.self) {
+            try session.perform(.transaction([.delete(.id(RowID("a"), in: .displayed(0)))]))
+        }
+        #expect(throws: Refusal.self) {
+            try session.perform(.transaction([.move(.id(RowID("a"), in: nil), to: .displayed(1), row: 0)]))
+        }
         try session.perform(.transaction([.delete(.id(RowID("a"), in: nil)), .delete(.id(RowID("b"), in: .id("a")))]))
         #expect(rows(session.snapshot) == "a[new c] b[x]")
         // With nothing kept back from before, its commands count as those before them left the table.
-        try session.perform(.transaction([silently(.addRow(row("z"), at: .init(section: 0, row: 0))), .delete(at(0, 1))]))
+        try session.perform(
+            .transaction([silently(.addRow(row("z"), at: .init(section: 0, row: 0))), .delete(at(0, 1))]))
         #expect(rows(session.snapshot) == "a[z c] b[x]")
     }
 
@@ -145,34 +161,50 @@ import Testing
         try session.perform(silently(.addRow(row("x"), at: .init(section: 0, row: 0))))
         let before = session
         for reference: RowReference in [.id("new", in: nil), .id("new", in: .id("a")), .id("x", in: .id("a"))] {
-            for command: Command in [.insert(reference, model: row("i")), .tap(reference), .displayedRows([reference]), .event(reference, name: "e", parameters: .null)] {
-                #expect { try session.perform(.transaction([command])) } throws: { ($0 as? Refusal)?.code == .rowNotFound }
+            for command: Command in [
+                .insert(reference, model: row("i")), .tap(reference), .displayedRows([reference]),
+                .event(reference, name: "e", parameters: .null),
+            ] {
+                #expect { try session.perform(.transaction([command])) } throws: {
+                    ($0 as? Refusal)?.code == .rowNotFound
+                }
                 #expect { try session.perform(command) } throws: { ($0 as? Refusal)?.code == .rowNotFound }
             }
         }
         #expect(session.snapshot.text == before.snapshot.text && session.stored.text == before.stored.text)
         // The only row with the id x that clients see is the one in b. The rows i and j come with the transaction.
-        try session.perform(.transaction([
-            .insert(.id("x", in: nil), model: row("i")), .insert(.id("i", in: nil), model: row("j")), .insert(.id("j", in: .id("b")), model: row("k")),
-        ]))
+        try session.perform(
+            .transaction([
+                .insert(.id("x", in: nil), model: row("i")), .insert(.id("i", in: nil), model: row("j")),
+                .insert(.id("j", in: .id("b")), model: row("k")),
+            ]))
         #expect(rows(session.snapshot) == "a[x new a b c] b[k j i x]")
     }
 
     @Test func derivedRowsFollowWhatIsStored() throws {
-        var session = try Played(#"{"table":"t","sections":["a","d","n"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2"}]},{"on":{"section":"d"},"cell":"C","modelType":"N","modelsFrom":{"$eval":"models.a"},"onTap":[{"setState":{"tapped":{"$eval":"model.id"}}}]},{"on":{"section":"n"},"cell":"C","numberOfCells":"len(models.a)"}]}"#)
+        var session = try Played(
+            #"{"table":"t","sections":["a","d","n"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2"}]},{"on":{"section":"d"},"cell":"C","modelType":"N","modelsFrom":{"$eval":"models.a"},"onTap":[{"setState":{"tapped":{"$eval":"model.id"}}}]},{"on":{"section":"n"},"cell":"C","numberOfCells":"len(models.a)"}]}"#
+        )
         try session.perform(silently(.updateRow(#"{"id":"9"}"#, at: .init(section: 0, row: 0))))
         #expect(rows(session.snapshot) == "a[1 2] d[1 2] n[ ]")
         #expect(throws: Refusal.self, "it shows something else") { try session.perform(.tap(at(1, 0))) }
         try session.perform(.tap(at(1, 1)))
         #expect(session.snapshot.state.text == #"{"tapped":"2"}"#)
         #expect(rows(session.snapshot) == "a[9 2] d[9 2] n[ ]")
-        for call: DataSourceCommand in [.updateRow("1", at: .init(section: 1, row: 0)), .addRow("1", at: .init(section: 1, row: 0)), .removeRow(at: .init(section: 2, row: 0)), .updateRowsOfSection([], at: 1), .updateSection(SectionContent(), at: 1)] {
-            #expect { try session.perform(.dataSource(call, notify: true)) } throws: { ($0 as? Refusal)?.code == .editingNotAllowed }
+        for call: DataSourceCommand in [
+            .updateRow("1", at: .init(section: 1, row: 0)), .addRow("1", at: .init(section: 1, row: 0)),
+            .removeRow(at: .init(section: 2, row: 0)), .updateRowsOfSection([], at: 1),
+            .updateSection(SectionContent(), at: 1),
+        ] {
+            #expect { try session.perform(.dataSource(call, notify: true)) } throws: {
+                ($0 as? Refusal)?.code == .editingNotAllowed
+            }
         }
     }
 
     @Test func eventsAndDisplayedRowsAreThoseOfTheRowsThatAreSeen() throws {
-        var session = try Played("""
+        var session = try Played(
+            """
             {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
              "onEvent":{"C":{"e":[{"setState":{"said":{"$eval":"model.id"}}}]}},"prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"asked":{"$eval":"model.id"}}}]}]}
             """)
@@ -187,50 +219,73 @@ import Testing
 
     /// The last integer was one too many to count on from.
     @Test func aMoveToNoRowIsRefusedHereToo() throws {
-        var session = try Played(#"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}]},"moving":{"to":"anySection"}}]}"#)
+        var session = try Played(
+            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}]},"moving":{"to":"anySection"}}]}"#
+        )
         try session.perform(silently(.addRow(#"{"id":"0"}"#, at: .init(section: 0, row: 0))))
         for (section, row) in [(0, 2), (0, 3), (0, 99), (0, Int.max), (0, -1), (1, 1), (1, Int.max)] {
-            #expect { try session.perform(.move(at(0, 0), to: .displayed(section), row: row)) } throws: { ($0 as? Refusal)?.code == .rowNotFound }
+            #expect { try session.perform(.move(at(0, 0), to: .displayed(section), row: row)) } throws: {
+                ($0 as? Refusal)?.code == .rowNotFound
+            }
         }
         try session.perform(.move(at(0, 0), to: .displayed(0), row: 1))
         #expect(rows(session.snapshot).hasPrefix("a[0 2 1]"))
     }
 
     @Test func declaredSectionsStay() throws {
-        var session = try Played(#"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"}]},"headers":{"a":"A"}}]}"#)
+        var session = try Played(
+            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"}]},"headers":{"a":"A"}}]}"#
+        )
         for call: DataSourceCommand in [
-            .addRow(row("2"), at: .init(section: 2, row: 0)), .addSection(SectionContent(), at: 0), .removeSection(at: 0), .removeAllSections,
-            .updateAllSections([SectionContent()]), .updateAllSections([SectionContent(id: "b"), SectionContent(id: "a")]),
+            .addRow(row("2"), at: .init(section: 2, row: 0)), .addSection(SectionContent(), at: 0),
+            .removeSection(at: 0), .removeAllSections,
+            .updateAllSections([SectionContent()]),
+            .updateAllSections([SectionContent(id: "b"), SectionContent(id: "a")]),
         ] {
-            #expect { try session.perform(.dataSource(call, notify: true)) } throws: { ($0 as? Refusal)?.code == .sectionsAreDeclared }
+            #expect { try session.perform(.dataSource(call, notify: true)) } throws: {
+                ($0 as? Refusal)?.code == .sectionsAreDeclared
+            }
         }
         #expect(try session.perform(.dataSource(.removeSection(at: 2), notify: true)).isIgnored)
         try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 0)), notify: true))
         #expect(session.snapshot.brief == "A[] -[]", "left empty, and left there")
-        try session.perform(.dataSource(.updateAllSections([SectionContent(header: .null, rows: [row("1")]), SectionContent(id: "b", rows: [row("2")])]), notify: true))
+        try session.perform(
+            .dataSource(
+                .updateAllSections([
+                    SectionContent(header: .null, rows: [row("1")]), SectionContent(id: "b", rows: [row("2")]),
+                ]), notify: true))
         #expect(rows(session.snapshot) == "a[1] b[2]")
         #expect(session.snapshot.sections[0].header.isNull, "null is none, whatever is bound")
         try session.perform(.dataSource(.updateSectionData(header: nil, footer: nil, at: 0), notify: true))
-        #expect(session.snapshot.sections[0].header["title"]?.stringValue == "A", "without one of its own, what is bound")
+        #expect(
+            session.snapshot.sections[0].header["title"]?.stringValue == "A", "without one of its own, what is bound")
     }
 
     @Test func hiddenRowsAndSectionsAreCountedAround() throws {
-        var session = try Played(#"{"table":"t","sections":"dynamic","sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","shown":"model.id != 'h'","models":{"e":[],"a":[{"id":"h"},{"id":"1"},{"id":"2"}],"b":[{"id":"h"}]}}]}"#)
+        var session = try Played(
+            #"{"table":"t","sections":"dynamic","sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","shown":"model.id != 'h'","models":{"e":[],"a":[{"id":"h"},{"id":"1"},{"id":"2"}],"b":[{"id":"h"}]}}]}"#
+        )
         #expect(rows(session.snapshot) == "a[1 2]")
         try session.perform(.dataSource(.addRow(row("3"), at: .init(section: 0, row: 1)), notify: true))
         #expect(session.table["a"]?.rows.map { $0.id?.text } == ["h", "1", "3", "2"])
-        let outcome = try session.perform(.dataSource(.updateRow(row("h2"), at: .init(section: 0, row: 0)), notify: true))
+        let outcome = try session.perform(
+            .dataSource(.updateRow(row("h2"), at: .init(section: 0, row: 0)), notify: true))
         #expect(outcome.notification == .rows([.init(section: 0, row: 0)]))
         #expect(session.table["a"]?.rows.map { $0.id?.text } == ["h", "h2", "3", "2"])
         let emptied = try session.perform(.dataSource(.updateRowsOfSection([row("h")], at: 0), notify: true))
-        #expect(emptied.notification == .dataSource, "the section is no longer displayed: more than its rows has changed")
-        #expect(try session.perform(.dataSource(.addRow(row("4"), at: .init(section: 0, row: 0)), notify: true)).notification == .dataSource)
+        #expect(
+            emptied.notification == .dataSource, "the section is no longer displayed: more than its rows has changed")
+        #expect(
+            try session.perform(.dataSource(.addRow(row("4"), at: .init(section: 0, row: 0)), notify: true))
+                .notification == .dataSource)
         #expect(rows(session.snapshot) == "s4[4]")
     }
 
     @Test(arguments: [(0, nil), (1, "h h c"), (2, "h h b")] as [(Int, String?)])
     func amongHiddenRowsWithoutIDsTheRowThatIsSeenIsTakenOrNone(row: Int, left: String?) throws {
-        var session = try Played(#"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"N","shown":"model.id != 'h'","models":[{"id":"h"},{"id":"b"},{"id":"h"},{"id":"b"},{"id":"c"}],"editing":"delete"}]}"#)
+        var session = try Played(
+            #"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"N","shown":"model.id != 'h'","models":[{"id":"h"},{"id":"b"},{"id":"h"},{"id":"b"},{"id":"c"}],"editing":"delete"}]}"#
+        )
         try session.perform(silently(.removeRow(at: .init(section: 0, row: 0))))
         #expect(rows(session.snapshot) == "a[b b c]")
         guard let left else {
@@ -248,7 +303,10 @@ import Testing
         #expect(session.ids == ["b", "m", "a"])
         try session.perform(silently(.removeSection(at: 0)))
         #expect(session.ids == ["b", "m", "a"])
-        try session.perform(.dataSource(.updateAllSections([SectionContent(id: "a"), SectionContent(), SectionContent(id: "new")]), notify: true))
+        try session.perform(
+            .dataSource(
+                .updateAllSections([SectionContent(id: "a"), SectionContent(), SectionContent(id: "new")]), notify: true
+            ))
         #expect(session.ids == ["a", "s4", "new"])
     }
 }

@@ -5,13 +5,16 @@ import Testing
 /// What may be read where, as docs/table-description.md has it ("Expressions and templates").
 @Suite struct ContextTests {
     /// A template that says of each name whether it is there.
-    private static let defined = "${join([" + ["model", "row", "section", "state", "models", "count", "now", "reason", "event"]
+    private static let defined =
+        "${join(["
+        + ["model", "row", "section", "state", "models", "count", "now", "reason", "event"]
         .map { "defined('\($0)')" }.joined(separator: ",") + "],' ')}"
     private static let everywhere = "false false true true true true true false false"
     private static let ofRows = "true true true true true true true false false"
 
     @Test func rowsAndSectionsReadWhatIsMadeForThem() throws {
-        let session = try Played("""
+        let session = try Played(
+            """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[
              {"on":{"section":"a"},"cell":"C","models":[{"id":"1"}],"header":"\(Self.defined)","viewModel":"\(Self.defined)"},
              {"on":{"section":"b"},"cell":"C","modelsFrom":[{"id":"\(Self.defined)"}]}]}
@@ -22,8 +25,10 @@ import Testing
     }
 
     @Test func orderAndPassingReadTheSectionAsAnObject() throws {
-        let all = "typeof(section) == 'object' && section.rowCount == count && len(models[section.id]) == count && typeof(state) == 'object' && now != ''"
-        let session = try Played("""
+        let all =
+            "typeof(section) == 'object' && section.rowCount == count && len(models[section.id]) == count && typeof(state) == 'object' && now != ''"
+        let session = try Played(
+            """
             {"table":"t","sections":["a","b"],"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData","order":{"by":"str(\(all)) + str(9 - count)"}},"cells":{"C":{}},
              "bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"},{"id":"3"}]},"moving":{"to":{"passing":"\(all)"}}}]}
             """)
@@ -32,7 +37,8 @@ import Testing
     }
 
     @Test func handlersReadTheirRowAndWhatTheyAreCalledFor() throws {
-        var session = try Played("""
+        var session = try Played(
+            """
             {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete",
              "onTap":[{"setState":{"tap":"\(Self.defined)"}}],"onEvent":{"C":{"e":[{"setState":{"event":"\(Self.defined)"}}]}},"onDelete":[{"setState":{"delete":"\(Self.defined)"}}]}]}
             """)
@@ -40,14 +46,17 @@ import Testing
         try session.perform(.event(.at(.displayed(0), row: 0), name: "e", parameters: .null))
         try session.perform(.delete(.at(.displayed(0), row: 0)))
         let row = "true true true true true true true"
-        #expect(session.snapshot.state.text == #"{"tap":"\#(row) false false","event":"\#(row) false true","delete":"\#(row) true false"}"#)
+        #expect(
+            session.snapshot.state.text
+                == #"{"tap":"\#(row) false false","event":"\#(row) false true","delete":"\#(row) true false"}"#)
     }
 
     /// As in JSON-e's own implementation.
     @Test func signsBindTighterThanAccesses() throws {
         func value(_ source: String) throws -> JSONValue {
             var budget = TemplateBudget()
-            return try Expression(source).evaluate(TemplateContext(now: "", [("state", .object(JSONObject([("closed", .bool(false))])))]), budget: &budget)
+            return try Expression(source).evaluate(
+                TemplateContext(now: "", [("state", .object(JSONObject([("closed", .bool(false))])))]), budget: &budget)
         }
         #expect(try value("!(state.closed)") == .bool(true))
         #expect(throws: TemplateError.self) { try value("!state.closed") }

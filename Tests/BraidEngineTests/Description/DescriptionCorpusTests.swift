@@ -6,15 +6,19 @@ import Testing
 /// Tests/Descriptions: valid descriptions, and invalid ones with the pointers of their faults. The same files hold the
 /// JSON Schema for editors to the checker (Tests/Docs).
 @Suite struct DescriptionCorpusTests {
-    static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
 
     static func files(_ folder: String) -> [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: repository.appendingPathComponent("Tests/Descriptions/\(folder)").path)) ?? []
+        let names =
+            (try? FileManager.default.contentsOfDirectory(
+                atPath: repository.appendingPathComponent("Tests/Descriptions/\(folder)").path)) ?? []
         return names.filter { $0.hasSuffix(".json") }.sorted()
     }
 
     static func text(_ path: String) throws -> JSONText {
-        try JSONText(parsing: [UInt8](Data(contentsOf: repository.appendingPathComponent("Tests/Descriptions/\(path)"))))
+        try JSONText(
+            parsing: [UInt8](Data(contentsOf: repository.appendingPathComponent("Tests/Descriptions/\(path)"))))
     }
 
     @Test func thereIsACorpus() {
@@ -42,19 +46,26 @@ import Testing
         let expected = text["pointers"]?.elements()?.compactMap(\.stringValue) ?? []
         let faults = Self.faults(of: text["description"] ?? .null) ?? []
         #expect(!expected.isEmpty)
-        #expect(Set(faults.map(\.pointer.description)) == Set(expected), "\(faults.map { "\($0.pointer): \($0.detail)" })")
+        #expect(
+            Set(faults.map(\.pointer.description)) == Set(expected), "\(faults.map { "\($0.pointer): \($0.detail)" })")
     }
 
     /// Each part of a description, with a name that is read there by mistake, and what is said of it; nil: nothing.
     static let names: [(part: String, pointer: String?, hint: String)] = [
-        (#""viewModel": {"a": "${modle.x}"}"#, "/viewModel", "there are `state`, `models`, `section`, `count`, `now`, `model`, `row`"),
+        (
+            #""viewModel": {"a": "${modle.x}"}"#, "/viewModel",
+            "there are `state`, `models`, `section`, `count`, `now`, `model`, `row`"
+        ),
         (#""viewModel": "${Model}""#, "/viewModel", "did you mean `model`?"),
         (#""viewModel": "${ROW}""#, "/viewModel", "did you mean `row`?"),
         (#""viewModel": "${how}""#, "/viewModel", "there are"),
         (#""shown": "rows > 1""#, "/shown", ""),
         (#""cellProvider": {"$eval": "reason"}"#, "/cellProvider", ""),
         (#""editing": {"$if": "event", "then": "delete", "else": "none"}"#, "/editing", ""),
-        (#""dimensions": {"cellHeight": {"$eval": "model.height"}, "headerHeight": {"$eval": "model.height"}}"#, "/dimensions/headerHeight", "`models`"),
+        (
+            #""dimensions": {"cellHeight": {"$eval": "model.height"}, "headerHeight": {"$eval": "model.height"}}"#,
+            "/dimensions/headerHeight", "`models`"
+        ),
         (#""moving": {"to": {"passing": "row > 1"}, "movable": "row > 1"}"#, "/moving/to/passing", ""),
         (#""header": "${model.title}""#, "/header", ""),
         (#""modelsFrom": [{"$eval": "model"}]"#, "/modelsFrom", ""),
@@ -62,72 +73,104 @@ import Testing
         (#""onDelete": [{"setState": {"a": "${reason}", "b": "${event}"}}]"#, "/onDelete/0/setState", ""),
         (#""onTap": [{"if": "reason", "do": []}]"#, "/onTap/0/if", ""),
         (#""onTap": [{"setHeaders": {"a": "${model.x} ${header}"}}]"#, "/onTap/0/setHeaders/a", ""),
-        (#""onEvent": {"C": {"e": [{"if": "event.x", "else": [{"display": ["${reason}"]}]}]}}"#, "/onEvent/C/e/0/else/0/display/0", ""),
+        (
+            #""onEvent": {"C": {"e": [{"if": "event.x", "else": [{"display": ["${reason}"]}]}]}}"#,
+            "/onEvent/C/e/0/else/0/display/0", ""
+        ),
         (#""onTap": [{"if": "defined('reason') && reason", "do": []}]"#, nil, ""),
-        (#""onInsert": [{"setState": {"r": {"$eval": "reason"}}}], "onPrefetch": [{"setState": {"m": {"$eval": "model"}}}], "prefetch": {"cellsFromEnd": 1}"#, nil, ""),
+        (
+            #""onInsert": [{"setState": {"r": {"$eval": "reason"}}}], "onPrefetch": [{"setState": {"m": {"$eval": "model"}}}], "prefetch": {"cellsFromEnd": 1}"#,
+            nil, ""
+        ),
     ]
 
-    @Test(arguments: names) func aNameThatNothingGivesIsWarnedOfWhereItIsRead(part: String, pointer: String?, hint: String) throws {
+    @Test(arguments: names) func aNameThatNothingGivesIsWarnedOfWhereItIsRead(
+        part: String, pointer: String?, hint: String
+    ) throws {
         let cell = part.contains("cellProvider") ? "" : #""cell": "C","#
         let models = part.contains("modelsFrom") ? "" : #""models": {"a": []},"#
-        let description = try TableDescription(JSONText(parsing: """
-            {"table": "t", "sections": ["a"], "cells": {"C": {"events": {"e": {}}}}, "bindings": [{"on": {"section": "a"}, \(cell) \(models) \(part)}]}
-            """))
+        let description = try TableDescription(
+            JSONText(
+                parsing: """
+                    {"table": "t", "sections": ["a"], "cells": {"C": {"events": {"e": {}}}}, "bindings": [{"on": {"section": "a"}, \(cell) \(models) \(part)}]}
+                    """))
         #expect(description.warnings.map(\.pointer.description) == pointer.map { ["/bindings/0" + $0] } ?? [])
-        if !hint.isEmpty { #expect(description.warnings.first?.detail.contains(hint) == true, "\(description.warnings)") }
+        if !hint.isEmpty {
+            #expect(description.warnings.first?.detail.contains(hint) == true, "\(description.warnings)")
+        }
     }
 
     @Test(arguments: [#""modelsFrom": [{"id": "1"}]"#, #""numberOfCells": 3"#])
     func anActionOnADerivedRowOfTheHandlersOwnIsWarnedOf(source: String) throws {
-        let description = try TableDescription(JSONText(parsing: """
-            {"table": "t", "sections": ["a", "b"], "cells": {"C": {}}, "bindings": [
-             {"on": {"section": "a"}, "cell": "C", \(source), "onTap": [{"if": "true", "do": [{"update": {"merge": {}}}]}, {"update": {"id": "2", "merge": {}}}]},
-             {"on": {"section": "b"}, "cell": "C", "onTap": [{"replace": {"model": {}}}]}, {"on": "anySection", "onTap": [{"replace": {"model": {}}}]}]}
-            """))
+        let description = try TableDescription(
+            JSONText(
+                parsing: """
+                    {"table": "t", "sections": ["a", "b"], "cells": {"C": {}}, "bindings": [
+                     {"on": {"section": "a"}, "cell": "C", \(source), "onTap": [{"if": "true", "do": [{"update": {"merge": {}}}]}, {"update": {"id": "2", "merge": {}}}]},
+                     {"on": {"section": "b"}, "cell": "C", "onTap": [{"replace": {"model": {}}}]}, {"on": "anySection", "onTap": [{"replace": {"model": {}}}]}]}
+                    """))
         #expect(description.warnings.map(\.pointer.description) == ["/bindings/0/onTap/0/do/0/update"])
     }
 
     @Test func aModelTypeWhereNoCellsAreBoundIsWarnedOf() throws {
-        let description = try TableDescription(JSONText(parsing: """
-            {"table": "t", "modelTypes": {"M": {}}, "cells": {"C": {}},
-             "bindings": [{"on": "table", "cell": "C", "modelType": "M"}, {"on": "anySection", "modelType": "M"}]}
-            """))
+        let description = try TableDescription(
+            JSONText(
+                parsing: """
+                    {"table": "t", "modelTypes": {"M": {}}, "cells": {"C": {}},
+                     "bindings": [{"on": "table", "cell": "C", "modelType": "M"}, {"on": "anySection", "modelType": "M"}]}
+                    """))
         #expect(description.warnings.map(\.pointer.description) == ["/bindings/1/modelType"])
     }
 
     @Test func aSessionsStateIsMergedIntoThatOfTheDescription() throws {
-        let description = try TableDescription(JSONText(parsing: #"{"table":"t","state":{"a":1,"b":{"c":2,"d":3}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C"}]}"#))
-        #expect(try description.openingTable(state: #"{"b":{"c":null,"e":4}}"#).state.text == #"{"a":1,"b":{"d":3,"e":4}}"#)
+        let description = try TableDescription(
+            JSONText(
+                parsing:
+                    #"{"table":"t","state":{"a":1,"b":{"c":2,"d":3}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C"}]}"#
+            ))
+        #expect(
+            try description.openingTable(state: #"{"b":{"c":null,"e":4}}"#).state.text == #"{"a":1,"b":{"d":3,"e":4}}"#)
     }
 
     /// It was "of of no name".
     @Test func aModelTypeWithoutANameIsSaidToHaveNone() throws {
-        let faults = Self.faults(of: try JSONText(parsing: #"{"table":"t","sections":["a","b"],"modelTypes":{"P":{}},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"P","moving":{"to":["b"]}},{"on":{"section":"b"},"cell":"C"}]}"#))
-        #expect(faults?.map(\.detail) == [#"the models of "a" are of the type "P", those of "b" of the type of no name: rows cannot be moved between them"#])
+        let faults = Self.faults(
+            of: try JSONText(
+                parsing:
+                    #"{"table":"t","sections":["a","b"],"modelTypes":{"P":{}},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"P","moving":{"to":["b"]}},{"on":{"section":"b"},"cell":"C"}]}"#
+            ))
+        #expect(
+            faults?.map(\.detail) == [
+                #"the models of "a" are of the type "P", those of "b" of the type of no name: rows cannot be moved between them"#
+            ])
     }
 
     /// They were one name: the type of the first was that of the second, and a cell that is not declared was.
     @Test func namesAreComparedByTheirBytes() throws {
         let composed = "\u{e9}", decomposed = "e\u{301}"
-        let types = try Played("""
+        let types = try Played(
+            """
             {"table":"t","modelTypes":{"\(composed)":{"id":"/n"},"\(decomposed)":{}},"cells":{"A":{},"B":{}},"cellsForModelTypes":{"\(composed)":"A","\(decomposed)":"B"},
              "bindings":[{"on":"table","cell":{"byModelType":true},"modelType":"\(composed)","models":[{"n":1,"type":"\(composed)"},{"n":2,"type":"\(decomposed)"}]}]}
             """)
         #expect(types.cells == ["A", "B"])
-        var cells = try Played("""
+        var cells = try Played(
+            """
             {"table":"t","cells":{"\(composed)":{"events":{"e":{}}},"\(decomposed)":{}},
              "bindings":[{"on":"table","cell":"\(decomposed)","models":[{"id":"1"}],"onEvent":{"\(composed)":{"e":[]}}}]}
             """)
         #expect(throws: Refusal(.eventUndeclared, "The cell \"\(decomposed)\" declares no event \"e\".")) {
             try cells.perform(.event(.at(.displayed(0), row: 0), name: "e", parameters: .null))
         }
-        let undeclared = try JSONText(parsing: #"{"table":"t","cells":{"\#(composed)":{}},"bindings":[{"on":"table","cell":"\#(decomposed)"}]}"#)
+        let undeclared = try JSONText(
+            parsing: #"{"table":"t","cells":{"\#(composed)":{}},"bindings":[{"on":"table","cell":"\#(decomposed)"}]}"#)
         #expect(Self.faults(of: undeclared)?.map(\.pointer.description) == ["/bindings/0/cell"])
         // Rows move only among sections of one type.
-        let moving = try JSONText(parsing: """
-            {"table":"t","sections":["a","b"],"modelTypes":{"\(composed)":{},"\(decomposed)":{}},"cells":{"A":{}},
-             "bindings":[{"on":{"section":"a"},"cell":"A","modelType":"\(composed)","moving":{"to":["b"]}},{"on":{"section":"b"},"cell":"A","modelType":"\(decomposed)"}]}
-            """)
+        let moving = try JSONText(
+            parsing: """
+                {"table":"t","sections":["a","b"],"modelTypes":{"\(composed)":{},"\(decomposed)":{}},"cells":{"A":{}},
+                 "bindings":[{"on":{"section":"a"},"cell":"A","modelType":"\(composed)","moving":{"to":["b"]}},{"on":{"section":"b"},"cell":"A","modelType":"\(decomposed)"}]}
+                """)
         #expect(Self.faults(of: moving)?.map(\.pointer.description) == ["/bindings/0/moving/to/0"])
     }
 }

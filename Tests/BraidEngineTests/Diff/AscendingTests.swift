@@ -9,8 +9,10 @@ import Testing
         func keys(_ key: (Int) -> UInt64) -> [UInt64] { (0..<count).map(key) }
         func random(_ bound: UInt64) -> UInt64 { .random(in: 0..<bound, using: &numbers) }
         let lists = [
-            keys { UInt64($0) }, keys { UInt64(count - $0) }, keys { UInt64($0 * 2 % (count | 1)) }, keys { _ in random(7) },
-            keys { _ in random(100) << 32 | random(1_000) }, keys { _ in random(3) << 32 | random(1 << 31) }, keys { _ in random(.max) },
+            keys { UInt64($0) }, keys { UInt64(count - $0) }, keys { UInt64($0 * 2 % (count | 1)) },
+            keys { _ in random(7) },
+            keys { _ in random(100) << 32 | random(1_000) }, keys { _ in random(3) << 32 | random(1 << 31) },
+            keys { _ in random(.max) },
         ]
         for keys in lists {
             var sorted = ContiguousArray(keys.enumerated())

@@ -23,12 +23,15 @@ import Testing
             }
             let (updates, composed) = try checkComposing(tables)
             // Where all sections whose rows have ids are shown all the time, all is known: rows that are inserted are new.
-            let allIsKnown = updates.allSatisfy(\.keepsSections) && tables[0].sections.count { $0.isDiffable } == 3
+            let allIsKnown =
+                updates.allSatisfy(\.keepsSections) && tables[0].sections.count { $0.isDiffable } == 3
                 && tables[0].sections.count == 3
             guard allIsKnown else { continue }
             asDirect += 1
             let direct = try BatchUpdate(from: tables[0], to: tables[tables.count - 1])
-            #expect(composed.rowOperationCount == direct.rowOperationCount, "\(updates.map(\.json))\n\(composed.json)\n\(direct.json)")
+            #expect(
+                composed.rowOperationCount == direct.rowOperationCount,
+                "\(updates.map(\.json))\n\(composed.json)\n\(direct.json)")
         }
         #expect(asDirect > DiffRuns.count / 200)
     }
@@ -41,9 +44,11 @@ import Testing
             var tables = [try description.binder.snapshot(of: table, revision: 0, now: RandomCommandTests.now)]
             var updates: [BatchUpdate] = [], unpublished: Unpublished?
             for _ in 0..<30 {
-                let shown = tables[tables.count - 1], command = RandomTable.command(for: shown, binder: description.binder, &random)
-                guard let outcome = try? description.binder.applying(
-                    command, to: table, shown: shown, unpublished: unpublished, now: RandomCommandTests.now),
+                let shown = tables[tables.count - 1],
+                    command = RandomTable.command(for: shown, binder: description.binder, &random)
+                guard
+                    let outcome = try? description.binder.applying(
+                        command, to: table, shown: shown, unpublished: unpublished, now: RandomCommandTests.now),
                     outcome.snapshot.revision > shown.revision
                 else { continue }
                 (table, unpublished) = (outcome.table, outcome.unpublished)
@@ -65,19 +70,30 @@ import Testing
         #expect(try composed("A: a b c", "A: a x b c", "A: a b c") == "[]")
         #expect(try composed("A: a b c", "A: b c a", "A: a b c") == "[]")
         #expect(try composed("A: a b c", "A: b a c", "A: b c a") == #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]}]"#)
-        #expect(try composed("A: a b", "A: a1 b", "A: a2 b") == #"[{"reloadRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
-        #expect(try composed("A: a b", "A: a1! b", "A: a2! b") == #"[{"updateRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
-        #expect(try composed("A: a b", "A: a1 b", "A: a2! b") == #"[{"reloadRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
+        #expect(
+            try composed("A: a b", "A: a1 b", "A: a2 b")
+                == #"[{"reloadRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
+        #expect(
+            try composed("A: a b", "A: a1! b", "A: a2! b")
+                == #"[{"updateRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
+        #expect(
+            try composed("A: a b", "A: a1 b", "A: a2! b")
+                == #"[{"reloadRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
         // The id of `a` is known from its first change, so it is the same row that comes again.
-        #expect(try composed("A: a b c", "A: a1 b c", "A: b c", "A: b c a1")
-            == #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]},{"reloadRows":[{"at":[0,2],"row":{"id":"a","cell":"Cell","model":1}}]}]"#)
-        #expect(try composed("A: a b", "A: b", "A: a b") == #"[{"deleteRows":[[0,0]],"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell"}}]}]"#)
+        #expect(
+            try composed("A: a b c", "A: a1 b c", "A: b c", "A: b c a1")
+                == #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]},{"reloadRows":[{"at":[0,2],"row":{"id":"a","cell":"Cell","model":1}}]}]"#
+        )
+        #expect(
+            try composed("A: a b", "A: b", "A: a b")
+                == #"[{"deleteRows":[[0,0]],"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell"}}]}]"#)
     }
 
     /// Only the place of `b` is known, so it has to move out of one section before that goes, into another after it came.
     @Test func aRowThatOnlyMovedIsMovedBetweenSectionsThatGoAndCome() throws {
         let tables = [
-            Snapshot.make("A: a b", "B: c"), Snapshot.make("A: a", "B: c b", revision: 1), Snapshot.make("B: c b", "C: x", revision: 2),
+            Snapshot.make("A: a b", "B: c"), Snapshot.make("A: a", "B: c b", revision: 1),
+            Snapshot.make("B: c b", "C: x", revision: 2),
             Snapshot.make("B: c", "C: b x", revision: 3),
         ]
         let (_, composed) = try checkComposing(tables)
@@ -90,7 +106,9 @@ import Testing
             BatchUpdate(from: 3, to: 4, totalRowCount: 0, state: .emptyObject, empty: .string("none")),
             BatchUpdate(from: 4, to: 5, totalRowCount: 0, empty: .null), BatchUpdate(from: 5, to: 7, totalRowCount: 0),
         ]
-        #expect(try BatchUpdate.composing(updates).json.text == #"{"from":3,"to":7,"stages":[],"totalRowCount":0,"state":{},"empty":null}"#)
+        #expect(
+            try BatchUpdate.composing(updates).json.text
+                == #"{"from":3,"to":7,"stages":[],"totalRowCount":0,"state":{},"empty":null}"#)
     }
 
     @Test func whatCannotFollowIsAFault() throws {
@@ -112,9 +130,13 @@ import Testing
         #expect(fault() == "there are no updates to compose")
         #expect(fault(one, one) == "no update to revision 1 can be followed by one from 0")
         #expect(fault(one, empty) == nil)
-        #expect(fault(one, update(1) { $0.deleteRows = [.init(section: 0, row: 2)] }) == "stage 0: of the update from revision 1: there is no row [0,2]")
-        #expect(fault(one, update(1) { $0.insertRows = [.init(at: .init(section: 0, row: 3), row: .make("c"))] }) != nil)
-        #expect(fault(one, update(1) { $0.reloadRows = [.init(at: .init(section: 0, row: 0), row: .make("b"))] }) != nil)
+        #expect(
+            fault(one, update(1) { $0.deleteRows = [.init(section: 0, row: 2)] })
+                == "stage 0: of the update from revision 1: there is no row [0,2]")
+        #expect(
+            fault(one, update(1) { $0.insertRows = [.init(at: .init(section: 0, row: 3), row: .make("c"))] }) != nil)
+        #expect(
+            fault(one, update(1) { $0.reloadRows = [.init(at: .init(section: 0, row: 0), row: .make("b"))] }) != nil)
         #expect(fault(one, update(1) { $0.reloadSections = [(0, .make("B: a"))] }) != nil)
         #expect(fault(one, update(1) { $0.deleteSections = [4, 4] }) != nil)
         #expect(fault(one, update(1) { $0.deleteSections = [-1] }) != nil)
@@ -127,7 +149,9 @@ import Testing
         var composed = 0
         for _ in 0..<DiffRuns.count / 4 {
             let updates = (0..<2 + random.below(2)).map { revision in
-                BatchUpdate(from: revision, to: revision + 1, stages: (0...random.below(2)).map { _ in random.stage() }, totalRowCount: 0)
+                BatchUpdate(
+                    from: revision, to: revision + 1, stages: (0...random.below(2)).map { _ in random.stage() },
+                    totalRowCount: 0)
             }
             guard let result = try? BatchUpdate.composing(updates) else { continue }
             composed += 1
@@ -165,12 +189,14 @@ import Testing
                 stage.moveRows = [.init(from: path, to: RowPath(section: 0, row: target))]
                 next.sections[0].rows.insert(next.sections[0].rows.remove(at: index), at: target)
             default:
-                let row = Row(parts: RowParts(id: next.sections[0].rows[index].id, cell: "Cell", model: .number(revision)))
+                let row = Row(
+                    parts: RowParts(id: next.sections[0].rows[index].id, cell: "Cell", model: .number(revision)))
                 stage.reloadRows = [.init(at: path, row: row)]
                 next.sections[0].rows[index] = row
             }
             next.totalRowCount = next.sections[0].rows.count
-            updates.append(BatchUpdate(from: revision - 1, to: revision, stages: [stage], totalRowCount: next.totalRowCount))
+            updates.append(
+                BatchUpdate(from: revision - 1, to: revision, stages: [stage], totalRowCount: next.totalRowCount))
             table = next
         }
         let composed = try BatchUpdate.composing(updates)
@@ -183,10 +209,14 @@ import Testing
 /// The folded update leads from the first table to the last, keeps every rule, and is no larger than its parts; grouped
 /// otherwise or sent over the wire before, the parts come to the same.
 @discardableResult
-private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil) throws -> (updates: [BatchUpdate], composed: BatchUpdate) {
+private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil) throws -> (
+    updates: [BatchUpdate], composed: BatchUpdate
+) {
     let updates = try given ?? zip(tables, tables.dropFirst()).map { try BatchUpdate(from: $0, to: $1) }
     let first = tables[0], last = tables[tables.count - 1]
-    guard !updates.isEmpty else { return ([], BatchUpdate(from: first.revision, to: first.revision, totalRowCount: first.totalRowCount)) }
+    guard !updates.isEmpty else {
+        return ([], BatchUpdate(from: first.revision, to: first.revision, totalRowCount: first.totalRowCount))
+    }
     let composed = try BatchUpdate.composing(updates)
     try check(composed, first, last)
     func about() -> Comment { "\(tables.map(\.json))\n\(updates.map(\.json))\n\(composed.json)" }
@@ -201,7 +231,9 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
         try check(.composing(Array(updates[..<cut])).composed(with: .composing(Array(updates[cut...]))), first, last)
     }
     // Tables made by hand may have titles that the wire does not.
-    guard let decodedFirst = try? Snapshot(json: first.json), let decoded = try? updates.map({ try BatchUpdate(json: $0.json) }) else {
+    guard let decodedFirst = try? Snapshot(json: first.json),
+        let decoded = try? updates.map({ try BatchUpdate(json: $0.json) })
+    else {
         return (updates, composed)
     }
     #expect(decoded.map(\.json) == updates.map(\.json))
@@ -213,9 +245,10 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
 extension BatchUpdate {
     /// Of every kind.
     fileprivate var operationCount: Int {
-        rowOperationCount + sectionOperationCount + stages.reduce(0) {
-            $0 + $1.reloadSections.count + $1.updateSections.count + $1.reloadRows.count + $1.updateRows.count
-        }
+        rowOperationCount + sectionOperationCount
+            + stages.reduce(0) {
+                $0 + $1.reloadSections.count + $1.updateSections.count + $1.reloadRows.count + $1.updateRows.count
+            }
     }
 
     fileprivate var keepsSections: Bool {
@@ -228,10 +261,15 @@ extension SeededGenerator {
     fileprivate mutating func stage() -> BatchUpdate.Stage {
         var random = self
         defer { self = random }
-        func index() -> Int { random.below(20) == 0 ? [-1, .min, .max, .max / 4, .max / 4 - 1, .max / 8][random.below(6)] : random.below(4) }
+        func index() -> Int {
+            random.below(20) == 0
+                ? [-1, .min, .max, .max / 4, .max / 4 - 1, .max / 8][random.below(6)] : random.below(4)
+        }
         func path() -> RowPath { RowPath(section: index(), row: index()) }
         func row() -> Row { .make("abcd".map(String.init)[random.below(4)]) }
-        func list<Element>(_ make: () -> Element) -> [Element] { random.below(3) == 0 ? (0...random.below(2)).map { _ in make() } : [] }
+        func list<Element>(_ make: () -> Element) -> [Element] {
+            random.below(3) == 0 ? (0...random.below(2)).map { _ in make() } : []
+        }
         var stage = BatchUpdate.Stage()
         stage.deleteSections = list(index)
         stage.insertSections = list { (index(), .make(["A: a b", "B:", "C: d"][random.below(3)])) }

@@ -26,7 +26,9 @@ func check(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot) throws {
         if result != target { Issue.record("\(old.json)\n\(target)\n\(result)\n\(update.json)") }
         var one = new
         one.sections = ChunkedList(try applying(update.sequential(), to: old))
-        if one.json != target { Issue.record("sequential\n\(old.json)\n\(target)\n\(one.json)\n\(update.sequentialJSON)") }
+        if one.json != target {
+            Issue.record("sequential\n\(old.json)\n\(target)\n\(one.json)\n\(update.sequentialJSON)")
+        }
     } catch {
         Issue.record("\(error)\n\(old.json)\n\(target)\n\(update.json)")
     }

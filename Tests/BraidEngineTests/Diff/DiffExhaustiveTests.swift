@@ -5,9 +5,10 @@ import Testing
 @Suite struct DiffExhaustiveTests {
     /// All arrangements of all subsets of these.
     static func arrangements(_ names: [String]) -> [[String]] {
-        [[]] + names.flatMap { first in
-            arrangements(names.filter { $0 != first }).map { [first] + $0 }
-        }
+        [[]]
+            + names.flatMap { first in
+                arrangements(names.filter { $0 != first }).map { [first] + $0 }
+            }
     }
 
     /// All ways to give these rows, in order, to two sections.
@@ -43,7 +44,10 @@ import Testing
                         let a = Self.section("A", new.a.map { $0 == "b" ? $0 + mark : $0 })
                         let b = Self.section("B", new.b.map { $0 == "b" ? $0 + mark : $0 })
                         let before = Snapshot.make(Self.section("A", old.a), Self.section("B", old.b))
-                        for after in [Snapshot.make(a, b), .make(b, a), .make(a), .make(b), .make(a, "C: d", b), .make("A=t" + a.dropFirst(), b), .make(b, "A=t" + a.dropFirst())] {
+                        for after in [
+                            Snapshot.make(a, b), .make(b, a), .make(a), .make(b), .make(a, "C: d", b),
+                            .make("A=t" + a.dropFirst(), b), .make(b, "A=t" + a.dropFirst()),
+                        ] {
                             try check(before, after)
                             try check(after, before)
                         }
@@ -61,7 +65,8 @@ import Testing
                 for new in 0..<9 {
                     for mark in ["", "1", "/h"] {
                         func rows(_ section: String, _ places: Int, _ mark: String) -> [String] {
-                            (names[places % 3] == section ? ["a" + mark] : []) + (names[places / 3] == section ? ["b"] : [])
+                            (names[places % 3] == section ? ["a" + mark] : [])
+                                + (names[places / 3] == section ? ["b"] : [])
                         }
                         let before = Snapshot(sections: names.map { .make(Self.section($0, rows($0, old, ""))) })
                         let after = Snapshot(sections: order.map { .make(Self.section($0, rows($0, new, mark))) })
@@ -73,7 +78,9 @@ import Testing
     }
 
     @Test func sectionsWithoutIdentity() throws {
-        let tables = ["A~:", "A~: -1", "A~: -1 -2", "A~: -2", "A~: -1 -2 -3", "A~: -1/h", "A~: -1! -2!", "A: a", "A=t~: -1"]
+        let tables = [
+            "A~:", "A~: -1", "A~: -1 -2", "A~: -2", "A~: -1 -2 -3", "A~: -1/h", "A~: -1! -2!", "A: a", "A=t~: -1",
+        ]
         for old in tables {
             for new in tables {
                 try check(.make(old), .make(new))

@@ -63,7 +63,9 @@ struct EditedTable {
         sections = []
         for name in ["A", "B", "C", "D"] {
             var section = Section.make(name + (name == "D" ? "~:" : ":"))
-            for _ in 0..<random.below(rows + 1) { section.rows.append(Self.row(&nextID, isDiffable: section.isDiffable, &random)) }
+            for _ in 0..<random.below(rows + 1) {
+                section.rows.append(Self.row(&nextID, isDiffable: section.isDiffable, &random))
+            }
             sections.append(section)
         }
         displayed = random.arrangement(of: 4)
@@ -71,7 +73,8 @@ struct EditedTable {
 
     private static func row(_ nextID: inout Int, isDiffable: Bool, _ random: inout SeededGenerator) -> Row {
         nextID += 1
-        return Row(parts: RowParts(id: isDiffable ? RowID("r\(nextID)") : nil, cell: "C", model: .number(random.below(3))))
+        return Row(
+            parts: RowParts(id: isDiffable ? RowID("r\(nextID)") : nil, cell: "C", model: .number(random.below(3))))
     }
 
     var snapshot: Snapshot { Snapshot(sections: displayed.map { sections[$0] }) }
@@ -99,9 +102,10 @@ struct EditedTable {
                 nextID += 1
                 rowID = RowID("r\(nextID)")
             }
-            sections[place].rows[index] = Row(parts: RowParts(
-                id: rowID, cell: "C", model: .number(random.below(4)), movable: random.below(4) == 0,
-                updatesManually: random.below(5) == 0))
+            sections[place].rows[index] = Row(
+                parts: RowParts(
+                    id: rowID, cell: "C", model: .number(random.below(4)), movable: random.below(4) == 0,
+                    updatesManually: random.below(5) == 0))
             touched.replace(in: id, at: index)
         case 7, 8, 9:
             guard count > 0 else { return }
@@ -167,6 +171,9 @@ extension SeededGenerator {
             if below(6) == 0 { section.movesTo = .string("anySection") }
             sections.append(section)
         }
-        return Snapshot(sections: sections, state: below(4) == 0 ? JSONText(.object(JSONObject([("n", .number(JSONNumber(below(2))))]))) : .emptyObject, empty: below(4) == 0 ? .string("none") : nil)
+        return Snapshot(
+            sections: sections,
+            state: below(4) == 0 ? JSONText(.object(JSONObject([("n", .number(JSONNumber(below(2))))]))) : .emptyObject,
+            empty: below(4) == 0 ? .string("none") : nil)
     }
 }

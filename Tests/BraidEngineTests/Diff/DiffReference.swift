@@ -7,7 +7,9 @@ struct DiffReference {
     let new: Snapshot
 
     /// Sections in both that are compared row by row: place before, place after.
-    private var compared: [(old: Int, new: Int)] { survivors.filter { !isReloaded($0) && new.sections[$0.new].isDiffable } }
+    private var compared: [(old: Int, new: Int)] {
+        survivors.filter { !isReloaded($0) && new.sections[$0.new].isDiffable }
+    }
 
     private var survivors: [(old: Int, new: Int)] {
         new.sections.indices.compactMap { place in
@@ -18,7 +20,8 @@ struct DiffReference {
     private func isReloaded(_ pair: (old: Int, new: Int)) -> Bool {
         let before = old.sections[pair.old], after = new.sections[pair.new]
         if before.isDiffable != after.isDiffable { return true }
-        return !after.isDiffable && zip(before.rows, after.rows).contains { !$1.looksSame(as: $0) && !$1.updatesManually }
+        return !after.isDiffable
+            && zip(before.rows, after.rows).contains { !$1.looksSame(as: $0) && !$1.updatesManually }
     }
 
     private func ids(_ section: Section) -> [RowID] { section.rows.map { $0.id! } }
@@ -94,8 +97,11 @@ struct DiffReference {
             }
             let oldIDs = ids(before), newIDs = ids(after)
             let common = newIDs.compactMap { oldIDs.firstIndex(of: $0) }
-            if Self.longest(common) < common.count { tasks.insert(Task(sections: [pair.new], isMove: true, isReload: false)) }
-            let arrivals = crossing.filter { $0.to == pair.new }.count, departures = crossing.filter { $0.from == pair.new }.count
+            if Self.longest(common) < common.count {
+                tasks.insert(Task(sections: [pair.new], isMove: true, isReload: false))
+            }
+            let arrivals = crossing.filter { $0.to == pair.new }.count,
+                departures = crossing.filter { $0.from == pair.new }.count
             if oldIDs.count - common.count > departures || newIDs.count - common.count > arrivals {
                 tasks.insert(Task(sections: [pair.new], isMove: false, isReload: false))
             }
@@ -106,10 +112,13 @@ struct DiffReference {
                 let id = row.id!
                 let from = crossing.first { $0.id == id && $0.to == pair.new }?.from ?? pair.new
                 let oldPlace = survivors.first { $0.new == from }!.old
-                guard let before = old.sections[oldPlace].rows.first(where: { $0.id! == id }), !row.isSame(as: before) else { continue }
+                guard let before = old.sections[oldPlace].rows.first(where: { $0.id! == id }), !row.isSame(as: before)
+                else { continue }
                 let isReload = !row.looksSame(as: before) && !row.updatesManually
                 // What only updates may ride on its move.
-                if isReload || from == pair.new { tasks.insert(Task(sections: [pair.new], isMove: false, isReload: isReload)) }
+                if isReload || from == pair.new {
+                    tasks.insert(Task(sections: [pair.new], isMove: false, isReload: isReload))
+                }
             }
         }
 

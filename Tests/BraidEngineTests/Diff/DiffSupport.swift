@@ -10,8 +10,10 @@ extension Row {
         let name = String(parts[0])
         let id = name.hasPrefix("-") ? nil : RowID(String(name.prefix { !$0.isNumber }))
         let model = name.drop { !$0.isNumber }
-        return Row(parts: RowParts(
-            id: id, cell: "Cell", model: model.isEmpty ? nil : .number(Int(model)!), movable: parts.count > 1, updatesManually: manual))
+        return Row(
+            parts: RowParts(
+                id: id, cell: "Cell", model: model.isEmpty ? nil : .number(Int(model)!), movable: parts.count > 1,
+                updatesManually: manual))
     }
 }
 

@@ -37,7 +37,9 @@ import Testing
         for _ in 0..<DiffRuns.count / 50 {
             let tables = (0..<3).map { random.snapshot().at($0) }
             let updates = try zip(tables, tables.dropFirst()).map { try update($0, $1) }
-            for (update, (old, new)) in zip(updates, zip(tables, tables.dropFirst())) { checkFollowing(update, old, new) }
+            for (update, (old, new)) in zip(updates, zip(tables, tables.dropFirst())) {
+                checkFollowing(update, old, new)
+            }
             checkFollowing(try .composing(updates), tables[0], tables[2], isComposed: true)
         }
     }
@@ -69,9 +71,11 @@ import Testing
 
     /// It was looked for where it had come, again and again.
     @Test func aRowThatComesAgainAndGoesIsGone() throws {
-        let update = try BatchUpdate(json: JSONText(parsing: """
-            {"from":0,"to":1,"stages":[{"deleteRows":[[0,0]]},{"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"C"}}]},{"deleteRows":[[0,0]]}],"totalRowCount":0}
-            """))
+        let update = try BatchUpdate(
+            json: JSONText(
+                parsing: """
+                    {"from":0,"to":1,"stages":[{"deleteRows":[[0,0]]},{"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"C"}}]},{"deleteRows":[[0,0]]}],"totalRowCount":0}
+                    """))
         #expect(update.following(at(0, 0)) == nil && update.arrivals(of: RowID("a")) == [])
     }
 
@@ -89,19 +93,25 @@ import Testing
             for (index, row) in section.rows.enumerated() {
                 guard let id = row.id else { continue }
                 let places = new.sections.indices.flatMap { place in
-                    new.sections[place].rows.indices.filter { new.sections[place].rows[$0].id == id }.map { RowPath(section: place, row: $0) }
+                    new.sections[place].rows.indices.filter { new.sections[place].rows[$0].id == id }.map {
+                        RowPath(section: place, row: $0)
+                    }
                 }
                 let isUnique = places.count <= 1 && old.sections.reduce(0) { $0 + $1.rows.count { $0.id == id } } == 1
                 let blind = update.following(RowPath(section: number, row: index)), arrivals = update.arrivals(of: id)
                 let trace = blind ?? arrivals.first { $0.section == after } ?? (arrivals.count == 1 ? arrivals[0] : nil)
                 if let trace {
                     #expect(places.contains(trace), about())
-                    if let own = places.first(where: { $0.section == after }), !isComposed { #expect(trace == own, about()) }
+                    if let own = places.first(where: { $0.section == after }), !isComposed {
+                        #expect(trace == own, about())
+                    }
                 } else {
                     #expect(!isUnique || places.isEmpty, about())
                 }
                 // Of those that are not the journal has the ids, and of no others.
-                if !isComposed { #expect(hidden.id(at: RowPath(section: number, row: index)) == (blind == nil ? id : nil), about()) }
+                if !isComposed {
+                    #expect(hidden.id(at: RowPath(section: number, row: index)) == (blind == nil ? id : nil), about())
+                }
             }
         }
     }

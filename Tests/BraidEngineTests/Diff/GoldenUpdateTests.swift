@@ -6,7 +6,8 @@ import Testing
 ///
 /// To write it again, and review what changed: `BRAID_WRITE_GOLDEN=1 swift test --filter GoldenUpdateTests`.
 @Suite(.serialized) struct GoldenUpdateTests {
-    private static let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/updates.json").standardized
+    private static let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/updates.json")
+        .standardized
 
     @Test("The golden updates are those that the engine makes today")
     func theEngineMakesThem() throws {
@@ -22,7 +23,8 @@ import Testing
         #expect(cases.count > 60)
         for golden in cases {
             let name = golden["name"]?.stringValue ?? ""
-            let before = try Snapshot(json: #require(golden["before"])), update = try BatchUpdate(json: #require(golden["update"]))
+            let before = try Snapshot(json: #require(golden["before"])),
+                update = try BatchUpdate(json: #require(golden["update"]))
             #expect(try update.applied(to: before).json == golden["after"], "\(name)")
             for wrong in golden["faults"]?.elements() ?? [] {
                 let update = try BatchUpdate(json: #require(wrong["update"]))
@@ -67,7 +69,8 @@ import Testing
             let before = old.at(6), after = new.at(7)
             let update = try BatchUpdate(from: before, to: after)
             var members: [(name: String, value: JSONValue)] = [
-                ("name", .string(name)), ("before", before.json.value()), ("update", update.json.value()), ("after", after.json.value()),
+                ("name", .string(name)), ("before", before.json.value()), ("update", update.json.value()),
+                ("after", after.json.value()),
             ]
             var faults: [JSONValue] = [], told: Set<String> = []
             for stage in name == "rules" ? brokenStages : [] {
@@ -76,7 +79,9 @@ import Testing
                 faults.append(.object(JSONObject([("update", wrong), ("fault", .string(fault))])))
             }
             for _ in 0..<24 where faults.count < 4 {
-                guard let (wrong, fault) = fault(update.json.value(), before, &random), told.insert(fault.filter { !$0.isNumber }).inserted else { continue }
+                guard let (wrong, fault) = fault(update.json.value(), before, &random),
+                    told.insert(fault.filter { !$0.isNumber }).inserted
+                else { continue }
                 faults.append(.object(JSONObject([("update", wrong), ("fault", .string(fault))])))
             }
             members.append(("faults", .array(faults)))
@@ -96,7 +101,9 @@ import Testing
     }
 
     /// The update with one thing in it changed, if it is still one and cannot be applied any more.
-    private static func fault(_ update: JSONValue, _ before: Snapshot, _ random: inout SeededGenerator) -> (JSONValue, String)? {
+    private static func fault(_ update: JSONValue, _ before: Snapshot, _ random: inout SeededGenerator) -> (
+        JSONValue, String
+    )? {
         // How many places there are to change something: none of them is the last of all.
         var left = Int.max
         _ = changed(update, at: &left, 0)
@@ -132,10 +139,13 @@ import Testing
             }
         case .object(let object):
             // What rows and sections show is nothing that an update could be wrong about.
-            return .object(JSONObject(object.members.map { member in
-                ["model", "rows", "rowCount", "header", "footer", "cell", "movesTo", "state", "empty"].contains(member.name)
-                    ? (member.name, member.value) : (member.name, changed(member.value, at: &place, kind))
-            }))
+            return .object(
+                JSONObject(
+                    object.members.map { member in
+                        ["model", "rows", "rowCount", "header", "footer", "cell", "movesTo", "state", "empty"].contains(
+                            member.name)
+                            ? (member.name, member.value) : (member.name, changed(member.value, at: &place, kind))
+                    }))
         default: return value
         }
     }

@@ -15,7 +15,9 @@ import Testing
             return length
         }
 
-        func cut(at offset: Int) -> (Piece, Piece) { (Piece(looks: looks, length: offset), Piece(looks: looks, length: length - offset)) }
+        func cut(at offset: Int) -> (Piece, Piece) {
+            (Piece(looks: looks, length: offset), Piece(looks: looks, length: length - offset))
+        }
     }
 
     enum Order: CaseIterable { case rising, falling, fromBothEnds, removedFallingThenRising }
@@ -28,12 +30,13 @@ import Testing
         looks.count = 0
         if order == .removedFallingThenRising { for number in (0..<edits).reversed() { rope.remove(at: 10 * number) } }
         for number in 0..<edits {
-            let index = switch order {
-            case .rising: 10 * number
-            case .falling: 10 * (edits - number)
-            case .fromBothEnds: 10 * (number.isMultiple(of: 2) ? number : 2 * edits - number)
-            case .removedFallingThenRising: 9 * number
-            }
+            let index =
+                switch order {
+                case .rising: 10 * number
+                case .falling: 10 * (edits - number)
+                case .fromBothEnds: 10 * (number.isMultiple(of: 2) ? number : 2 * edits - number)
+                case .removedFallingThenRising: 9 * number
+                }
             rope.change(at: index) { $0.isNew = true }
         }
         // Some 100; in a list there would be thousands.

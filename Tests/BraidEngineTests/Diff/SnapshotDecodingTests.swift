@@ -21,9 +21,13 @@ import Testing
     }
 
     @Test func rowsAreWrittenInTheContractsOrder() throws {
-        let text = #"{"sections":[{"rows":[{"height":44.0,"movable":false,"editing":"insert","viewModel":{"b":1,"a":2},"cell":"C","model":[1.50],"id":"a\u00e9"}],"id":"A"}]}"#
+        let text =
+            #"{"sections":[{"rows":[{"height":44.0,"movable":false,"editing":"insert","viewModel":{"b":1,"a":2},"cell":"C","model":[1.50],"id":"a\u00e9"}],"id":"A"}]}"#
         let snapshot = try Snapshot(json: try JSONText(parsing: text))
-        #expect(snapshot.json.text == #"{"revision":0,"totalRowCount":1,"sections":[{"id":"A","header":null,"footer":null,"rowCount":1,"rows":[{"id":"aé","cell":"C","model":[1.50],"viewModel":{"b":1,"a":2},"editing":"insert","height":44.0}]}],"state":{}}"#)
+        #expect(
+            snapshot.json.text
+                == #"{"revision":0,"totalRowCount":1,"sections":[{"id":"A","header":null,"footer":null,"rowCount":1,"rows":[{"id":"aé","cell":"C","model":[1.50],"viewModel":{"b":1,"a":2},"editing":"insert","height":44.0}]}],"state":{}}"#
+        )
         #expect(snapshot.sections[0].rows[0].model?.text == "[1.50]")
     }
 
@@ -36,12 +40,16 @@ import Testing
             """#
         let found = try faults(text)
         #expect(found?.code == .badRequest)
-        #expect(found?.pointers.sorted() == [
-            "/from/colour", "/from/revision", "/from/sections/0", "/from/sections/0/id", "/from/sections/0/rows/0", "/from/sections/0/rows/1",
-            "/from/sections/0/rows/2/editing", "/from/sections/0/rows/2/extra", "/from/sections/0/rows/2/height", "/from/sections/0/rows/2/movable",
-            "/from/sections/1/diffable", "/from/sections/1/header", "/from/sections/1/movesTo", "/from/sections/1/rowCount", "/from/sections/1/rows",
-            "/from/sections/2/id", "/from/sections/3", "/from/state", "/from/totalRowCount",
-        ])
+        #expect(
+            found?.pointers.sorted() == [
+                "/from/colour", "/from/revision", "/from/sections/0", "/from/sections/0/id", "/from/sections/0/rows/0",
+                "/from/sections/0/rows/1",
+                "/from/sections/0/rows/2/editing", "/from/sections/0/rows/2/extra", "/from/sections/0/rows/2/height",
+                "/from/sections/0/rows/2/movable",
+                "/from/sections/1/diffable", "/from/sections/1/header", "/from/sections/1/movesTo",
+                "/from/sections/1/rowCount", "/from/sections/1/rows",
+                "/from/sections/2/id", "/from/sections/3", "/from/state", "/from/totalRowCount",
+            ])
         #expect(try faults("[]")?.pointers == ["/from"])
         #expect(try faults("{}")?.pointers == ["/from"])
     }

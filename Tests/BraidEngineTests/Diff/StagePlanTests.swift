@@ -11,14 +11,21 @@ import Testing
 
         func allows(_ task: Task, in stage: Int) -> Bool {
             !(task.contains(.inMovedSection) && stage == moves) && !(task.contains(.isMove) && reloads.contains(stage))
-                && !(task.contains(.intoInsertedSection) && stage <= inserts) && !(task.contains(.outOfDeletedSection) && stage >= deletes)
+                && !(task.contains(.intoInsertedSection) && stage <= inserts)
+                && !(task.contains(.outOfDeletedSection) && stage >= deletes)
         }
 
         func fits(_ tasks: StagePlan.Tasks) -> Bool {
             if tasks.sectionsMove, reloads.contains(moves) { return false }
             if tasks.hasReloads, reloads.isEmpty { return false }
-            if tasks.hasContentInMovedSections, !(0..<count).contains(where: { $0 != moves && (!tasks.hasReloads || reloads.contains($0)) }) { return false }
-            return Task.all.allSatisfy { task in !tasks.rows[task.rawValue] || (0..<count).contains { allows(task, in: $0) } }
+            if tasks.hasContentInMovedSections,
+                !(0..<count).contains(where: { $0 != moves && (!tasks.hasReloads || reloads.contains($0)) })
+            {
+                return false
+            }
+            return Task.all.allSatisfy { task in
+                !tasks.rows[task.rawValue] || (0..<count).contains { allows(task, in: $0) }
+            }
         }
     }
 
@@ -27,7 +34,8 @@ import Testing
             (0..<count * count * count).contains { number in
                 (0..<1 << count).contains { mask in
                     Layout(
-                        count: count, inserts: number % count, deletes: number / count % count, moves: number / count / count,
+                        count: count, inserts: number % count, deletes: number / count % count,
+                        moves: number / count / count,
                         reloads: Set((0..<count).filter { mask & 1 << $0 != 0 })
                     ).fits(tasks)
                 }
@@ -49,7 +57,8 @@ import Testing
             let plan = StagePlan(for: tasks)
             #expect(plan.stageCount == Self.least(tasks), "\(tasks)")
             let layout = Layout(
-                count: plan.stageCount, inserts: plan.insertedSections, deletes: plan.deletedSections, moves: plan.movedSections,
+                count: plan.stageCount, inserts: plan.insertedSections, deletes: plan.deletedSections,
+                moves: plan.movedSections,
                 reloads: tasks.hasReloads ? [plan.content] : [])
             #expect(layout.fits(tasks))
             #expect(!tasks.hasContentInMovedSections || plan.content != plan.movedSections)

@@ -60,7 +60,8 @@ import Testing
             let inserted = rows.indices.filter { rows[$0] == nil }
             let replaced = rows.indices.filter { index in rows[index].map { isReplaced.contains($0) } ?? false }
             switch touched.rows(in: "A") {
-            case .edits(let edits): #expect(edits.removed == removed && edits.inserted == inserted && edits.replaced == replaced)
+            case .edits(let edits):
+                #expect(edits.removed == removed && edits.inserted == inserted && edits.replaced == replaced)
             case .untouched: #expect(removed.isEmpty && inserted.isEmpty && replaced.isEmpty)
             case .whole: Issue.record("whole")
             }
@@ -90,7 +91,9 @@ import Testing
     /// Many at once, and then again and again: at some number nobody counts them any more.
     @Test func moreEditsThanAreWorthFoldingAreAWholeSection() {
         var replaced = TouchedRows()
-        replaced.edit(in: "s", TouchedRows.Edits([.init(start: nil, count: 50_000), .init(start: 50_000, count: RowPieces.endless)]))
+        replaced.edit(
+            in: "s",
+            TouchedRows.Edits([.init(start: nil, count: 50_000), .init(start: 50_000, count: RowPieces.endless)]))
         var touched = replaced
         touched.append(replaced)
         guard case .edits(let edits) = touched.rows(in: "s") else { return #expect(Bool(false)) }

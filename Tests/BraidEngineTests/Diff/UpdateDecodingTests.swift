@@ -25,8 +25,10 @@ import Testing
     }
 
     @Test func everyMemberIsRead() throws {
-        let row = #"{"id":"a\n","cell":"C","model":[1.50],"viewModel":{},"editing":"delete","movable":true,"height":44.0,"estimatedHeight":"automatic"}"#
-        let section = #"{"id":"A","header":null,"footer":{"title":"f"},"rowCount":1,"movesTo":["A"],"diffable":false,"rows":[{"cell":"C"}]}"#
+        let row =
+            #"{"id":"a\n","cell":"C","model":[1.50],"viewModel":{},"editing":"delete","movable":true,"height":44.0,"estimatedHeight":"automatic"}"#
+        let section =
+            #"{"id":"A","header":null,"footer":{"title":"f"},"rowCount":1,"movesTo":["A"],"diffable":false,"rows":[{"cell":"C"}]}"#
         let text = #"""
             {"from":1,"to":9,"stages":[{"deleteSections":[9223372036854775807],"insertSections":[{"at":0,"section":\#(section)}],"moveSections":[{"from":1,"to":2}],
             "reloadSections":[{"at":1,"section":\#(section)}],"updateSections":[{"at":0,"header":null,"movesTo":null},{"at":1,"footer":{"title":"x"},"movesTo":"anySection"}],
@@ -52,20 +54,30 @@ import Testing
     @Test func everyFaultIsNamed() throws {
         #expect(try faults("[]") == ["/updates/0"])
         #expect(try faults("{}") == ["/updates/0", "/updates/0", "/updates/0", "/updates/0"])
-        #expect(try faults(#"{"from":0,"to":1.5,"stages":{},"totalRowCount":-1,"state":[],"operations":[]}"#)
-            == ["/updates/0/operations", "/updates/0/stages", "/updates/0/state", "/updates/0/to", "/updates/0/totalRowCount"])
+        #expect(
+            try faults(#"{"from":0,"to":1.5,"stages":{},"totalRowCount":-1,"state":[],"operations":[]}"#)
+                == [
+                    "/updates/0/operations", "/updates/0/stages", "/updates/0/state", "/updates/0/to",
+                    "/updates/0/totalRowCount",
+                ])
         let text = #"""
             {"from":0,"to":1,"totalRowCount":0,"stages":[7,{"deleteSections":[-1,"1"],"insertSections":[{"at":0},{"section":{"id":"A","rows":[{"cell":"C"}]}}],
             "moveSections":[{"from":0}],"updateSections":[{"at":0,"header":1,"movesTo":1,"rows":[]}],"deleteRows":[[0],[0,1,2],{},[0,-1]],
             "insertRows":[{"at":[0,0],"row":{"id":"a"}}],"moveRows":[{"from":[0,0],"to":0,"row":null}],"deleteRow":[]}]}
             """#
-        #expect(try faults(text) == [
-            "/updates/0/stages/0", "/updates/0/stages/1/deleteRow", "/updates/0/stages/1/deleteRows/0", "/updates/0/stages/1/deleteRows/1",
-            "/updates/0/stages/1/deleteRows/2", "/updates/0/stages/1/deleteRows/3/1", "/updates/0/stages/1/deleteSections/0",
-            "/updates/0/stages/1/deleteSections/1", "/updates/0/stages/1/insertRows/0/row", "/updates/0/stages/1/insertSections/0",
-            "/updates/0/stages/1/insertSections/1", "/updates/0/stages/1/insertSections/1/section/rows/0", "/updates/0/stages/1/moveRows/0/row",
-            "/updates/0/stages/1/moveRows/0/to", "/updates/0/stages/1/moveSections/0", "/updates/0/stages/1/updateSections/0/header",
-            "/updates/0/stages/1/updateSections/0/movesTo", "/updates/0/stages/1/updateSections/0/rows",
-        ])
+        #expect(
+            try faults(text) == [
+                "/updates/0/stages/0", "/updates/0/stages/1/deleteRow", "/updates/0/stages/1/deleteRows/0",
+                "/updates/0/stages/1/deleteRows/1",
+                "/updates/0/stages/1/deleteRows/2", "/updates/0/stages/1/deleteRows/3/1",
+                "/updates/0/stages/1/deleteSections/0",
+                "/updates/0/stages/1/deleteSections/1", "/updates/0/stages/1/insertRows/0/row",
+                "/updates/0/stages/1/insertSections/0",
+                "/updates/0/stages/1/insertSections/1", "/updates/0/stages/1/insertSections/1/section/rows/0",
+                "/updates/0/stages/1/moveRows/0/row",
+                "/updates/0/stages/1/moveRows/0/to", "/updates/0/stages/1/moveSections/0",
+                "/updates/0/stages/1/updateSections/0/header",
+                "/updates/0/stages/1/updateSections/0/movesTo", "/updates/0/stages/1/updateSections/0/rows",
+            ])
     }
 }

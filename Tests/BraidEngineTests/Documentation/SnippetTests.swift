@@ -21,9 +21,12 @@ import Testing
         let name = document.deletingPathExtension().lastPathComponent
         let blocks = Self.parts(of: try String(contentsOf: document, encoding: .utf8), from: "```swift", to: "```")
         let tests = Self.tests.appendingPathComponent("\(name)Tests.swift")
-        let snippets = Self.parts(of: (try? String(contentsOf: tests, encoding: .utf8)) ?? "", from: "// snippet: ", to: "// end")
+        let snippets = Self.parts(
+            of: (try? String(contentsOf: tests, encoding: .utf8)) ?? "", from: "// snippet: ", to: "// end")
         for (block, snippet) in zip(blocks, snippets) {
-            #expect(block.text == snippet.text, "\(name).md:\(block.line) is not the snippet at \(name)Tests.swift:\(snippet.line)")
+            #expect(
+                block.text == snippet.text,
+                "\(name).md:\(block.line) is not the snippet at \(name)Tests.swift:\(snippet.line)")
         }
         #expect(blocks.count == snippets.count, "\(name).md")
     }

@@ -9,7 +9,10 @@ import Testing
         (#"{"taps":{"at":{"id":"1","row":0}}}"#, "/taps/at"),
         (#"{"displayed-sections":["a","b","a"]}"#, "/displayed-sections/2"),
         (#"{"headers":{"a":{"view":1}}}"#, "/headers/a/view"),
-        (#"{"data-source":{"updateRows":{"rows":[{"at":[0,1],"model":1},{"at":[0,1],"model":2}]}}}"#, "/data-source/updateRows/rows/1/at"),
+        (
+            #"{"data-source":{"updateRows":{"rows":[{"at":[0,1],"model":1},{"at":[0,1],"model":2}]}}}"#,
+            "/data-source/updateRows/rows/1/at"
+        ),
         (#"{"data-source":{"addrow":{"at":[0,1],"model":1}}}"#, "/data-source/addrow"),
     ])
     func aCommandThatSaysTooMuchOrTooLittleIsRefusedWhereItDoes(command: String, pointer: String) throws {
@@ -19,22 +22,30 @@ import Testing
 
     /// Each kind of command, as of a table in front of which a section has come since, and whose first row has gone.
     @Test(arguments: [
-        #"{"edits":{"delete":{"section":0,"row":1}}}"#, #"{"edits":{"insert":{"section":0,"row":1},"model":{"id":"n"}}}"#,
-        #"{"moves":{"from":{"section":"a","row":1},"to":{"section":1,"row":1}}}"#, #"{"taps":{"at":{"section":0,"row":2}}}"#,
-        #"{"events":{"at":{"section":0,"row":2},"event":{"e":{}}}}"#, #"{"data-source":{"addRow":{"at":[0,2],"model":{"id":"n"}}}}"#,
-        #"{"data-source":{"updateRow":{"at":[0,2],"model":{"id":"n"},"notify":true}}}"#, #"{"data-source":{"removeRow":{"at":[0,1]}}}"#,
+        #"{"edits":{"delete":{"section":0,"row":1}}}"#,
+        #"{"edits":{"insert":{"section":0,"row":1},"model":{"id":"n"}}}"#,
+        #"{"moves":{"from":{"section":"a","row":1},"to":{"section":1,"row":1}}}"#,
+        #"{"taps":{"at":{"section":0,"row":2}}}"#,
+        #"{"events":{"at":{"section":0,"row":2},"event":{"e":{}}}}"#,
+        #"{"data-source":{"addRow":{"at":[0,2],"model":{"id":"n"}}}}"#,
+        #"{"data-source":{"updateRow":{"at":[0,2],"model":{"id":"n"},"notify":true}}}"#,
+        #"{"data-source":{"removeRow":{"at":[0,1]}}}"#,
         #"{"data-source":{"updateRows":{"rows":[{"at":[1,0],"model":{"id":"m"}},{"at":[0,1],"model":{"id":"n"}}]}}}"#,
-        #"{"data-source":{"updateRowsOfSection":{"at":0,"rows":[{"id":"n"}]}}}"#, #"{"data-source":{"updateSectionData":{"at":0,"header":"H"}}}"#,
+        #"{"data-source":{"updateRowsOfSection":{"at":0,"rows":[{"id":"n"}]}}}"#,
+        #"{"data-source":{"updateSectionData":{"at":0,"header":"H"}}}"#,
         #"{"data-source":{"updateSection":{"at":1,"rows":[]}}}"#, #"{"data-source":{"removeSection":{"at":0}}}"#,
         #"{"data-source":{"addSection":{"at":1,"section":{"id":"n","rows":[]}}}}"#,
     ])
     func whatTheJournalHasOfACommandDoesTheSame(command: String) throws {
-        var session = try Played("""
+        var session = try Played(
+            """
             {"table":"t","sections":"dynamic","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"}]},
              "editing":\(command.contains("insert") ? #""insert""# : #""delete""#),"moving":{"to":"anySection"},"onTap":[{"setState":{"tapped":{"$eval":"model"}}}]}]}
             """)
         var history: [(JSONText, JSONText?)] = []
-        for change: DataSourceCommand in [.addSection(SectionContent(id: "front"), at: 0), .removeRow(at: .init(section: 1, row: 0))] {
+        for change: DataSourceCommand in [
+            .addSection(SectionContent(id: "front"), at: 0), .removeRow(at: .init(section: 1, row: 0)),
+        ] {
             let before = session.snapshot, update = try session.perform(.dataSource(change, notify: true)).update
             history.append((update.json, update.hidden(in: before)))
         }

@@ -23,9 +23,12 @@ import Testing
         #expect(work.editor.change.isEmpty)
     }
 
-    @Test("Finding a row by its id or its place ends when the command's time is up", arguments: [
-        RowReference.id(RowID("1"), in: nil), .id(RowID("1"), in: .id("a")), .id(RowID("4"), in: nil), .at(.displayed(0), row: 0),
-    ])
+    @Test(
+        "Finding a row by its id or its place ends when the command's time is up",
+        arguments: [
+            RowReference.id(RowID("1"), in: nil), .id(RowID("1"), in: .id("a")), .id(RowID("4"), in: nil),
+            .at(.displayed(0), row: 0),
+        ])
     func resolving(reference: RowReference) throws {
         try Self.work { work, _ in _ = try work.resolve(reference) }
     }
@@ -47,24 +50,32 @@ import Testing
 
     @Test("A data source call for many rows or sections ends when the command's time is up")
     func dataSource() throws {
-        try Self.work { work, _ in _ = try work.carryOut(.updateRows([(RowPath(section: 0, row: 0), .emptyObject)]), notify: true) }
+        try Self.work { work, _ in
+            _ = try work.carryOut(.updateRows([(RowPath(section: 0, row: 0), .emptyObject)]), notify: true)
+        }
         let same = try Played(Self.text).ids.map { SectionContent(id: $0, header: nil, footer: nil, rows: []) }
         try Self.work { work, _ in _ = try work.carryOut(.updateAllSections(same), notify: true) }
     }
 
-    @Test("Making the rows of one section ends when the command's time is up", arguments: ["a", "hidden", "derived", "counted"])
+    @Test(
+        "Making the rows of one section ends when the command's time is up",
+        arguments: ["a", "hidden", "derived", "counted"])
     func rows(section: SectionID) throws {
         let session = try Played(Self.text)
         var limits = TableLimits()
         limits.commandTime = .seconds(-1)
         let stored = try #require(session.table[section]), binding = try session.binder.requiredBinding(of: section)
         let evaluation = Evaluation(table: session.table, now: "", meter: CommandMeter(rows: 9, limits))
-        let maker = RowMaker(binding: binding, section: section, count: stored.rows.count, room: 9, binder: session.binder, evaluation: evaluation)
+        let maker = RowMaker(
+            binding: binding, section: section, count: stored.rows.count, room: 9, binder: session.binder,
+            evaluation: evaluation)
         var keys: [Int] = [], touched = TouchedRows()
         #expect(throws: Refusal.self) { try maker.rows(of: stored, shownKeys: &keys) }
         guard section == "a" else { return }
         touched.replace(in: section, at: 0)
-        #expect(throws: Refusal.self) { try maker.rows(of: stored, after: stored, shown: session.snapshot.sections[0].rows, touched: touched) }
+        #expect(throws: Refusal.self) {
+            try maker.rows(of: stored, after: stored, shown: session.snapshot.sections[0].rows, touched: touched)
+        }
     }
 
     @Test("Following references through many updates ends when the command's time is up")
@@ -72,7 +83,9 @@ import Testing
         var session = try Played(Self.text), limits = TableLimits()
         limits.commandTime = .seconds(-1)
         let update = try session.perform(.setModels([("a", [])], partial: true)).update.json
-        let refusal = #expect(throws: Refusal.self) { try RowHistory([(update, nil)], now: session.snapshot, limits: limits) }
+        let refusal = #expect(throws: Refusal.self) {
+            try RowHistory([(update, nil)], now: session.snapshot, limits: limits)
+        }
         #expect(refusal?.code == .commandTimeout)
         let history = try RowHistory([], now: session.snapshot, limits: limits)
         let call = DataSourceCommand.updateRows([(RowPath(section: 0, row: 0), .emptyObject)])

@@ -15,33 +15,47 @@ import Testing
         }
 
         mutating func perform(_ command: Command) throws -> Outcome {
-            let outcome = try description.binder.applying(command, to: model, shown: snapshot, unpublished: nil, now: "")
+            let outcome = try description.binder.applying(
+                command, to: model, shown: snapshot, unpublished: nil, now: "")
             (model, snapshot) = (outcome.table, outcome.snapshot)
             return outcome
         }
     }
 
     /// One that gave nothing was said to be missing.
-    @Test(arguments: [("", "no `insert.template`"), (#","insert":{"template":{"$if":"state.ready","then":{"id":"1"}}}"#, "an `insert.template` that gives nothing")])
+    @Test(arguments: [
+        ("", "no `insert.template`"),
+        (#","insert":{"template":{"$if":"state.ready","then":{"id":"1"}}}"#, "an `insert.template` that gives nothing"),
+    ])
     func anInsertWithoutAModelIsToldWhyItNeedsOne(insert: String, why: String) throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","cells":{"C":{}},"state":{"ready":false},"bindings":[{"on":"table","cell":"C","editing":"insert"\(insert)}]}
             """)
-        let refusal = #expect(throws: Refusal.self) { _ = try table.perform(.insert(RowReference(path(0, 0)), model: nil)) }
+        let refusal = #expect(throws: Refusal.self) {
+            _ = try table.perform(.insert(RowReference(path(0, 0)), model: nil))
+        }
         #expect(refusal?.detail.hasSuffix("its binding has \(why).") == true, "\(refusal?.detail ?? "")")
     }
 
     /// The message had the name as the program spells it: `UTF8Key(string: "Person")`.
-    @Test(arguments: [(#"{"nom":"Ada"}"#, "needs its id"), (#"{"name":true}"#, "at \"/name\" must be a string or an integer")])
+    @Test(arguments: [
+        (#"{"nom":"Ada"}"#, "needs its id"), (#"{"name":true}"#, "at \"/name\" must be a string or an integer"),
+    ])
     func aModelWithoutAnIDIsToldItsTypeByName(model: String, why: String) throws {
-        var table = try Table(#"{"table":"t","cells":{"C":{}},"modelTypes":{"Person":{"id":"/name"}},"bindings":[{"on":"table","cell":"C","modelType":"Person"}]}"#)
-        let refusal = #expect(throws: Refusal.self) { _ = try table.perform(.setModels([("table", [try JSONText(parsing: model)])], partial: false)) }
+        var table = try Table(
+            #"{"table":"t","cells":{"C":{}},"modelTypes":{"Person":{"id":"/name"}},"bindings":[{"on":"table","cell":"C","modelType":"Person"}]}"#
+        )
+        let refusal = #expect(throws: Refusal.self) {
+            _ = try table.perform(.setModels([("table", [try JSONText(parsing: model)])], partial: false))
+        }
         #expect(refusal?.detail.contains(#"of the type "Person" \#(why)"#) == true, "\(refusal?.detail ?? "")")
     }
 
     /// The row was looked for where it had been: after its own move the handler lost it.
     @Test func aHandlerThatMovesItsOwnRowKeepsIt() throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},
              "onTap":[{"move":{"id":{"$eval":"model.id"},"to":{"section":"b"}}},{"update":{"merge":{"done":true}}}]}]}
             """)
@@ -52,7 +66,8 @@ import Testing
 
     /// The handler was called for the first row reported, wherever it was.
     @Test func prefetchIsAboutTheRowNearestToTheEnd() throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
              "prefetch":{"cellsFromEnd":2},"onPrefetch":[{"setState":{"row":{"$eval":"row"}}}]}]}
             """)
@@ -63,7 +78,8 @@ import Testing
     /// A feed that the state holds, and that was begun anew, never asked for more: only one of stored models did.
     @Test(arguments: [#""modelsFrom":{"$eval":"state.items"}"#, #""numberOfCells":"len(state.items)""#])
     func prefetchRunsAgainWhereModelsThatFollowFromTheStateBecameFewer(models: String) throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","state":{"items":[{"id":"1"},{"id":"2"}],"asked":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","viewModel":{},\(models),
              "prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
             """)
@@ -79,34 +95,48 @@ import Testing
     }
 
     /// A template that gave null made the state null, which no later command, and no client, could read.
-    @Test(arguments: [#"{"setState":{"$eval":"null"}}"#, #"{"setState":{"$eval":"[1]"}}"#, #"{"update":{"merge":{"$eval":"5"}}}"#])
+    @Test(arguments: [
+        #"{"setState":{"$eval":"null"}}"#, #"{"setState":{"$eval":"[1]"}}"#, #"{"update":{"merge":{"$eval":"5"}}}"#,
+    ])
     func aMergePatchOfHandlersIsAnObject(step: String) throws {
-        var table = try Table(#"{"table":"t","state":{"x":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[\#(step)]}]}"#)
-        #expect { try table.perform(.tap(RowReference(path(0, 0)))) } throws: { ($0 as? Refusal)?.code == .handlerContract }
+        var table = try Table(
+            #"{"table":"t","state":{"x":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[\#(step)]}]}"#
+        )
+        #expect { try table.perform(.tap(RowReference(path(0, 0)))) } throws: {
+            ($0 as? Refusal)?.code == .handlerContract
+        }
     }
 
     /// It was told as a fault of the request's body, which has no titles.
     @Test(arguments: ["setHeaders", "setFooters"]) func aTitleThatIsNoneIsTheHandlersFault(action: String) throws {
-        var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[{"\#(action)":{"table":{"$eval":"count"}}}]}]}"#)
-        let detail = #"A handler of the section "table" failed: the title of the section "table", from `\#(action)`, cannot be 1: it must be a string, null, or a view."#
+        var table = try Table(
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[{"\#(action)":{"table":{"$eval":"count"}}}]}]}"#
+        )
+        let detail =
+            #"A handler of the section "table" failed: the title of the section "table", from `\#(action)`, cannot be 1: it must be a string, null, or a view."#
         #expect(throws: Refusal(.handlerContract, detail)) { try table.perform(.tap(RowReference(path(0, 0)))) }
     }
 
     @Test("A handler cannot set the displayed sections where the display is automatic")
     func displayedSectionsStayAutomatic() throws {
-        var table = try Table(#"{"table":"t","sections":["a","b"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}],"onTap":[{"display":["b"]}]},{"on":{"section":"b"},"cell":"C","models":[]}]}"#)
+        var table = try Table(
+            #"{"table":"t","sections":["a","b"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}],"onTap":[{"display":["b"]}]},{"on":{"section":"b"},"cell":"C","models":[]}]}"#
+        )
         let outcome = try table.perform(.tap(RowReference(path(0, 0))))
         #expect(outcome.kind == .applied && outcome.update.isEmpty && outcome.snapshot.sections.map(\.id) == ["a"])
     }
 
     /// Reporting rows where nothing is to be prefetched made a revision.
     @Test func prefetchWithoutAHandlerDoesNothing() throws {
-        var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#)
+        var table = try Table(
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#
+        )
         #expect(try table.perform(.displayedRows([RowReference(path(0, 0))])).kind == .unchanged)
     }
 
     @Test func onDeleteFindsTheRowTakenOutAndOnInsertFindsItThere() throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[]},"insert":{"template":{"id":"new","from":"template"}},
              "onDelete":[{"setState":{"left":{"$eval":"count"}}}],"onInsert":[{"update":{"merge":{"of":{"$eval":"count"}}}}]},
              {"on":{"section":"a"},"editing":"delete"},{"on":{"section":"b"},"editing":"insert"}]}
@@ -119,21 +149,28 @@ import Testing
 
     /// One row fewer, one more, or, within a section, as many.
     @Test(arguments: [
-        (#"{"delete":{"id":"1"}}"#, "onDelete", "a"), (#"{"insert":{"section":"a","row":0},"model":{"id":"new"}}"#, "onInsert", "a"),
-        (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onDelete", "a"), (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onInsert", "a"),
-        (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onDelete", "a"), (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onInsert", "b"),
+        (#"{"delete":{"id":"1"}}"#, "onDelete", "a"),
+        (#"{"insert":{"section":"a","row":0},"model":{"id":"new"}}"#, "onInsert", "a"),
+        (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onDelete", "a"),
+        (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onInsert", "a"),
+        (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onDelete", "a"),
+        (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onInsert", "b"),
     ])
     func aHandlerThatPutsOneRowMoreInTheSectionIsRefused(command: String, handler: String, section: String) throws {
         let editing = command.hasPrefix(#"{"insert"#) ? "insert" : "delete"
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
              "editing":"\(editing)","moving":{"to":"anySection"},"\(handler)":[{"insert":{"section":"\(section)","model":{"id":"extra"}}}]}]}
             """)
-        #expect { try table.perform(Command(json: JSONText(parsing: command))) } throws: { ($0 as? Refusal)?.code == .handlerContract }
+        #expect { try table.perform(Command(json: JSONText(parsing: command))) } throws: {
+            ($0 as? Refusal)?.code == .handlerContract
+        }
     }
 
     @Test func whatAnActionDoesRunsNoHandlersAndAsksNoPolicy() throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
              "onDelete":[{"reject":"deleted"}],"onInsert":[{"reject":"inserted"}]},
              {"on":{"section":"a"},"onTap":[{"move":{"id":"1","to":{"section":"b"}}},{"remove":{"id":"2"}},{"insert":{"section":"a","model":{"id":"4"}}}]}]}
@@ -143,25 +180,33 @@ import Testing
     }
 
     @Test func aMoveToItsOwnPlaceIsNone() throws {
-        var table = try Table(#"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#)
+        var table = try Table(
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#
+        )
         #expect(try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).kind == .unchanged)
-        #expect(throws: Refusal(.rejected, "no")) { try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 0)) }
+        #expect(throws: Refusal(.rejected, "no")) {
+            try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 0))
+        }
     }
 
     /// Of each section, the first row is hidden.
     @Test func theRowsOfAReasonCountAmongTheStoredOnes() throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"0","hidden":true},{"id":"1"}],"b":[{"id":"2","hidden":true},{"id":"3"}]},
              "shown":"!('hidden' in model)","moving":{"to":"anySection"},
              "onDelete":[{"setState":{"to":{"$eval":"reason"}}}],"onInsert":[{"setState":{"from":{"$eval":"reason"}}}]}]}
             """)
         _ = try table.perform(.move(RowReference(path(0, 0)), to: .displayed(1), row: 0))
         #expect(table.snapshot.ids == [[], ["1", "3"]])
-        #expect(table.model.state.text == #"{"to":{"moved":{"toSection":"b","row":1}},"from":{"moved":{"fromSection":"a","row":1}}}"#)
+        #expect(
+            table.model.state.text
+                == #"{"to":{"moved":{"toSection":"b","row":1}},"from":{"moved":{"fromSection":"a","row":1}}}"#)
     }
 
     @Test func eachStepReadsWhatTheStepsBeforeItLeft() throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","state":{"n":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[
              {"setState":{"n":{"$eval":"state.n + 1"}}},{"insert":{"section":"table","model":{"id":"2"}}},{"setState":{"n":{"$eval":"state.n + 1"},"rows":{"$eval":"len(models.table)"}}}]}]}
             """)
@@ -172,7 +217,8 @@ import Testing
     /// `onDelete` is its source's: the row stands in another section by then.
     @Test func theHandlersOfAMoveFindTheRowWhereItIs() throws {
         for handler in ["onDelete", "onInsert"] {
-            var table = try Table("""
+            var table = try Table(
+                """
                 {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[]},"moving":{"to":"anySection"},
                  "\(handler)":[{"update":{"merge":{"moved":true}}}]}]}
                 """)
@@ -182,18 +228,23 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{"move":{"id":"1","to":{"section":"other"}}}"#, #"{"remove":{"id":"both"}}"#, #"{"update":{"section":"a","row":9,"merge":{}}}"#,
+        #"{"move":{"id":"1","to":{"section":"other"}}}"#, #"{"remove":{"id":"both"}}"#,
+        #"{"update":{"section":"a","row":9,"merge":{}}}"#,
     ])
     func anActionThatCannotBeIsTheHandlersFault(action: String) throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","sections":["a","b","other"],"modelTypes":{"O":{}},"cells":{"C":{}},"bindings":[
              {"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"both"}],"b":[{"id":"both"}]},"onTap":[\(action)]},{"on":{"section":"other"},"cell":"C","modelType":"O"}]}
             """)
-        #expect { try table.perform(.tap(RowReference(path(0, 0)))) } throws: { ($0 as? Refusal)?.code == .handlerContract }
+        #expect { try table.perform(.tap(RowReference(path(0, 0)))) } throws: {
+            ($0 as? Refusal)?.code == .handlerContract
+        }
     }
 
     @Test func aHandlerOfADerivedRowCountsTheDerivedRows() throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelsFrom":[{"id":"1"},{"id":"2"}],"onTap":[{"setState":{"at":["${row}","${count}"]}}]}]}
             """)
         _ = try table.perform(.tap(RowReference(path(0, 1))))
@@ -202,7 +253,8 @@ import Testing
 
     /// What was asked for took the place of all that was there, and was less.
     @Test func aSectionThatOnPrefetchFilledWithFewerRowsMayGrowAgain() throws {
-        var table = try Table("""
+        var table = try Table(
+            """
             {"table":"t","state":{"asked":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":0},
              "onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}},{"setModels":{"table":[{"id":"4"}]}}]}]}
             """)

@@ -6,21 +6,33 @@ import Testing
     /// Section by section at first, in an index later: each of 200 rows of 40 sections, some 100 times.
     @Test(arguments: [#""models":{}"#, #""models":{},"shown":"true""#])
     func aRowIsFoundByItsIDHoweverManyAreLookedFor(rows: String) throws {
-        var table = try HandlerTests.Table("""
+        var table = try HandlerTests.Table(
+            """
             {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C",\(rows),
              "prefetch":{"cellsFromEnd":9},"onPrefetch":[{"setState":{"at":{"$eval":"row"}}}]}]}
             """)
         let models = try (0..<40).map { section in
-            (SectionID("s\(section)"), try (0..<5).map { try JSONText(parsing: #"{"id":"\#(section)-\#($0)"}"#) } + [try JSONText(parsing: #"{"id":"all"}"#)])
+            (
+                SectionID("s\(section)"),
+                try (0..<5).map { try JSONText(parsing: #"{"id":"\#(section)-\#($0)"}"#) } + [
+                    try JSONText(parsing: #"{"id":"all"}"#)
+                ]
+            )
         }
         _ = try table.perform(.setModels(models, partial: false))
         let all = (0..<20_000).map { RowReference.id(RowID("\($0 % 40)-\($0 / 40 % 5)"), in: nil) }
         for references in [[], all] {
             let last = RowReference.id(RowID("39-4"), in: nil)
             #expect(try table.perform(.displayedRows(references + [last])).kind != .ignored(reason: ""))
-            #expect(throws: Refusal.self) { try table.perform(.displayedRows(references + [.id(RowID("all"), in: nil)])) }
-            #expect(throws: Refusal.self) { try table.perform(.displayedRows(references + [.id(RowID("none"), in: nil)])) }
-            #expect(throws: Refusal.self) { try table.perform(.displayedRows(references + [.id(RowID("1-1"), in: .id("s2"))])) }
+            #expect(throws: Refusal.self) {
+                try table.perform(.displayedRows(references + [.id(RowID("all"), in: nil)]))
+            }
+            #expect(throws: Refusal.self) {
+                try table.perform(.displayedRows(references + [.id(RowID("none"), in: nil)]))
+            }
+            #expect(throws: Refusal.self) {
+                try table.perform(.displayedRows(references + [.id(RowID("1-1"), in: .id("s2"))]))
+            }
             _ = try table.perform(.displayedRows(references + [.id(RowID("all"), in: .id("s7"))]))
         }
     }
@@ -60,8 +72,13 @@ import Testing
 
     /// What came with a session's opening was refused when it came again later, to a table that was empty by then.
     @Test func theRowsThatACommandBringsMayCostWhatTheyMightBefore() throws {
-        let models = (0..<200).map { #"{"id":\#($0)}"# }.joined(separator: ","), title = Array(repeating: "row", count: 50).joined(separator: "+")
-        let description = try TableDescription(JSONText(parsing: #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"$eval":"\#(title)"}}]}"#))
+        let models = (0..<200).map { #"{"id":\#($0)}"# }.joined(separator: ","),
+            title = Array(repeating: "row", count: 50).joined(separator: "+")
+        let description = try TableDescription(
+            JSONText(
+                parsing:
+                    #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"$eval":"\#(title)"}}]}"#
+            ))
         var binder = description.binder
         binder.limits.templateSteps = 1_000
         binder.limits.renderedBytes = 1_000
@@ -74,21 +91,35 @@ import Testing
 
     /// Limits that were lowered since.
     @Test func aTableOverItsLimitsMayShrinkAndNotGrow() throws {
-        func check(_ description: String, _ limit: (inout TableLimits) -> Void, shrinking: [Command], growing: Command, _ code: Refusal.Code) throws {
+        func check(
+            _ description: String, _ limit: (inout TableLimits) -> Void, shrinking: [Command], growing: Command,
+            _ code: Refusal.Code
+        ) throws {
             let described = try TableDescription(JSONText(parsing: description))
             var binder = described.binder
             let table = try described.openingTable(), shown = try binder.snapshot(of: table, revision: 0, now: "")
             limit(&binder.limits)
-            for command in shrinking { #expect(try binder.applying(command, to: table, shown: shown, unpublished: nil, now: "").kind == .applied) }
-            #expect { try binder.applying(growing, to: table, shown: shown, unpublished: nil, now: "") } throws: { ($0 as? Refusal)?.code == code }
+            for command in shrinking {
+                #expect(
+                    try binder.applying(command, to: table, shown: shown, unpublished: nil, now: "").kind == .applied)
+            }
+            #expect { try binder.applying(growing, to: table, shown: shown, unpublished: nil, now: "") } throws: {
+                ($0 as? Refusal)?.code == code
+            }
         }
-        for source in [#""modelsFrom":{"$map":{"$eval":"range(0, state.n)"},"each(i)":{"id":"${i}"}}"#, #""numberOfCells":"state.n""#] {
+        for source in [
+            #""modelsFrom":{"$map":{"$eval":"range(0, state.n)"},"each(i)":{"id":"${i}"}}"#,
+            #""numberOfCells":"state.n""#,
+        ] {
             try check(
-                #"{"table":"t","cells":{"C":{}},"state":{"n":6},"bindings":[{"on":"table","cell":"C",\#(source)}]}"#, { $0.rows = 3 },
-                shrinking: [.patchState(#"{"n":5}"#), .patchState(#"{"other":1}"#)], growing: .patchState(#"{"n":7}"#), .tooManyRows)
+                #"{"table":"t","cells":{"C":{}},"state":{"n":6},"bindings":[{"on":"table","cell":"C",\#(source)}]}"#,
+                { $0.rows = 3 },
+                shrinking: [.patchState(#"{"n":5}"#), .patchState(#"{"other":1}"#)], growing: .patchState(#"{"n":7}"#),
+                .tooManyRows)
         }
         try check(
-            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[],"c":[]}}]}"#, { $0.sections = 1 },
+            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[],"c":[]}}]}"#,
+            { $0.sections = 1 },
             shrinking: [.dataSource(.removeSection(at: 0), notify: true), .patchState(#"{"other":1}"#)],
             growing: .dataSource(.addSection(SectionContent(), at: nil), notify: true), .tooManySections)
     }
@@ -105,7 +136,9 @@ import Testing
     /// Those in front of which sections come are found where they are by then.
     @Test func sectionsThatComeInFrontOfOthersLeaveThemFound() throws {
         var table = TableModel()
-        for number in 0..<200 { _ = table.insertSection(SectionID("s\(number)"), at: number % 3 == 0 ? 0 : table.sections.count / 2) }
+        for number in 0..<200 {
+            _ = table.insertSection(SectionID("s\(number)"), at: number % 3 == 0 ? 0 : table.sections.count / 2)
+        }
         for (position, section) in table.sections.enumerated() { #expect(table.position(of: section.id) == position) }
         #expect(table.sections.map(\.facts.ordinal) == table.sections.map(\.facts.ordinal).sorted())
     }
@@ -118,7 +151,8 @@ import Testing
         for round in 0..<500 {
             let bindings = (0..<Int.random(in: 1..<9, using: &random)).map { number in
                 let name = JSONText.string("\(round) \(number)")
-                let scope = [Scope.allOtherSections, .anySection, .sections([ids[0]]), .sections([ids[1], ids[2]])].randomElement(using: &random)!
+                let scope = [Scope.allOtherSections, .anySection, .sections([ids[0]]), .sections([ids[1], ids[2]])]
+                    .randomElement(using: &random)!
                 var binding = Binding(scope: scope)
                 if scope != .anySection {
                     binding.cells = maybe(CellBinding(cell: Computed(constant: name)))
@@ -128,17 +162,23 @@ import Testing
                     binding.headerView = maybe(Computed(constant: name))
                     binding.footerView = maybe(Computed(constant: name))
                 }
-                if scope != .anySection, Bool.random(using: &random) { (binding.moving, binding.movable) = (.anySection, maybe(Computed(constant: name))) }
+                if scope != .anySection, Bool.random(using: &random) {
+                    (binding.moving, binding.movable) = (.anySection, maybe(Computed(constant: name)))
+                }
                 binding.cellHeight = maybe(Computed(constant: name))
                 binding.onTap = maybe(Handler { _, _, _ in throw Refusal(.rejected, "tap \(number)") })
-                binding.onEvent = maybe([UTF8Key("C"): [UTF8Key("a"): Handler { _, _, _ in throw Refusal(.rejected, "event \(number)") }]]) ?? [:]
+                binding.onEvent =
+                    maybe([
+                        UTF8Key("C"): [UTF8Key("a"): Handler { _, _, _ in throw Refusal(.rejected, "event \(number)") }]
+                    ]) ?? [:]
                 return binding
             }
             let unnamed = UnnamedBindings(of: bindings)
             for id in ids {
                 let named = bindings.filter { $0.scope.named(in: ids).contains(id) }
                 let isBound = named.contains { $0.cells != nil }
-                let own = named.reversed() + (isBound ? [] : bindings.filter { $0.scope == .allOtherSections }.reversed())
+                let own =
+                    named.reversed() + (isBound ? [] : bindings.filter { $0.scope == .allOtherSections }.reversed())
                 let any = bindings.filter { $0.scope == .anySection }
                 let all = own + any.reversed()
                 let section = SectionBinding(section: id, named: named, unnamed: unnamed)
@@ -146,15 +186,23 @@ import Testing
                 guard let bound = section else { continue }
                 #expect(bound.cells.cell.constant == all.lazy.compactMap(\.cells).first?.cell.constant)
                 let other = isBound ? [] : bindings.filter { $0.scope == .allOtherSections }.reversed()
-                let headers = [named.reversed(), other].flatMap { equals in equals.compactMap(\.headerView) + equals.compactMap { $0.headers[id] ?? $0.header } }
-                let footers = [named.reversed(), other].flatMap { equals in equals.compactMap(\.footerView) + equals.compactMap { $0.footers[id] ?? $0.footer } }
-                #expect(bound.header?.constant == headers.first?.constant && bound.footer?.constant == footers.first?.constant)
+                let headers = [named.reversed(), other].flatMap { equals in
+                    equals.compactMap(\.headerView) + equals.compactMap { $0.headers[id] ?? $0.header }
+                }
+                let footers = [named.reversed(), other].flatMap { equals in
+                    equals.compactMap(\.footerView) + equals.compactMap { $0.footers[id] ?? $0.footer }
+                }
+                #expect(
+                    bound.header?.constant == headers.first?.constant
+                        && bound.footer?.constant == footers.first?.constant)
                 let mover = all.first { $0.moving != nil }
                 #expect((bound.moving != nil) == (mover != nil) && bound.movable?.constant == mover?.movable?.constant)
                 #expect(bound.cellHeight?.constant == all.lazy.compactMap(\.cellHeight).first?.constant)
                 let taps = [own.lazy.compactMap(\.onTap).first].compactMap { $0 } + any.compactMap(\.onTap)
                 #expect(bound.onTap.map(said) == taps.map(said))
-                #expect(bound.handler(of: "a", from: "C").map(said) == all.lazy.compactMap { $0.onEvent[UTF8Key("C")]?[UTF8Key("a")] }.first.map(said))
+                #expect(
+                    bound.handler(of: "a", from: "C").map(said)
+                        == all.lazy.compactMap { $0.onEvent[UTF8Key("C")]?[UTF8Key("a")] }.first.map(said))
             }
         }
     }
@@ -162,7 +210,8 @@ import Testing
     /// What the handlers of the test above throw.
     private func said(_ handler: Handler) -> String? {
         var editor = TableEditor(TableModel())
-        let binder = Binder(sections: [], display: SectionDisplay(), empty: nil, cells: .ofProgram, bindings: [], providers: [])
+        let binder = Binder(
+            sections: [], display: SectionDisplay(), empty: nil, cells: .ofProgram, bindings: [], providers: [])
         let context = HandlerContext(binder: binder, now: "", meter: CommandMeter(rows: 0, TableLimits()))
         let call = HandlerCall(section: SectionID(""), row: 0, model: .null)
         return (#expect(throws: Refusal.self) { try handler.run(call, &editor, context) })?.detail

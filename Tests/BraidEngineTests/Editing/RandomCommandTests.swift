@@ -16,10 +16,12 @@ import Testing
             let opening = table
             for _ in 0..<40 {
                 let isReset = Int.random(in: 0..<25, using: &random) == 0
-                let command = isReset ? .reset(to: opening) : RandomTable.command(for: snapshot, binder: binder, &random)
+                let command =
+                    isReset ? .reset(to: opening) : RandomTable.command(for: snapshot, binder: binder, &random)
                 let outcome: Outcome
                 do {
-                    outcome = try binder.applying(command, to: table, shown: snapshot, unpublished: unpublished, now: Self.now)
+                    outcome = try binder.applying(
+                        command, to: table, shown: snapshot, unpublished: unpublished, now: Self.now)
                 } catch is Refusal {
                     continue
                 }
@@ -33,19 +35,26 @@ import Testing
                 try Self.checkUnpublished(outcome, before: snapshot, binder)
                 let replayed = try outcome.update.applied(to: snapshot)
                 #expect(replayed.text == outcome.snapshot.text, "\(outcome.update.json.text)")
-                #expect(Self.replaying(outcome.update, on: snapshot) == outcome.snapshot.text, "one after the other: \(outcome.update.sequentialJSON.text)")
-                let decoded = try Snapshot(json: JSONText(parsing: outcome.snapshot.encoded(session: "s", table: "t", epoch: "e")))
+                #expect(
+                    Self.replaying(outcome.update, on: snapshot) == outcome.snapshot.text,
+                    "one after the other: \(outcome.update.sequentialJSON.text)")
+                let decoded = try Snapshot(
+                    json: JSONText(parsing: outcome.snapshot.encoded(session: "s", table: "t", epoch: "e")))
                 #expect(decoded.text == outcome.snapshot.text)
                 let full = try BatchUpdate(from: snapshot, to: outcome.snapshot)
                 // Without ids the command knows more than two snapshots tell.
                 if outcome.snapshot.sections.allSatisfy(\.isDiffable) {
-                    #expect(outcome.update.rowOperationCount == full.rowOperationCount, "as few row operations as the full diff: \(outcome.update.json.text) \(full.json.text)")
+                    #expect(
+                        outcome.update.rowOperationCount == full.rowOperationCount,
+                        "as few row operations as the full diff: \(outcome.update.json.text) \(full.json.text)")
                     #expect(outcome.update.stages.count == full.stages.count)
                 }
                 var restarted = try Played(binder: binder, table: table)
                 (restarted.snapshot, restarted.unpublished) = (snapshot, unpublished)
                 try restarted.restart()
-                #expect(try restarted.perform(command).update.json == outcome.update.json, "the same update after a restart")
+                #expect(
+                    try restarted.perform(command).update.json == outcome.update.json, "the same update after a restart"
+                )
                 try Self.check(outcome, after: table)
                 if outcome.kind == .applied { applied += 1 }
                 table = outcome.table
@@ -54,7 +63,8 @@ import Testing
                 // As after a restart: what was touched is not known.
                 if let kept = unpublished, Int.random(in: 0..<4, using: &random) == 0 {
                     unpublished = try Unpublished(
-                        published: kept.published, stored: table, binder: binder, revision: snapshot.revision, now: Self.now)
+                        published: kept.published, stored: table, binder: binder, revision: snapshot.revision,
+                        now: Self.now)
                 }
             }
         }
@@ -91,7 +101,8 @@ import Testing
             case .moveRow(let from, let to, let row):
                 let moved = result.sections[from.section].rows.remove(at: from.row)
                 result.sections[to.section].rows.insert(row ?? moved, at: to.row)
-            case .reloadRow(let at, let row), .updateRow(let at, let row): result.sections[at.section].rows[at.row] = row
+            case .reloadRow(let at, let row), .updateRow(let at, let row):
+                result.sections[at.section].rows[at.row] = row
             }
         }
         result.revision = update.to
@@ -106,8 +117,12 @@ import Testing
     /// The store's account of the change, played on the old rows, gives the new ones.
     static func check(_ outcome: Outcome, after table: TableModel) throws {
         var rows: [Int: (section: Int, rank: Int, model: JSONText)] = [:]
-        for section in table.sections { for row in section.rows { rows[row.key] = (section.facts.number, row.rank, row.model) } }
-        for key in outcome.change.removedRows { #expect(rows.removeValue(forKey: key) != nil, "a row is removed that was there") }
+        for section in table.sections {
+            for row in section.rows { rows[row.key] = (section.facts.number, row.rank, row.model) }
+        }
+        for key in outcome.change.removedRows {
+            #expect(rows.removeValue(forKey: key) != nil, "a row is removed that was there")
+        }
         for (section, row) in outcome.change.writtenRows { rows[row.key] = (section, row.rank, row.model) }
         for (section, key, rank) in outcome.change.placedRows {
             #expect(rows[key] != nil)
@@ -129,7 +144,9 @@ import Testing
         var facts = Dictionary(uniqueKeysWithValues: table.sections.map { ($0.facts.number, $0.facts) })
         for number in outcome.change.removedSections { facts[number] = nil }
         for section in outcome.change.writtenSections { facts[section.number] = section }
-        #expect(facts.values.sorted { $0.ordinal < $1.ordinal } == outcome.table.sections.map(\.facts), "sections in order, ordinals ascending")
+        #expect(
+            facts.values.sorted { $0.ordinal < $1.ordinal } == outcome.table.sections.map(\.facts),
+            "sections in order, ordinals ascending")
         #expect(outcome.change.cells ?? table.cells.json == outcome.table.cells.json)
         #expect(outcome.change.state ?? table.state == outcome.table.state)
     }
@@ -140,32 +157,55 @@ enum RandomTable {
     static let sections = ["a", "b", "c"]
 
     static func description(_ random: inout SeededGenerator) throws -> JSONText {
-        let behavior = ["manuallyManaged", "hidesSectionsWithNoCellData", "hidesSectionsWithNoData"].randomElement(using: &random) ?? ""
-        let order = behavior == "manuallyManaged" ? "" : [#","order":"ascending""#, #","order":{"by":"section.rowCount"}"#, ""].randomElement(using: &random) ?? ""
+        let behavior =
+            ["manuallyManaged", "hidesSectionsWithNoCellData", "hidesSectionsWithNoData"].randomElement(using: &random)
+            ?? ""
+        let order =
+            behavior == "manuallyManaged"
+            ? ""
+            : [#","order":"ascending""#, #","order":{"by":"section.rowCount"}"#, ""].randomElement(using: &random) ?? ""
         let isDynamic = Int.random(in: 0..<4, using: &random) == 0
-        let viewModel = [
-            "", #""viewModel":{"title":"${model.v}"},"#, #""viewModel":{"place":{"$eval":"row"},"of":{"$eval":"count"}},"#,
-            #""viewModel":{"mood":{"$eval":"state.mood"}},"#,
-        ].randomElement(using: &random) ?? ""
-        let handler = [
-            "", #""onDelete":[{"if":"reason == 'editing'","do":[{"insert":{"section":"c","row":0,"model":{"$eval":"model"}}}]}],"#,
-            #""onInsert":[{"update":{"merge":{"v":9}}}],"#, #""onDelete":[{"setState":{"mood":"sad"}}],"onInsert":[{"setHeaders":{"a":"A ${count}"}}],"#,
-            #""onDelete":[{"if":"count == 0","do":[{"reject":"the last one stays"}]}],"#,
-        ].randomElement(using: &random) ?? ""
-        let moving = [#""anySection""#, #"["a","b"]"#, #"{"passing":"section.rowCount < 3"}"#].randomElement(using: &random) ?? ""
-        let editing = [#""delete""#, #""insert""#, #"{"$if":"model.v < 5","then":"delete","else":"insert"}"#].randomElement(using: &random) ?? ""
+        let viewModel =
+            [
+                "", #""viewModel":{"title":"${model.v}"},"#,
+                #""viewModel":{"place":{"$eval":"row"},"of":{"$eval":"count"}},"#,
+                #""viewModel":{"mood":{"$eval":"state.mood"}},"#,
+            ].randomElement(using: &random) ?? ""
+        let handler =
+            [
+                "",
+                #""onDelete":[{"if":"reason == 'editing'","do":[{"insert":{"section":"c","row":0,"model":{"$eval":"model"}}}]}],"#,
+                #""onInsert":[{"update":{"merge":{"v":9}}}],"#,
+                #""onDelete":[{"setState":{"mood":"sad"}}],"onInsert":[{"setHeaders":{"a":"A ${count}"}}],"#,
+                #""onDelete":[{"if":"count == 0","do":[{"reject":"the last one stays"}]}],"#,
+            ].randomElement(using: &random) ?? ""
+        let moving =
+            [#""anySection""#, #"["a","b"]"#, #"{"passing":"section.rowCount < 3"}"#].randomElement(using: &random)
+            ?? ""
+        let editing =
+            [#""delete""#, #""insert""#, #"{"$if":"model.v < 5","then":"delete","else":"insert"}"#].randomElement(
+                using: &random) ?? ""
         let updates = ["byReloading", "manually"].randomElement(using: &random) ?? ""
-        let shown = ["", "", #""shown":"model.v != 2","#, #""shown":"state.mood != '1' || row != 0","#].randomElement(using: &random) ?? ""
-        let derived = isDynamic ? "" : [
-            "", #",{"on":{"section":"d"},"cell":"C","modelsFrom":{"$map":{"$eval":"models.a"},"each(m)":{"id":"d${m.id}","v":{"$eval":"m.v"}}}}"#,
-            #",{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.b)"}"#,
-        ].randomElement(using: &random) ?? ""
+        let shown =
+            ["", "", #""shown":"model.v != 2","#, #""shown":"state.mood != '1' || row != 0","#].randomElement(
+                using: &random) ?? ""
+        let derived =
+            isDynamic
+            ? ""
+            : [
+                "",
+                #",{"on":{"section":"d"},"cell":"C","modelsFrom":{"$map":{"$eval":"models.a"},"each(m)":{"id":"d${m.id}","v":{"$eval":"m.v"}}}}"#,
+                #",{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.b)"}"#,
+            ].randomElement(using: &random) ?? ""
         let scope = isDynamic ? #""allSections""# : #"{"sections":["a","b","c"]}"#
-        let header = isDynamic ? #""header":"${section}","# : #""headers":{"a":"A","b":{"$if":"count > 1","then":"many"}},"#
+        let header =
+            isDynamic ? #""header":"${section}","# : #""headers":{"a":"A","b":{"$if":"count > 1","then":"many"}},"#
         var models: [String] = []
         for section in sections {
             let ids = (0..<6).shuffled(using: &random).prefix(Int.random(in: 0..<5, using: &random))
-            models.append("\"\(section)\":[\(ids.map { #"{"id":"\#(section)\#($0)","v":\#(Int.random(in: 0..<10, using: &random))}"# }.joined(separator: ","))]")
+            models.append(
+                "\"\(section)\":[\(ids.map { #"{"id":"\#(section)\#($0)","v":\#(Int.random(in: 0..<10, using: &random))}"# }.joined(separator: ","))]"
+            )
         }
         // Every fourth table's rows have no ids.
         let types = Int.random(in: 0..<4, using: &random) == 0 ? #""modelTypes":{"M":{"id":null}},"# : ""
@@ -193,11 +233,14 @@ enum RandomTable {
             let section = Int.random(in: 0..<max(1, snapshot.sections.count), using: &random)
             let count = section < snapshot.sections.count ? snapshot.sections[section].rows.count : 0
             let row = Int.random(in: 0..<max(1, count), using: &random)
-            if Bool.random(using: &random), row < count, let id = snapshot.sections[section].rows[row].id { return .id(id, in: nil) }
+            if Bool.random(using: &random), row < count, let id = snapshot.sections[section].rows[row].id {
+                return .id(id, in: nil)
+            }
             return .at(.displayed(section), row: RandomDataSource.index(64, &random) < 64 ? row : .max)
         }
         func model() -> JSONText {
-            let text = #"{"id":"\#(sections.randomElement(using: &random) ?? "")\#(Int.random(in: 0..<8, using: &random))","v":\#(Int.random(in: 0..<10, using: &random))}"#
+            let text =
+                #"{"id":"\#(sections.randomElement(using: &random) ?? "")\#(Int.random(in: 0..<8, using: &random))","v":\#(Int.random(in: 0..<10, using: &random))}"#
             return (try? JSONText(parsing: Array(text.utf8))) ?? .null
         }
         func models() -> [JSONText] { (0..<Int.random(in: 0..<5, using: &random)).map { _ in model() } }
@@ -210,13 +253,18 @@ enum RandomTable {
         case 11:
             let reversed = snapshot.sections.first.map { Array($0.rows.reversed()).compactMap(\.model) } ?? []
             return .setModels([(snapshot.sections.first?.id ?? section, reversed)], partial: true)
-        case 12: return Bool.random(using: &random) ? .setHeaders([(section, [.null, .string("X")].randomElement(using: &random) ?? .null)]) : .setFooters([(section, .string("F"))])
+        case 12:
+            return Bool.random(using: &random)
+                ? .setHeaders([(section, [.null, .string("X")].randomElement(using: &random) ?? .null)])
+                : .setFooters([(section, .string("F"))])
         default:
             if Bool.random(using: &random) {
                 let ids = sections.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random))
                 return .setDisplayedSections(ids.map { SectionID($0) })
             }
-            return .patchState((try? JSONText(parsing: Array(#"{"mood":"\#(Int.random(in: 0..<3, using: &random))"}"#.utf8))) ?? .emptyObject)
+            return .patchState(
+                (try? JSONText(parsing: Array(#"{"mood":"\#(Int.random(in: 0..<3, using: &random))"}"#.utf8)))
+                    ?? .emptyObject)
         }
     }
 }
@@ -226,5 +274,7 @@ extension Snapshot {
 }
 
 extension BatchUpdate {
-    var rowOperationCount: Int { stages.reduce(0) { $0 + $1.deleteRows.count + $1.insertRows.count + $1.moveRows.count } }
+    var rowOperationCount: Int {
+        stages.reduce(0) { $0 + $1.deleteRows.count + $1.insertRows.count + $1.moveRows.count }
+    }
 }

@@ -28,12 +28,15 @@ import Testing
         var models: [String] { rows.values.sorted { $0.rank < $1.rank }.map { "\($0.id?.text ?? "-") \($0.model)" } }
     }
 
-    private static func texts(_ models: some Sequence<Model>) -> [String] { models.map { "\($0.id?.text ?? "-") \($0.model)" } }
+    private static func texts(_ models: some Sequence<Model>) -> [String] {
+        models.map { "\($0.id?.text ?? "-") \($0.model)" }
+    }
 
     /// Something that happens to lists: to few rows or to most, side by side or far apart.
     private static func change(_ models: inout [Model], next: inout Int, _ random: inout SeededGenerator) {
         func range() -> Range<Int> {
-            let count = Int.random(in: 0...min(models.count, [1, 3, 40, 2_000].randomElement(using: &random) ?? 1), using: &random)
+            let count = Int.random(
+                in: 0...min(models.count, [1, 3, 40, 2_000].randomElement(using: &random) ?? 1), using: &random)
             let start = Int.random(in: 0...models.count - count, using: &random)
             return start..<start + count
         }
@@ -55,7 +58,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [3, 60, 700, 3_000]) func whateverIsReplacedTheTableHasItAndAStoreThatWritesTheChanges(count: Int) throws {
+    @Test(arguments: [3, 60, 700, 3_000]) func whateverIsReplacedTheTableHasItAndAStoreThatWritesTheChanges(count: Int)
+        throws
+    {
         var random = SeededGenerator(seed: UInt64(count)), next = count
         var models = (0..<count).map { Self.model($0) }
         var table = try Self.table(models), stored = Stored()
@@ -65,7 +70,11 @@ import Testing
             for _ in 0...Int.random(in: 0...2, using: &random) { Self.change(&models, next: &next, &random) }
             var editor = TableEditor(table)
             // A row that is there for the length of a command only.
-            if step % 3 == 0 { try editor.insert(.string("short"), id: RowID("short"), in: "s", at: Int.random(in: 0...before.rows.count, using: &random)) }
+            if step % 3 == 0 {
+                try editor.insert(
+                    .string("short"), id: RowID("short"), in: "s",
+                    at: Int.random(in: 0...before.rows.count, using: &random))
+            }
             try editor.setModels(models, in: "s")
             let section = try #require(editor.table["s"])
             #expect(Self.texts(section.rows.map { ($0.id, $0.model) }) == Self.texts(models), "step \(step)")
@@ -75,7 +84,8 @@ import Testing
                 row.id.map { section.index(of: $0) != index || keys[$0] ?? row.key != row.key } ?? false
             }
             #expect(strays.isEmpty, "step \(step)")
-            #expect(Set(keys.keys).subtracting(models.lazy.compactMap(\.id)).allSatisfy { section.index(of: $0) == nil })
+            #expect(
+                Set(keys.keys).subtracting(models.lazy.compactMap(\.id)).allSatisfy { section.index(of: $0) == nil })
             stored.write(editor.change)
             #expect(stored.models == Self.texts(models), "step \(step)")
             table = editor.table
@@ -113,7 +123,9 @@ import Testing
             }
         }
         var editor = TableEditor(table)
-        try editor.replace([(10..<10 + count, 10..<10 + count), (9_998..<9_999, 9_998..<9_999)], with: (new + [Self.model(10)])[...], in: "s")
+        try editor.replace(
+            [(10..<10 + count, 10..<10 + count), (9_998..<9_999, 9_998..<9_999)], with: (new + [Self.model(10)])[...],
+            in: "s")
         #expect(editor.table["s"]?.index(of: RowID("10")) == 9_998)
         #expect(editor.change.removedRows.count == count)
     }
@@ -121,15 +133,22 @@ import Testing
     /// An update is the same whether it is told what was replaced, or finds it itself.
     @Test(arguments: 0..<8) func whatIsToldOfTheReplacedIsWhatChanged(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed)), next = 10_000
-        let description = try TableDescription(JSONText(parsing: Array(#"{"table":"t","sections":["s"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{}}]}"#.utf8)))
-        func row(_ id: Int, _ version: Int) throws -> JSONText { try JSONText(parsing: Array(#"{"id":"\#(id)","v":\#(version)}"#.utf8)) }
+        let description = try TableDescription(
+            JSONText(
+                parsing: Array(
+                    #"{"table":"t","sections":["s"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{}}]}"#
+                        .utf8)))
+        func row(_ id: Int, _ version: Int) throws -> JSONText {
+            try JSONText(parsing: Array(#"{"id":"\#(id)","v":\#(version)}"#.utf8))
+        }
         var ids = Array(0..<300), versions: [Int: Int] = [:]
         func rows() throws -> [JSONText] { try ids.map { try row($0, versions[$0] ?? 0) } }
         var table = try description.openingTable(models: [(SectionID("s"), rows())])
         var shown = try description.binder.snapshot(of: table, revision: 0, now: RandomCommandTests.now)
         for _ in 0..<60 {
             for _ in 0...1 {
-                let start = Int.random(in: 0...ids.count, using: &random), end = Int.random(in: start...min(ids.count, start + 90), using: &random)
+                let start = Int.random(in: 0...ids.count, using: &random),
+                    end = Int.random(in: start...min(ids.count, start + 90), using: &random)
                 switch Int.random(in: 0..<4, using: &random) {
                 case 0: ids.removeSubrange(start..<end)
                 case 1:
@@ -139,9 +158,14 @@ import Testing
                 default: for id in ids[start..<end] { versions[id, default: 0] += 1 }
                 }
             }
-            let outcome = try description.binder.applying(.setModels([(SectionID("s"), rows())], partial: true), to: table, shown: shown, unpublished: nil, now: RandomCommandTests.now)
+            let outcome = try description.binder.applying(
+                .setModels([(SectionID("s"), rows())], partial: true), to: table, shown: shown, unpublished: nil,
+                now: RandomCommandTests.now)
             #expect(try outcome.update.json == BatchUpdate(from: shown, to: outcome.snapshot).json)
-            #expect(try description.binder.snapshot(of: outcome.table, revision: outcome.snapshot.revision, now: RandomCommandTests.now).json == outcome.snapshot.json)
+            #expect(
+                try description.binder.snapshot(
+                    of: outcome.table, revision: outcome.snapshot.revision, now: RandomCommandTests.now
+                ).json == outcome.snapshot.json)
             (table, shown) = (outcome.table, outcome.snapshot)
         }
     }

@@ -18,15 +18,21 @@ import Testing
         var found = 0, gone = 0
         for _ in 0..<40 {
             let (binder, table) = try RandomTable.make(&random)
-            var revisions = [Revision(table: table, snapshot: try binder.snapshot(of: table, revision: 0, now: Self.now))]
+            var revisions = [
+                Revision(table: table, snapshot: try binder.snapshot(of: table, revision: 0, now: Self.now))
+            ]
             for _ in 0..<25 {
                 let last = revisions[revisions.count - 1]
                 let command = RandomTable.command(for: last.snapshot, binder: binder, &random)
-                guard let outcome = try? binder.applying(command, to: last.table, shown: last.snapshot, unpublished: nil, now: Self.now),
+                guard
+                    let outcome = try? binder.applying(
+                        command, to: last.table, shown: last.snapshot, unpublished: nil, now: Self.now),
                     outcome.kind == .applied, outcome.unpublished == nil
                 else { continue }
-                revisions.append(Revision(
-                    table: outcome.table, snapshot: outcome.snapshot, update: outcome.update.json, hidden: outcome.update.hidden(in: last.snapshot)))
+                revisions.append(
+                    Revision(
+                        table: outcome.table, snapshot: outcome.snapshot, update: outcome.update.json,
+                        hidden: outcome.update.hidden(in: last.snapshot)))
                 let base = Int.random(in: 0..<revisions.count, using: &random)
                 try Self.check(revisions, base: base, binder, &found, &gone)
             }
@@ -36,12 +42,15 @@ import Testing
 
     static let now = "2026-01-01T00:00:00.000Z"
 
-    static func check(_ revisions: [Revision], base: Int, _ binder: Binder, _ found: inout Int, _ gone: inout Int) throws {
+    static func check(_ revisions: [Revision], base: Int, _ binder: Binder, _ found: inout Int, _ gone: inout Int)
+        throws
+    {
         let then = revisions[base], present = revisions[revisions.count - 1]
         let history = try RowHistory(revisions[(base + 1)...].map { ($0.update, $0.hidden) }, now: present.snapshot)
         for (sectionIndex, section) in then.snapshot.sections.enumerated() {
             for (rowIndex, row) in section.rows.enumerated() {
-                let byName = RowReference.at(.id(section.id), row: rowIndex), byIndex = RowReference(RowPath(section: sectionIndex, row: rowIndex))
+                let byName = RowReference.at(.id(section.id), row: rowIndex),
+                    byIndex = RowReference(RowPath(section: sectionIndex, row: rowIndex))
                 let at = try? history.present(.tap(byIndex)).at
                 #expect((try? history.present(.tap(byName)).at) == at)
                 let place = keyed(row, rowIndex, section, then, present, binder)
@@ -57,7 +66,10 @@ import Testing
                     gone += 1
                     // Of two rows with its id that came back at the same time, neither is taken for it.
                     if isAmbiguous { continue }
-                    #expect(place == nil, "\(row.json.text), \(byIndex) of revision \(base), is still there: \(then.snapshot.ids) \(revisions[(base + 1)...].map { "\($0.update.text) \($0.hidden?.text ?? "-")" })")
+                    #expect(
+                        place == nil,
+                        "\(row.json.text), \(byIndex) of revision \(base), is still there: \(then.snapshot.ids) \(revisions[(base + 1)...].map { "\($0.update.text) \($0.hidden?.text ?? "-")" })"
+                    )
                 }
             }
         }
@@ -65,15 +77,26 @@ import Testing
 
     /// Whatever could be meant as a row's target then can be followed, and what is no index is no row: a move to the last
     /// integer ended the server.
-    static func checkTargets(_ history: RowHistory, _ row: RowReference, _ id: RowID?, at: RowPath, _ section: Int, _ then: Revision) throws {
-        func describe(_ command: Command) -> String { if case .move(_, let to, let row) = command { "\(to) \(row)" } else { "" } }
+    static func checkTargets(
+        _ history: RowHistory, _ row: RowReference, _ id: RowID?, at: RowPath, _ section: Int, _ then: Revision
+    ) throws {
+        func describe(_ command: Command) -> String {
+            if case .move(_, let to, let row) = command { "\(to) \(row)" } else { "" }
+        }
         for (target, place) in then.snapshot.sections.enumerated() {
             let last = place.rows.count - (target == section ? 1 : 0)
             for index in 0...last {
-                #expect(code(history, .move(row, to: .displayed(target), row: index)) != .rowNotFound, "\(index) of \(last)")
+                #expect(
+                    code(history, .move(row, to: .displayed(target), row: index)) != .rowNotFound, "\(index) of \(last)"
+                )
                 // However the row is named; the id of several rows may mean another one.
-                if let id, let byID = try? history.present(.move(.id(id, in: nil), to: .displayed(target), row: index)), byID.at == at {
-                    #expect(try describe(byID.command) == describe(history.present(.move(row, to: .displayed(target), row: index)).command), "\(row) to \(target), \(index)")
+                if let id, let byID = try? history.present(.move(.id(id, in: nil), to: .displayed(target), row: index)),
+                    byID.at == at
+                {
+                    #expect(
+                        try describe(byID.command)
+                            == describe(history.present(.move(row, to: .displayed(target), row: index)).command),
+                        "\(row) to \(target), \(index)")
                 }
             }
             for index in [-1, 1 << 31, Int.max - 1, Int.max] {
@@ -91,31 +114,53 @@ import Testing
     /// Such a target was taken for the section's end.
     @Test func aTargetThatWasNotThereThenIsNoneNow() throws {
         func code(_ row: Int, to section: Int, after commands: [Command] = []) -> Refusal.Code? {
-            do { _ = try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .displayed(section), row: row)) } catch { return (error as? Refusal)?.code }
+            do {
+                _ = try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .displayed(section), row: row))
+            } catch { return (error as? Refusal)?.code }
             return nil
         }
-        let inserted: [Command] = [.setModels([(.init("b"), try ["4", "5", "6", "7"].map { try JSONText(parsing: Array(#"{"id":"\#($0)"}"#.utf8)) })], partial: true)]
-        #expect(code(2, to: 0) == nil && code(3, to: 0) == .rowNotFound && code(2, to: 1) == nil && code(3, to: 1) == .rowNotFound && code(99, to: 1) == .rowNotFound)
-        #expect(code(2, to: 1, after: inserted) == nil && code(3, to: 1, after: inserted) == .rowNotFound && code(99, to: 1, after: inserted) == .rowNotFound)
+        let inserted: [Command] = [
+            .setModels(
+                [
+                    (
+                        .init("b"),
+                        try ["4", "5", "6", "7"].map { try JSONText(parsing: Array(#"{"id":"\#($0)"}"#.utf8)) }
+                    )
+                ], partial: true)
+        ]
+        #expect(
+            code(2, to: 0) == nil && code(3, to: 0) == .rowNotFound && code(2, to: 1) == nil
+                && code(3, to: 1) == .rowNotFound && code(99, to: 1) == .rowNotFound)
+        #expect(
+            code(2, to: 1, after: inserted) == nil && code(3, to: 1, after: inserted) == .rowNotFound
+                && code(99, to: 1, after: inserted) == .rowNotFound)
     }
 
     /// Where the stored row that stood behind a displayed one is displayed now; nil if it is not, or if that cannot be told.
-    static func keyed(_ row: Row, _ index: Int, _ section: Section, _ then: Revision, _ present: Revision, _ binder: Binder) -> RowPath? {
+    static func keyed(
+        _ row: Row, _ index: Int, _ section: Section, _ then: Revision, _ present: Revision, _ binder: Binder
+    ) -> RowPath? {
         guard let id = row.id, let stored = then.table[section.id], let at = stored.index(of: id) else { return nil }
         let key = stored.rows[at].key
         for (number, section) in present.snapshot.sections.enumerated() {
-            guard let now = present.table[section.id]?.rows.first(where: { $0.key == key }), now.id == id else { continue }
+            guard let now = present.table[section.id]?.rows.first(where: { $0.key == key }), now.id == id else {
+                continue
+            }
             return section.rows.firstIndex { $0.id == id }.map { RowPath(section: number, row: $0) }
         }
         return nil
     }
 
     /// A table, the commands that came since, and what is then asked as of the beginning.
-    static func asking(_ commands: [Command], then command: Command) throws -> (command: Command, at: RowPath?, after: Snapshot) {
-        let description = try TableDescription(JSONText(parsing: """
-            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","editing":"delete","moving":{"to":"anySection"},
-             "models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"},{"id":"5"}]}}]}
-            """))
+    static func asking(_ commands: [Command], then command: Command) throws -> (
+        command: Command, at: RowPath?, after: Snapshot
+    ) {
+        let description = try TableDescription(
+            JSONText(
+                parsing: """
+                    {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","editing":"delete","moving":{"to":"anySection"},
+                     "models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"},{"id":"5"}]}}]}
+                    """))
         var table = try description.openingTable(), updates: [(JSONText, JSONText?)] = []
         var shown = try description.binder.snapshot(of: table, revision: 0, now: now)
         for command in commands {
@@ -124,38 +169,69 @@ import Testing
             (table, shown) = (outcome.table, outcome.snapshot)
         }
         let (present, at) = try RowHistory(updates, now: shown).present(command)
-        return (present, at, try description.binder.applying(present, to: table, shown: shown, unpublished: nil, now: now).snapshot)
+        return (
+            present, at,
+            try description.binder.applying(present, to: table, shown: shown, unpublished: nil, now: now).snapshot
+        )
     }
 
     @Test func aRowIsFollowedThroughASectionThatWasHidden() throws {
         let hidden: [Command] = [.setDisplayedSections(["a"]), .setDisplayedSections(["b", "a"])]
         #expect(try Self.asking(hidden, then: .delete(RowReference(path(1, 1)))).at == path(0, 1))
-        #expect(try Self.asking(hidden + [.delete(RowReference(path(0, 0)))], then: .delete(.at(.id("b"), row: 1))).at == path(0, 0))
-        let refusal = try #require(throws: Refusal.self) { try Self.asking([hidden[0]], then: .delete(RowReference(path(1, 1)))) }
+        #expect(
+            try Self.asking(hidden + [.delete(RowReference(path(0, 0)))], then: .delete(.at(.id("b"), row: 1))).at
+                == path(0, 0))
+        let refusal = try #require(throws: Refusal.self) {
+            try Self.asking([hidden[0]], then: .delete(RowReference(path(1, 1))))
+        }
         #expect(refusal.code == .rowGone)
     }
 
     @Test func aMoveGoesToTheRowsThatTheClientSaw() throws {
         // Before row 5, as seen; a row has come in front of it since.
         let commands: [Command] = [.move(RowReference(path(0, 2)), to: .displayed(1), row: 0)]
-        #expect(try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)).after.ids == [["2"], ["3", "4", "1", "5"]])
+        #expect(
+            try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)).after.ids == [
+                ["2"], ["3", "4", "1", "5"],
+            ])
         // Behind the row that it was to stand behind, when the one after it has gone.
-        #expect(try Self.asking([.delete(RowReference(path(1, 1)))], then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)).after.ids == [["2", "3"], ["4", "1"]])
+        #expect(
+            try Self.asking(
+                [.delete(RowReference(path(1, 1)))], then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)
+            ).after.ids == [["2", "3"], ["4", "1"]])
         // To the end, within its own section.
-        #expect(try Self.asking([.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .id("a"), row: 2)).after.ids == [["3", "1"], ["4", "5"]])
+        #expect(
+            try Self.asking(
+                [.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .id("a"), row: 2)
+            ).after.ids == [["3", "1"], ["4", "5"]])
         // Where the section that was hidden is displayed again.
-        #expect(try Self.asking([.setDisplayedSections(["b"]), .setDisplayedSections(["b", "a"])], then: .move(RowReference(path(0, 0)), to: .displayed(0), row: 2)).after.ids == [["4", "5"], ["2", "3", "1"]])
+        #expect(
+            try Self.asking(
+                [.setDisplayedSections(["b"]), .setDisplayedSections(["b", "a"])],
+                then: .move(RowReference(path(0, 0)), to: .displayed(0), row: 2)
+            ).after.ids == [["4", "5"], ["2", "3", "1"]])
         // Nothing that stood around the place is there any more.
         let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], partial: true)
-        #expect(try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .id("a"), row: 0)).after.ids == [["4", "8", "9"], ["5"]])
+        #expect(
+            try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .id("a"), row: 0)).after.ids == [
+                ["4", "8", "9"], ["5"],
+            ])
     }
 
     @Test("What was to go to a section's end goes to its end, also where the section was hidden and has changed")
     func theEndOfAHiddenSectionIsItsEnd() throws {
         let longer: [JSONText] = [#"{"id":"1"}"#, #"{"id":"6"}"#, #"{"id":"7"}"#, #"{"id":"8"}"#]
-        let commands: [Command] = [.setDisplayedSections(["b"]), .setModels([(SectionID("a"), longer)], partial: true), .setDisplayedSections(["a", "b"])]
-        for (row, ids) in [(3, [["1", "6", "7", "8", "4"], ["5"]]), (1, [["1", "4", "6", "7", "8"], ["5"]]), (0, [["4", "1", "6", "7", "8"], ["5"]])] {
-            #expect(try Self.asking(commands, then: .move(RowReference(path(1, 0)), to: .displayed(0), row: row)).after.ids == ids)
+        let commands: [Command] = [
+            .setDisplayedSections(["b"]), .setModels([(SectionID("a"), longer)], partial: true),
+            .setDisplayedSections(["a", "b"]),
+        ]
+        for (row, ids) in [
+            (3, [["1", "6", "7", "8", "4"], ["5"]]), (1, [["1", "4", "6", "7", "8"], ["5"]]),
+            (0, [["4", "1", "6", "7", "8"], ["5"]]),
+        ] {
+            #expect(
+                try Self.asking(commands, then: .move(RowReference(path(1, 0)), to: .displayed(0), row: row)).after.ids
+                    == ids)
         }
     }
 
@@ -166,16 +242,22 @@ import Testing
             ([.move(RowReference(path(0, 1)), to: .displayed(0), row: 2)], ["1", "2", "3"]), ([third], ["1", "2"]),
             ([third, .move(RowReference(path(0, 1)), to: .displayed(0), row: 0)], ["1", "2"]),
         ] as [([Command], [String])] {
-            #expect(try Self.asking(commands, then: .move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).after.ids[0] == after)
+            #expect(
+                try Self.asking(commands, then: .move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).after.ids[0]
+                    == after)
         }
     }
 
     /// It took the row of the section that the client had never seen.
     @Test func aSectionThatWasNotThereThenIsNoneNow() throws {
         var session = try Played(sections: [SectionContent(rows: ["1"])])
-        let before = session.snapshot, update = try session.perform(.dataSource(.addSection(SectionContent(rows: ["2"]), at: nil), notify: true)).update
+        let before = session.snapshot,
+            update = try session.perform(.dataSource(.addSection(SectionContent(rows: ["2"]), at: nil), notify: true))
+                .update
         let history = try RowHistory([(update.json, update.hidden(in: before))], now: session.snapshot)
-        for call: DataSourceCommand in [.removeSection(at: 1), .removeRow(at: path(1, 0)), .updateSectionData(header: "H", footer: nil, at: 1)] {
+        for call: DataSourceCommand in [
+            .removeSection(at: 1), .removeRow(at: path(1, 0)), .updateSectionData(header: "H", footer: nil, at: 1),
+        ] {
             #expect(try session.perform(history.present(.dataSource(call, notify: true)).command).isIgnored)
         }
     }
@@ -192,7 +274,9 @@ import Testing
                 func ids(_ reference: RowReference) throws -> [[String]]? {
                     try? Self.asking(commands, then: .move(reference, to: .id("a"), row: target)).after.ids
                 }
-                #expect(try ids(.id(RowID("\(row + 1)"), in: nil)) == ids(RowReference(path(0, row))), "\(row) to \(target) after \(commands)")
+                #expect(
+                    try ids(.id(RowID("\(row + 1)"), in: nil)) == ids(RowReference(path(0, row))),
+                    "\(row) to \(target) after \(commands)")
             }
         }
     }
@@ -200,7 +284,9 @@ import Testing
     @Test func anInsertMayBeBehindTheLastRow() throws {
         let snapshot = Snapshot.make("a: x y")
         let (command, at) = try RowHistory([], now: snapshot).present(.insert(.at(.displayed(0), row: 2), model: nil))
-        guard case .insert(.at(.displayed(0), row: 2), model: nil) = command else { return #expect(Bool(false), "\(command)") }
+        guard case .insert(.at(.displayed(0), row: 2), model: nil) = command else {
+            return #expect(Bool(false), "\(command)")
+        }
         #expect(at == path(0, 2))
         #expect(Self.code(try RowHistory([], now: snapshot), .delete(.at(.displayed(0), row: 2))) == .rowNotFound)
     }
@@ -214,6 +300,8 @@ import Testing
     @Test func anIdSaysByItselfWhichRowItIs() throws {
         let commands: [Command] = [.move(RowReference(path(0, 0)), to: .displayed(1), row: 2)]
         #expect(try Self.asking(commands, then: .delete(.id(RowID("1"), in: nil))).at == path(1, 2))
-        #expect(throws: Refusal.self) { try Self.asking([.delete(RowReference(path(0, 0)))], then: .delete(.id(RowID("1"), in: nil))) }
+        #expect(throws: Refusal.self) {
+            try Self.asking([.delete(RowReference(path(0, 0)))], then: .delete(.id(RowID("1"), in: nil)))
+        }
     }
 }

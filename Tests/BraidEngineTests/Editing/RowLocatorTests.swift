@@ -4,7 +4,9 @@ import Testing
 
 /// Tables of so many sections that an index finds the rows that a command names by id alone.
 @Suite struct RowLocatorTests {
-    @Test("An id without a section names the same row, or is refused in the same words, as in a search of all sections", arguments: 0..<8)
+    @Test(
+        "An id without a section names the same row, or is refused in the same words, as in a search of all sections",
+        arguments: 0..<8)
     func theSameRowAsInASearch(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var named = 0, applied = 0, transactions = 0
@@ -17,7 +19,9 @@ import Testing
                 do {
                     if try session.perform(command).kind == .applied { applied += 1 }
                 } catch is Refusal {}
-                if case .transaction(let commands) = command, session.unpublished == nil, let before = earlier.last, before.unpublished == nil {
+                if case .transaction(let commands) = command, session.unpublished == nil, let before = earlier.last,
+                    before.unpublished == nil
+                {
                     transactions += 1
                     try Self.checkSteps(commands, before, session)
                 }
@@ -28,7 +32,9 @@ import Testing
                 if Int.random(in: 0..<3, using: &random) == 0 { named += try Self.checkIDs(of: session, &random) }
                 if Int.random(in: 0..<20, using: &random) == 0 { try session.restart() }
             }
-            for session in earlier.shuffled(using: &random).prefix(5) { named += try Self.checkIDs(of: session, &random) }
+            for session in earlier.shuffled(using: &random).prefix(5) {
+                named += try Self.checkIDs(of: session, &random)
+            }
         }
         #expect(applied > 20 && named > 100 && transactions > 10, "\(applied), \(named), \(transactions)")
     }
@@ -38,20 +44,29 @@ import Testing
         var found = 0
         let table = session.table, few = ids.shuffled(using: &random).prefix(8)
         var storing: [RowID: [Int]] = [:], showing: [RowID: [Int]] = [:]
-        for (position, section) in table.sections.enumerated() { for id in section.rows.compactMap(\.id) { storing[id, default: []].append(position) } }
+        for (position, section) in table.sections.enumerated() {
+            for id in section.rows.compactMap(\.id) { storing[id, default: []].append(position) }
+        }
         let work = CommandInProgress(
-            binder: session.binder, table: table, shown: session.snapshot, unpublished: session.unpublished, now: RandomCommandTests.now)
-        for (place, section) in work.shown.sections.enumerated() { for id in section.rows.compactMap(\.id) { showing[id, default: []].append(place) } }
+            binder: session.binder, table: table, shown: session.snapshot, unpublished: session.unpublished,
+            now: RandomCommandTests.now)
+        for (place, section) in work.shown.sections.enumerated() {
+            for id in section.rows.compactMap(\.id) { showing[id, default: []].append(place) }
+        }
         for id in few {
             #expect(table.positions(ofSectionsWith: id) == storing[id] ?? [], "\(id)")
-            let expected = try (showing[id] ?? []).map { work.shown.sections[$0] }.filter { try work.isKnown(id, in: $0) }
+            let expected = try (showing[id] ?? []).map { work.shown.sections[$0] }.filter {
+                try work.isKnown(id, in: $0)
+            }
             do {
                 let place = try work.resolve(.id(id, in: nil))
                 found += 1
                 #expect(expected.map(\.id) == [place.section.id], "\(id)")
                 #expect(place.row == place.section.rows.firstIndex { $0.id == id })
             } catch {
-                let words = expected.isEmpty ? "No displayed row has the id \"\(id)\"."
+                let words =
+                    expected.isEmpty
+                    ? "No displayed row has the id \"\(id)\"."
                     : "The sections \"\(expected[0].id)\" and \"\(expected[min(1, expected.count - 1)].id)\" both have a row with the id \"\(id)\": name the section as well."
                 #expect(error.detail == words)
                 #expect(expected.count != 1)
@@ -81,15 +96,21 @@ import Testing
         let behavior = pick("manuallyManaged", "hidesSectionsWithNoCellData", "hidesSectionsWithNoData")
         let order = behavior == "manuallyManaged" ? "" : pick("", #","order":"ascending""#)
         let shown = pick("", "", #","shown":"model.v != state.hidden""#)
-        let derived = pick("", #",{"on":{"sections":["s3","s80"]},"cell":"C","modelsFrom":{"$if":"state.hidden > 4","then":[{"id":"r1"},{"id":"r2"}],"else":[{"id":"r5"}]}}"#)
+        let derived = pick(
+            "",
+            #",{"on":{"sections":["s3","s80"]},"cell":"C","modelsFrom":{"$if":"state.hidden > 4","then":[{"id":"r1"},{"id":"r2"}],"else":[{"id":"r5"}]}}"#
+        )
         let all = derived.isEmpty ? sections : sections.filter { $0 != "s3" && $0 != "s80" }
-        let scope = isDynamic ? #""allSections""# : #"{"sections":[\#(all.map { "\"\($0)\"" }.joined(separator: ","))]}"#
+        let scope =
+            isDynamic ? #""allSections""# : #"{"sections":[\#(all.map { "\"\($0)\"" }.joined(separator: ","))]}"#
         let models = all.shuffled(using: &random).prefix(80).map { section in
             #""\#(section)":[\#(ids.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)).map { model($0, &random) }.joined(separator: ","))]"#
         }
         // A handler names rows by their ids alone, those that it has inserted as well.
-        let handler = #""onTap":[{"insert":{"section":"s4","model":{"id":"r119","v":1}}},{"move":{"id":"r119","to":{"section":"s5"}}},{"remove":{"id":"r118"}}]"#
-        return try Played("""
+        let handler =
+            #""onTap":[{"insert":{"section":"s4","model":{"id":"r119","v":1}}},{"move":{"id":"r119","to":{"section":"s5"}}},{"remove":{"id":"r118"}}]"#
+        return try Played(
+            """
             {"table":"t","sections":\(isDynamic ? #""dynamic""# : "[\(sections.map { "\"\($0)\"" }.joined(separator: ","))]"),"cells":{"C":{}},"state":{"hidden":2},
              "sectionDisplay":{"behavior":"\(behavior)"\(order)},
              "bindings":[{"on":\(scope),"cell":"C"\(shown),"models":{\(models.joined(separator: ","))},"editing":"delete","moving":{"to":"anySection"},\(handler)}
@@ -97,9 +118,12 @@ import Testing
             """)
     }
 
-    private static func model(_ id: RowID, _ random: inout SeededGenerator) -> String { #"{"id":"\#(id)","v":\#(Int.random(in: 0..<6, using: &random))}"# }
+    private static func model(_ id: RowID, _ random: inout SeededGenerator) -> String {
+        #"{"id":"\#(id)","v":\#(Int.random(in: 0..<6, using: &random))}"#
+    }
 
-    private static func command(for session: Played, _ opening: TableModel, _ random: inout SeededGenerator) -> Command {
+    private static func command(for session: Played, _ opening: TableModel, _ random: inout SeededGenerator) -> Command
+    {
         switch Int.random(in: 0..<12, using: &random) {
         case 0: .reset(to: opening)
         case 1...3: .transaction((0..<Int.random(in: 1..<8, using: &random)).map { _ in single(&random) })
@@ -116,14 +140,18 @@ import Testing
         case 3...5: return .move(row(), to: .id(section()), row: 0)
         case 6...7: return .setModels((0..<3).map { _ in (section(), models(&random)) }, partial: true)
         case 8: return .setDisplayedSections((sections.shuffled(using: &random).prefix(80)).map { SectionID($0) })
-        case 9: return .patchState((try? JSONText(parsing: #"{"hidden":\#(Int.random(in: 0..<7, using: &random))}"#)) ?? .null)
+        case 9:
+            return .patchState(
+                (try? JSONText(parsing: #"{"hidden":\#(Int.random(in: 0..<7, using: &random))}"#)) ?? .null)
         case 10: return .tap(row())
         default: return .displayedRows([row()])
         }
     }
 
     private static func models(_ random: inout SeededGenerator) -> [JSONText] {
-        ids.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)).compactMap { try? JSONText(parsing: model($0, &random)) }
+        ids.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)).compactMap {
+            try? JSONText(parsing: model($0, &random))
+        }
     }
 
     private static func dataSource(_ random: inout SeededGenerator) -> DataSourceCommand {
@@ -131,9 +159,15 @@ import Testing
         switch Int.random(in: 0..<7, using: &random) {
         case 0: return .addRow(model, at: RowPath(section: section, row: 0))
         case 1: return .updateRow(model, at: RowPath(section: section, row: 0))
-        case 2: return .updateRows((0..<4).map { (RowPath(section: (section + $0) % 80, row: 0), models(&random).first ?? model) })
+        case 2:
+            return .updateRows(
+                (0..<4).map { (RowPath(section: (section + $0) % 80, row: 0), models(&random).first ?? model) })
         case 3: return .removeRow(at: RowPath(section: section, row: 0))
-        case 4: return .addSection(SectionContent(id: SectionID("s\(Int.random(in: 0..<95, using: &random))"), header: nil, footer: nil, rows: models(&random)), at: section)
+        case 4:
+            return .addSection(
+                SectionContent(
+                    id: SectionID("s\(Int.random(in: 0..<95, using: &random))"), header: nil, footer: nil,
+                    rows: models(&random)), at: section)
         case 5: return .removeSection(at: section)
         default: return .updateRowsOfSection(models(&random), at: section)
         }
@@ -158,11 +192,17 @@ import Testing
 
     @Test("The index that a refused command needed is there for the next one")
     func aRefusedCommandLeavesTheIndex() throws {
-        var session = try Played(sections: (0..<100).map { try SectionContent(id: SectionID("s\($0)"), header: nil, footer: nil, rows: [JSONText(parsing: #"{"id":"r\#($0)"}"#)]) })
+        var session = try Played(
+            sections: (0..<100).map {
+                try SectionContent(
+                    id: SectionID("s\($0)"), header: nil, footer: nil, rows: [JSONText(parsing: #"{"id":"r\#($0)"}"#)])
+            })
         #expect(session.table.locator.entryCount == nil)
         #expect(throws: Refusal.self) { try session.perform(.tap(.id(RowID("none"), in: nil))) }
         #expect(session.table.locator.entryCount == 100)
-        #expect(throws: Refusal.self) { try session.perform(.transaction([.patchState(.emptyObject), .tap(.id(RowID("none"), in: nil))])) }
+        #expect(throws: Refusal.self) {
+            try session.perform(.transaction([.patchState(.emptyObject), .tap(.id(RowID("none"), in: nil))]))
+        }
         #expect(session.table.locator.entryCount == 100)
     }
 }

@@ -43,7 +43,10 @@ struct JSONFuzzTests {
     func mutatedTextsAreJudgedRightly(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let seeds = Self.seeds.map { Array($0.utf8) }
-        let alphabet = Array("[]{},:\"\\ue019-+.Eetrfalsnd8bcDF \n\t\r/".utf8) + [0, 0x1F, 0x7F, 0x80, 0xA9, 0xBF, 0xC0, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF]
+        let alphabet =
+            Array("[]{},:\"\\ue019-+.Eetrfalsnd8bcDF \n\t\r/".utf8) + [
+                0, 0x1F, 0x7F, 0x80, 0xA9, 0xBF, 0xC0, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF,
+            ]
         for _ in 0..<JSONFuzzTests.rounds {
             var text = seeds.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 1...3, using: &random) {
@@ -67,12 +70,16 @@ struct JSONFuzzTests {
     @Test
     func randomBytesAreJudgedRightly() {
         var random = SeededGenerator(seed: 99)
-        let tokens = ["[", "]", "{", "}", ",", ":", "\"a\"", "\"b\"", "1", "true", " ", "\"\\u0061\"", "null", "-0.5e1"].map { Array($0.utf8) }
+        let tokens = [
+            "[", "]", "{", "}", ",", ":", "\"a\"", "\"b\"", "1", "true", " ", "\"\\u0061\"", "null", "-0.5e1",
+        ].map { Array($0.utf8) }
         for round in 0..<JSONFuzzTests.rounds {
             if round % 2 == 0 {
-                judge((0..<Int.random(in: 0...24, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
+                judge(
+                    (0..<Int.random(in: 0...24, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
             } else {
-                judge((0..<Int.random(in: 0...14, using: &random)).flatMap { _ in tokens.randomElement(using: &random)! })
+                judge(
+                    (0..<Int.random(in: 0...14, using: &random)).flatMap { _ in tokens.randomElement(using: &random)! })
             }
         }
     }
@@ -80,7 +87,10 @@ struct JSONFuzzTests {
     /// Each of the ten runs takes this many; more in an optimised build.
     static var rounds: Int {
         var rounds = 40_000
-        assert({ rounds = 4_000; return true }())
+        assert(
+            {
+                rounds = 4_000; return true
+            }())
         return rounds
     }
 
@@ -100,13 +110,17 @@ struct JSONFuzzTests {
             if let elements = text.elements() {
                 if elements.map({ $0.value() }) != value.arrayValue { Issue.record("elements: \(text)") }
             }
-            for (name, member) in text.members() ?? [] where text[name] != member || value.objectValue?[name] != member.value() {
+            for (name, member) in text.members() ?? []
+            where text[name] != member || value.objectValue?[name] != member.value() {
                 Issue.record("member \(name): \(text)")
             }
             if JSONLocations(of: bytes).position(of: .root) == nil { Issue.record("location: \(text)") }
         } catch {
             if expected { Issue.record("refused: \(String(decoding: bytes, as: UTF8.self).debugDescription) \(error)") }
-            if !(0...bytes.count).contains(error.offset) || error.line < 1 || error.column < 1 || error.message.isEmpty { Issue.record("place: \(error)") }
+            if !(0...bytes.count).contains(error.offset) || error.line < 1 || error.column < 1 || error.message.isEmpty
+            {
+                Issue.record("place: \(error)")
+            }
         }
     }
 }
@@ -208,7 +222,10 @@ private struct PlainGrammar {
                 }
             case "\\":
                 guard let letter = rest.popFirst() else { return nil }
-                if let simple = (["\"": 0x22, "\\": 0x5C, "/": 0x2F, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9] as [Unicode.Scalar: UInt16])[letter] {
+                if let simple =
+                    (["\"": 0x22, "\\": 0x5C, "/": 0x2F, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9]
+                    as [Unicode.Scalar: UInt16])[letter]
+                {
                     units.append(simple)
                 } else if letter == "u", rest.count >= 4, rest.prefix(4).allSatisfy({ $0.properties.isASCIIHexDigit }) {
                     units.append(UInt16(String(String.UnicodeScalarView(rest.prefix(4))), radix: 16)!)

@@ -3,7 +3,8 @@ import Testing
 @testable import BraidEngine
 
 struct JSONTextTests {
-    private let text = try! JSONText(parsing: #" { "a" : [1, 2.50, {"b":"x\u00e9\ud83d\ude00"}] , "c\n":null, "":"", "t":true } "#)
+    private let text = try! JSONText(
+        parsing: #" { "a" : [1, 2.50, {"b":"x\u00e9\ud83d\ude00"}] , "c\n":null, "":"", "t":true } "#)
 
     @Test
     func readsWithoutATree() {
@@ -34,7 +35,10 @@ struct JSONTextTests {
 
     @Test
     func kindsComeFromTheFirstByte() throws {
-        let kinds: [(String, JSONKind)] = [("null", .null), ("true", .bool), ("false", .bool), ("-1", .number), ("0", .number), ("\"\"", .string), ("[]", .array), ("{}", .object)]
+        let kinds: [(String, JSONKind)] = [
+            ("null", .null), ("true", .bool), ("false", .bool), ("-1", .number), ("0", .number), ("\"\"", .string),
+            ("[]", .array), ("{}", .object),
+        ]
         for (source, kind) in kinds { #expect(try JSONText(parsing: source).kind == kind) }
         #expect(JSONText.null.isNull && !JSONText.false.isNull)
     }
@@ -50,7 +54,8 @@ struct JSONTextTests {
 
     @Test
     func equalityAndHashGoByteByByte() throws {
-        let one = try JSONText(parsing: "[\"abcdefghij\", 1.0]"), other = try JSONText(parsing: " [\"abcdefghij\",1.0 ]")
+        let one = try JSONText(parsing: "[\"abcdefghij\", 1.0]"),
+            other = try JSONText(parsing: " [\"abcdefghij\",1.0 ]")
         #expect(one == other && one.hashValue == other.hashValue)
         #expect(try JSONText(parsing: "1.0") != JSONText(parsing: "1.00"))
         #expect(try JSONText(parsing: "\"A\"") != JSONText(parsing: "\"\\u0041\""))
@@ -85,25 +90,29 @@ struct JSONTextTests {
 
     @Test
     func prettyIsIndentedByTwo() throws {
-        let pretty = String(decoding: try JSONText(parsing: #"{"a":[1,{"b":[]}],"c":{},"d":"{,}:"}"#).pretty(), as: UTF8.self)
-        #expect(pretty == """
-            {
-              "a": [
-                1,
+        let pretty = String(
+            decoding: try JSONText(parsing: #"{"a":[1,{"b":[]}],"c":{},"d":"{,}:"}"#).pretty(), as: UTF8.self)
+        #expect(
+            pretty == """
                 {
-                  "b": []
+                  "a": [
+                    1,
+                    {
+                      "b": []
+                    }
+                  ],
+                  "c": {},
+                  "d": "{,}:"
                 }
-              ],
-              "c": {},
-              "d": "{,}:"
-            }
-            """)
+                """)
         #expect(JSONText.number(1).pretty() == [0x31])
     }
 
     @Test
     func unescapesEverything() throws {
-        #expect(try JSONText(parsing: #""\"\\\/\b\f\n\r\t\u0000\u00e9\u20AC\ud83d\ude00\uDBFF\uDFFF""#).stringValue == "\"\\/\u{8}\u{C}\n\r\t\u{0}é€😀\u{10FFFF}")
+        #expect(
+            try JSONText(parsing: #""\"\\\/\b\f\n\r\t\u0000\u00e9\u20AC\ud83d\ude00\uDBFF\uDFFF""#).stringValue
+                == "\"\\/\u{8}\u{C}\n\r\t\u{0}é€😀\u{10FFFF}")
         // Every scalar of the basic plane, escaped and written back.
         for start in stride(from: 0, to: 0x10000, by: 256) where start & 0xF800 != 0xD800 {
             var source = "\"", expected = String.UnicodeScalarView()
@@ -120,10 +129,13 @@ struct JSONTextTests {
 }
 
 struct JSONNumberTests {
-    private func number(_ lexeme: String) throws -> JSONNumber { try #require(try JSONText(parsing: lexeme).numberValue) }
+    private func number(_ lexeme: String) throws -> JSONNumber {
+        try #require(try JSONText(parsing: lexeme).numberValue)
+    }
 
     @Test(arguments: [
-        ("1", "1.0"), ("1", "10e-1"), ("100", "1e2"), ("100", "1E+2"), ("0", "-0"), ("0", "0.000e5"), ("0", "0e99999999999999999999"), ("1.10", "1.1"),
+        ("1", "1.0"), ("1", "10e-1"), ("100", "1e2"), ("100", "1E+2"), ("0", "-0"), ("0", "0.000e5"),
+        ("0", "0e99999999999999999999"), ("1.10", "1.1"),
         ("12345678901234567890", "1234567890123456789e1"), ("1e400", "10e399"), ("0.001", "1e-3"), ("-5", "-0.5e1"),
     ])
     func areEqualWhenTheirValuesAre(_ left: String, _ right: String) throws {
@@ -131,30 +143,43 @@ struct JSONNumberTests {
     }
 
     @Test(arguments: [
-        ("1", "-1"), ("12345678901234567890", "12345678901234567891"), ("1e400", "1e401"), ("9007199254740993", "9007199254740992"), ("0.1", "0.10000000000000000001"),
+        ("1", "-1"), ("12345678901234567890", "12345678901234567891"), ("1e400", "1e401"),
+        ("9007199254740993", "9007199254740992"), ("0.1", "0.10000000000000000001"),
         ("1e-400", "0"), ("1", "10"), ("1e-1", "1"),
     ])
     func differWhenTheirValuesDo(_ left: String, _ right: String) throws {
         #expect(try number(left) != number(right))
     }
 
-    @Test(arguments: [
-        ("0", 0), ("-0", 0), ("1.0", 1), ("1e2", 100), ("-12.50e1", -125), ("9223372036854775807", .max), ("-9223372036854775808", .min), ("-9223372036854775808.0", .min),
-        ("9223372036854775807.0", .max), ("9223372036854775808", nil), ("9007199254740993.0", 9_007_199_254_740_993), ("-9223372036854775809.0", nil), ("9223372036854775808.0", nil),
-        ("1.5", nil), ("1e19", nil), ("1e18", 1_000_000_000_000_000_000), ("1e400", nil), ("1e-1", nil), ("10e-1", 1), ("1e99999999999999999999", nil), ("0e99999999999999999999", 0), ("1e-99999999999999999999", nil),
-    ] as [(String, Int?)])
+    @Test(
+        arguments: [
+            ("0", 0), ("-0", 0), ("1.0", 1), ("1e2", 100), ("-12.50e1", -125), ("9223372036854775807", .max),
+            ("-9223372036854775808", .min), ("-9223372036854775808.0", .min),
+            ("9223372036854775807.0", .max), ("9223372036854775808", nil),
+            ("9007199254740993.0", 9_007_199_254_740_993), ("-9223372036854775809.0", nil),
+            ("9223372036854775808.0", nil),
+            ("1.5", nil), ("1e19", nil), ("1e18", 1_000_000_000_000_000_000), ("1e400", nil), ("1e-1", nil),
+            ("10e-1", 1), ("1e99999999999999999999", nil), ("0e99999999999999999999", 0),
+            ("1e-99999999999999999999", nil),
+        ] as [(String, Int?)])
     func wholeNumbersThatFitAreInts(_ lexeme: String, _ int: Int?) throws {
         #expect(try number(lexeme).intValue == int)
     }
 
     @Test
     func doublesAreWrittenSoThatTheyReadBack() throws {
-        for value in [0, -0.0, 1, -1, 0.1, 1e20, 1e-7, .leastNonzeroMagnitude, 1.7976931348623157e308, -9223372036854775808, 0x1p53, 0x1p52 + 0.5, 0x1p63, -0x1p64] as [Double] {
+        for value in [
+            0, -0.0, 1, -1, 0.1, 1e20, 1e-7, .leastNonzeroMagnitude, 1.7976931348623157e308, -9223372036854775808,
+            0x1p53, 0x1p52 + 0.5, 0x1p63, -0x1p64,
+        ] as [Double] {
             let lexeme = try #require(JSONNumber(value)).lexeme
             #expect(try JSONText(parsing: lexeme).doubleValue == value)
         }
         #expect(JSONNumber(3.0)?.lexeme == "3" && JSONNumber(2.5)?.lexeme == "2.5")
-        #expect(JSONNumber(Double.nan) == nil && JSONNumber(Double.infinity) == nil && JSONNumber(-Double.infinity) == nil)
-        #expect(try JSONText(parsing: "1e400").doubleValue == .infinity && JSONText(parsing: "-1e400").doubleValue == -.infinity)
+        #expect(
+            JSONNumber(Double.nan) == nil && JSONNumber(Double.infinity) == nil && JSONNumber(-Double.infinity) == nil)
+        #expect(
+            try JSONText(parsing: "1e400").doubleValue == .infinity
+                && JSONText(parsing: "-1e400").doubleValue == -.infinity)
     }
 }

@@ -6,7 +6,8 @@ struct JSONValueTests {
     @Test
     func treesGoBackToTheirBytes() throws {
         for source in [
-            "[]", "{}", #"{"b":1.10,"a":[-0,1e400,12345678901234567890,null,true,false],"":{"x":[[],{}]}}"#, #"["é\n\"\\"]"#, #"[[1],[2,[3]],{"a":{"b":{}}}]"#,
+            "[]", "{}", #"{"b":1.10,"a":[-0,1e400,12345678901234567890,null,true,false],"":{"x":[[],{}]}}"#,
+            #"["é\n\"\\"]"#, #"[[1],[2,[3]],{"a":{"b":{}}}]"#,
         ] {
             #expect(JSONText(try JSONValue(parsing: source)).text == source)
         }
@@ -43,15 +44,21 @@ struct JSONValueTests {
 
     /// RFC 7396, appendix A.
     @Test(arguments: [
-        (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#), (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),
-        (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#), (#"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
-        (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#), (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#), (#"["a","b"]"#, #"["c","d"]"#, #"["c","d"]"#),
-        (#"{"a":"b"}"#, #"["c"]"#, #"["c"]"#), (#"{"a":"foo"}"#, "null", "null"), (#"{"a":"foo"}"#, #""bar""#, #""bar""#), (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
+        (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
+        (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),
+        (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#), (#"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
+        (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
+        (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#),
+        (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#), (#"["a","b"]"#, #"["c","d"]"#, #"["c","d"]"#),
+        (#"{"a":"b"}"#, #"["c"]"#, #"["c"]"#), (#"{"a":"foo"}"#, "null", "null"),
+        (#"{"a":"foo"}"#, #""bar""#, #""bar""#), (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
         ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#), ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
         // The example of section 3.
-        (#"{"title":"Goodbye!","author":{"givenName":"John","familyName":"Doe"},"tags":["example","sample"],"content":"This will be unchanged"}"#,
-         #"{"title":"Hello!","phoneNumber":"+01-123-456-7890","author":{"familyName":null},"tags":["example"]}"#,
-         #"{"title":"Hello!","author":{"givenName":"John"},"tags":["example"],"content":"This will be unchanged","phoneNumber":"+01-123-456-7890"}"#),
+        (
+            #"{"title":"Goodbye!","author":{"givenName":"John","familyName":"Doe"},"tags":["example","sample"],"content":"This will be unchanged"}"#,
+            #"{"title":"Hello!","phoneNumber":"+01-123-456-7890","author":{"familyName":null},"tags":["example"]}"#,
+            #"{"title":"Hello!","author":{"givenName":"John"},"tags":["example"],"content":"This will be unchanged","phoneNumber":"+01-123-456-7890"}"#
+        ),
     ])
     func mergesPatches(_ target: String, _ patch: String, _ result: String) throws {
         #expect(JSONText(try JSONValue(parsing: target).merging(patch: JSONValue(parsing: patch))).text == result)
@@ -60,11 +67,14 @@ struct JSONValueTests {
 
 struct JSONPointerTests {
     /// RFC 6901, section 5.
-    @Test(arguments: [
-        ("", nil), ("/foo", #"["bar","baz"]"#), ("/foo/0", #""bar""#), ("/", "0"), ("/a~1b", "1"), ("/c%d", "2"), ("/e^f", "3"), ("/g|h", "4"), ("/i\\j", "5"), ("/k\"l", "6"), ("/ ", "7"), ("/m~0n", "8"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("", nil), ("/foo", #"["bar","baz"]"#), ("/foo/0", #""bar""#), ("/", "0"), ("/a~1b", "1"), ("/c%d", "2"),
+            ("/e^f", "3"), ("/g|h", "4"), ("/i\\j", "5"), ("/k\"l", "6"), ("/ ", "7"), ("/m~0n", "8"),
+        ] as [(String, String?)])
     func findsWhatTheRFCSays(_ pointer: String, _ value: String?) throws {
-        let document = try JSONText(parsing: #"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}"#)
+        let document = try JSONText(
+            parsing: #"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}"#)
         let parsed = try #require(JSONPointer(pointer))
         #expect(parsed.description == pointer)
         #expect(document[parsed]?.text == value ?? document.text)
@@ -73,15 +83,19 @@ struct JSONPointerTests {
 
     @Test
     func refusesWhatIsMalformed() {
-        for text in ["a", "a/b", "/~", "/~2", "/a~", "/~/a", "#/a", " /a", "/a/~x"] { #expect(JSONPointer(text) == nil) }
+        for text in ["a", "a/b", "/~", "/~2", "/a~", "/~/a", "#/a", " /a", "/a/~x"] {
+            #expect(JSONPointer(text) == nil)
+        }
     }
 
     @Test
     func tokensAreUnescapedOnce() {
         #expect(JSONPointer("/~01/~1/~0/a//")?.tokens == ["~1", "/", "~", "a", "", ""])
-        #expect(JSONPointer.root.appending("a/b").appending(0).appending("~").appending("").description == "/a~1b/0/~0/")
+        #expect(
+            JSONPointer.root.appending("a/b").appending(0).appending("~").appending("").description == "/a~1b/0/~0/")
         #expect(JSONPointer.root.tokens.isEmpty && JSONPointer("") == .root && JSONPointer("/") != .root)
-        #expect(JSONPointer("/\u{E9}") != JSONPointer("/e\u{301}") && JSONPointer("/a") == JSONPointer.root.appending("a"))
+        #expect(
+            JSONPointer("/\u{E9}") != JSONPointer("/e\u{301}") && JSONPointer("/a") == JSONPointer.root.appending("a"))
         #expect(Set([JSONPointer("/a/b")!, JSONPointer("/a/b")!, JSONPointer("/ab")!]).count == 2)
     }
 }
@@ -92,7 +106,8 @@ struct JSONWriterTests {
         var writer = JSONWriter()
         writer.raw("data: ")
         writer.beginObject()
-        writer.name("a"); writer.beginArray(); writer.value(1); writer.value(true); writer.null(); writer.value("x"); writer.endArray()
+        writer.name("a"); writer.beginArray(); writer.value(1); writer.value(true); writer.null(); writer.value("x");
+        writer.endArray()
         writer.name("b\n" as String); writer.beginObject(); writer.endObject()
         writer.name("c"); writer.value(JSONText.emptyArray)
         writer.name("é"); writer.value(["k": [false]] as JSONValue)
@@ -100,14 +115,18 @@ struct JSONWriterTests {
         writer.endObject()
         writer.raw(Array("\n".utf8))
         writer.value(7)
-        #expect(String(decoding: writer.bytes, as: UTF8.self) == #"data: {"a":[1,true,null,"x"],"b\n":{},"c":[],"é":{"k":[false]},"d":-9223372036854775808}"# + "\n7")
+        #expect(
+            String(decoding: writer.bytes, as: UTF8.self)
+                == #"data: {"a":[1,true,null,"x"],"b\n":{},"c":[],"é":{"k":[false]},"d":-9223372036854775808}"# + "\n7")
     }
 
     @Test
     func escapesOnlyWhatMust() {
         for byte in 0..<0x80 as Range<UInt8> {
             for padding in 0..<10 {
-                let string = String(repeating: "p", count: padding) + String(Unicode.Scalar(byte)) + String(repeating: "q", count: 9)
+                let string =
+                    String(repeating: "p", count: padding) + String(Unicode.Scalar(byte))
+                    + String(repeating: "q", count: 9)
                 let text = JSONText.string(string)
                 #expect(text.stringValue == string)
                 #expect((text.count > string.utf8.count + 2) == (byte < 0x20 || byte == 0x22 || byte == 0x5C))
@@ -118,15 +137,19 @@ struct JSONWriterTests {
 }
 
 struct JSONLocationsTests {
-    private let locations = JSONLocations(of: Array("""
-        {
-          "a": [1,
-            {"b\\u00e9": true}],
-          "é": "x", "z": 1
-        }
-        """.utf8))
+    private let locations = JSONLocations(
+        of: Array(
+            """
+            {
+              "a": [1,
+                {"b\\u00e9": true}],
+              "é": "x", "z": 1
+            }
+            """.utf8))
 
-    @Test(arguments: [("", 1, 1), ("/a", 2, 8), ("/a/0", 2, 9), ("/a/1", 3, 5), ("/a/1/bé", 3, 17), ("/é", 4, 9), ("/z", 4, 19)])
+    @Test(arguments: [
+        ("", 1, 1), ("/a", 2, 8), ("/a/0", 2, 9), ("/a/1", 3, 5), ("/a/1/bé", 3, 17), ("/é", 4, 9), ("/z", 4, 19),
+    ])
     func saysWhereValuesStand(_ pointer: String, _ line: Int, _ column: Int) throws {
         let position = try #require(locations.position(of: JSONPointer(pointer)!))
         #expect(position == (line, column))

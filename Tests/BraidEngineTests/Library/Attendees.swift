@@ -19,9 +19,12 @@ struct Person: Equatable, CollectionIdentifiable, Sendable {
     var collectionId: String { id }
 
     var json: JSONText {
-        JSONText(.object(JSONObject([
-            ("id", .string(id)), ("name", .string(name)), ("going", .bool(going)), ("taps", .number(JSONNumber(taps))),
-        ])))
+        JSONText(
+            .object(
+                JSONObject([
+                    ("id", .string(id)), ("name", .string(name)), ("going", .bool(going)),
+                    ("taps", .number(JSONNumber(taps))),
+                ])))
     }
 }
 

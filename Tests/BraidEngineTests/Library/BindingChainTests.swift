@@ -34,7 +34,10 @@ import Testing
     @Test func modelsAreMappedToViewModels() throws {
         let binder = TableBinder()
         binder.onTable()
-            .bind(cellType: PersonCell.self, models: { people("a") }, mapToViewModels: { PersonCell.ViewModel(title: $0.name) })
+            .bind(
+                cellType: PersonCell.self, models: { people("a") },
+                mapToViewModels: { PersonCell.ViewModel(title: $0.name) }
+            )
             .onDequeue { _, row, cell, person in cell.detail = "\(row)\(person.id)" }
         try binder.finish()
         let cell = try #require(binder.cell(at: 0) as? PersonCell)
@@ -45,7 +48,9 @@ import Testing
         enum Item: Int, CollectionIdentifiable, Sendable { case text, toggle }
         let binder = TableBinder()
         binder.onTable().bind(
-            cellProvider: { _, _, item -> any ReuseIdentifiable in item == .text ? TextCell(text: "t") : PlainCell(title: "p") },
+            cellProvider: { _, _, item -> any ReuseIdentifiable in
+                item == .text ? TextCell(text: "t") : PlainCell(title: "p")
+            },
             models: { [Item.toggle, .text] })
         try binder.finish()
         #expect(binder.snapshot.sections[0].rows.map { $0.json["cell"]?.stringValue } == ["PlainCell", "TextCell"])
@@ -186,14 +191,19 @@ import Testing
     @Test func eventsReachTheHandlersOfTheirCellsWithAndWithoutTheModel() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var attending = people("a", "b"), heard: [String] = []
-        binder.onSection(.attending).bind(cellType: PersonCell.self, models: { attending }, mapToViewModels: { .init(title: $0.name) })
-            .onEvent(from: PersonCell.self) { _, row, event, person in
-                guard case .rsvp(let going) = event else { return }
-                heard.append("\(row) \(person.id) \(going)")
-                attending[row].going = going
-            }
+        binder.onSection(.attending).bind(
+            cellType: PersonCell.self, models: { attending }, mapToViewModels: { .init(title: $0.name) }
+        )
+        .onEvent(from: PersonCell.self) { _, row, event, person in
+            guard case .rsvp(let going) = event else { return }
+            heard.append("\(row) \(person.id) \(going)")
+            attending[row].going = going
+        }
         binder.onSection(.invited)
-            .bind(cellProvider: { _, row, _ -> any ReuseIdentifiable in row == 0 ? TextCell() : PlainCell() }, models: { people("c", "d") })
+            .bind(
+                cellProvider: { _, row, _ -> any ReuseIdentifiable in row == 0 ? TextCell() : PlainCell() },
+                models: { people("c", "d") }
+            )
             .onEvent(from: TextCell.self) { section, row, event in
                 if case .textEntered(let text) = event { heard.append("\(section) \(row) \(text)") }
             }
@@ -257,7 +267,8 @@ import Testing
     @Test func aSectionThatHasFewerCellsMayGrowAgain() throws {
         let binder = TableBinder()
         var count = 4, runs = 0
-        binder.onTable().bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(cellsFromEnd: 1) { _, _ in runs += 1 }
+        binder.onTable().bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(cellsFromEnd: 1)
+        { _, _ in runs += 1 }
         try binder.finish()
         try binder.willDisplay([3])
         count = 2
@@ -270,7 +281,9 @@ import Testing
     @Test func aSectionThatHadFewerCellsWhileItWasHiddenMayGrowAgain() throws {
         let binder = SectionedTableBinder(sectionedBy: OnlySection.self)
         var count = 4, runs = 0
-        binder.onSection(.table).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(cellsFromEnd: 1) { _, _ in runs += 1 }
+        binder.onSection(.table).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(
+            cellsFromEnd: 1
+        ) { _, _ in runs += 1 }
         try binder.finish()
         try binder.willDisplay([path(0, 3)])
         for (cells, sections) in [(2, []), (4, [.table])] as [(Int, [OnlySection])] {
@@ -299,7 +312,9 @@ import Testing
         var filled: [String] = []
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a")] })
             .onDequeue { _, _, cell, person in cell.title = person.name }
-        binder.onAnySection().onDequeue { section, row, cell in filled.append("\(section) \(row) \((cell as? PlainCell)?.title ?? "-")") }
+        binder.onAnySection().onDequeue { section, row, cell in
+            filled.append("\(section) \(row) \((cell as? PlainCell)?.title ?? "-")")
+        }
         try binder.finish()
         #expect(try (binder.cell(at: path(0, 0)) as? PlainCell)?.title == "A")
         #expect(filled == ["attending 0 A"])
@@ -311,7 +326,9 @@ import Testing
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var tapped: [String] = []
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a")] })
-        binder.onSection(.attending).assuming(modelType: Person.self).onTapped { _, _, person in tapped.append(person.name) }
+        binder.onSection(.attending).assuming(modelType: Person.self).onTapped { _, _, person in
+            tapped.append(person.name)
+        }
         try binder.finish()
         try binder.tap(at: path(0, 0))
         #expect(tapped == ["A"])
@@ -325,24 +342,30 @@ import Testing
             return refusal.detail
         }
         #expect(try mistake { _ in }.contains("attending"))
-        #expect(try mistake {
-            $0.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
-            $0.onSection(.bin).bind(cellType: PlainCell.self, models: { people() })
-            $0.onSections(.bin, .invited).bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
-        }.contains("\"bin\" are bound twice"))
-        #expect(try mistake {
-            $0.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
-            $0.onAllOtherSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
-        }.contains("bound twice"))
-        #expect(try mistake {
-            $0.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
-            $0.onSection(.bin).assuming(modelType: String.self).onTapped { _, _, _ in }
-        }.contains("String"))
-        #expect(try mistake { $0.onAllSections().bind(cellType: PlainCell.self, models: { people("a") }) }.contains("by section"))
+        #expect(
+            try mistake {
+                $0.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+                $0.onSection(.bin).bind(cellType: PlainCell.self, models: { people() })
+                $0.onSections(.bin, .invited).bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+            }.contains("\"bin\" are bound twice"))
+        #expect(
+            try mistake {
+                $0.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+                $0.onAllOtherSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+            }.contains("bound twice"))
+        #expect(
+            try mistake {
+                $0.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] })
+                $0.onSection(.bin).assuming(modelType: String.self).onTapped { _, _, _ in }
+            }.contains("String"))
+        #expect(
+            try mistake { $0.onAllSections().bind(cellType: PlainCell.self, models: { people("a") }) }.contains(
+                "by section"))
         #expect(try mistake { $0.onAnySection().prefetch(cellsFromEnd: -1) { _, _ in } }.contains("cellsFromEnd"))
         for bind in [
             { $0.onAnySection().bind(cellType: PlainCell.self, models: { [:] as [Place: [Person]] }) },
-            { $0.onAnySection().bind(headerTitle: "H") }, { $0.onAnySection().allowEditing() }, { $0.onAnySection().allowMoving(.toAnySection) },
+            { $0.onAnySection().bind(headerTitle: "H") }, { $0.onAnySection().allowEditing() },
+            { $0.onAnySection().allowMoving(.toAnySection) },
         ] as [(SectionedTableBinder<Place>) -> Any] {
             #expect(try mistake { _ = bind($0) }.contains("any section"))
         }
@@ -382,11 +405,13 @@ import Testing
     @Test func whatAClosureSetsToBeDisplayedIsDisplayedWithTheNextRefresh() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var wanted: [Place]?
-        binder.onAllSections().bind(cellType: PlainCell.self, models: { () -> [Place: [Person]] in
-            if let places = wanted { binder.displayedSections = places }
-            wanted = nil
-            return [:]
-        })
+        binder.onAllSections().bind(
+            cellType: PlainCell.self,
+            models: { () -> [Place: [Person]] in
+                if let places = wanted { binder.displayedSections = places }
+                wanted = nil
+                return [:]
+            })
         try binder.finish()
         wanted = [.bin]
         try binder.refresh()
@@ -443,7 +468,9 @@ import Testing
     @Test func dynamicSectionsThatComeTogetherStandInTheOrderOfTheirIDs() throws {
         struct Letter: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
-        binder.onAllSections().bind(cellType: PlainCell.self, models: { Dictionary(uniqueKeysWithValues: "hbdfaceg".map { (Letter(name: String($0)), ["1"]) }) })
+        binder.onAllSections().bind(
+            cellType: PlainCell.self,
+            models: { Dictionary(uniqueKeysWithValues: "hbdfaceg".map { (Letter(name: String($0)), ["1"]) }) })
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["a", "b", "c", "d", "e", "f", "g", "h"])
         // One without models may be displayed as well.
@@ -457,7 +484,8 @@ import Testing
         struct Shelf: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Shelf.self)
         var counts = [Shelf(name: "b"): 2]
-        binder.onAllOtherSections().bind(cellProvider: { shelf, row in PlainCell(title: "\(shelf.name)\(row)") }, numberOfCells: { counts })
+        binder.onAllOtherSections().bind(
+            cellProvider: { shelf, row in PlainCell(title: "\(shelf.name)\(row)") }, numberOfCells: { counts })
         binder.onSection(Shelf(name: "named")).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { 1 })
         try binder.finish()
         #expect(binder.snapshot.sections.map { "\($0.id) \($0.rows.count)" } == ["named 1", "b 2"])

@@ -33,16 +33,20 @@ import Testing
         var reasons: [String] = []
 
         init(_ policy: MovementPolicy<Part>, takesModels: Bool) throws {
-            binder.onSection(.top).bind(cellType: PlainCell.self, models: { [unowned self] in guests }).allowMoving(policy)
-                .onDelete { [unowned self] _, row, reason, guest in
-                    reasons.append("\(guest.collectionId) \(reason)")
-                    guests.remove(at: row)
-                }
-                .onInsert { [unowned self] _, row, reason in
-                    reasons.append("\(reason)")
-                    guests.insert(Guest(collectionId: "cook"), at: row)
-                }
-            let dishChain = binder.onSection(.bottom).bind(cellType: OtherCell.self, models: { [unowned self] in dishes }).allowMoving(policy)
+            binder.onSection(.top).bind(cellType: PlainCell.self, models: { [unowned self] in guests }).allowMoving(
+                policy
+            )
+            .onDelete { [unowned self] _, row, reason, guest in
+                reasons.append("\(guest.collectionId) \(reason)")
+                guests.remove(at: row)
+            }
+            .onInsert { [unowned self] _, row, reason in
+                reasons.append("\(reason)")
+                guests.insert(Guest(collectionId: "cook"), at: row)
+            }
+            let dishChain = binder.onSection(.bottom).bind(
+                cellType: OtherCell.self, models: { [unowned self] in dishes }
+            ).allowMoving(policy)
                 .onDelete { [unowned self] _, row, _ in dishes.remove(at: row) }
             if takesModels {
                 dishChain.onInsert { [unowned self] _, row, _, dish in dishes.insert(try #require(dish), at: row) }
@@ -53,10 +57,15 @@ import Testing
         }
     }
 
-    @Test("A row moves between sections of different model types if `onInsert` leaves the model out", arguments: [false, true])
+    @Test(
+        "A row moves between sections of different model types if `onInsert` leaves the model out",
+        arguments: [false, true])
     func movingBetweenTypes(isByPolicy: Bool) throws {
-        let dinner = try Dinner(isByPolicy ? .toSectionsPassing { _ in true } : .toAnySection, takesModels: false), binder = dinner.binder
-        if isByPolicy { #expect(binder.snapshot.sections.map { $0.movesTo?.text } == [#"["top","bottom"]"#, #"["top","bottom"]"#]) }
+        let dinner = try Dinner(isByPolicy ? .toSectionsPassing { _ in true } : .toAnySection, takesModels: false),
+            binder = dinner.binder
+        if isByPolicy {
+            #expect(binder.snapshot.sections.map { $0.movesTo?.text } == [#"["top","bottom"]"#, #"["top","bottom"]"#])
+        }
         var before = binder.snapshot
         var update = try binder.move(from: path(0, 0), to: path(1, 1))
         #expect(try update.applied(to: before).json == binder.snapshot.json)
@@ -65,7 +74,9 @@ import Testing
         update = try binder.move(from: path(1, 2), to: path(0, 0))
         #expect(try update.applied(to: before).json == binder.snapshot.json)
         #expect(binder.snapshot.ids == [["cook"], ["soup", "salad"]])
-        #expect(dinner.reasons.count == 2 && dinner.reasons[0].contains("Omar moved") && dinner.reasons[1].contains("moved"))
+        #expect(
+            dinner.reasons.count == 2 && dinner.reasons[0].contains("Omar moved") && dinner.reasons[1].contains("moved")
+        )
     }
 
     @Test("A row does not move to a section of another model type whose `onInsert` asks for the model")
@@ -88,7 +99,10 @@ import Testing
         let binder = SectionedTableBinder(sectionedBy: Part.self)
         var fields: [Field] = [.name, .letters], heard: [String] = []
         binder.onSection(.middle)
-            .bind(cellProvider: { _, _, field -> any ReuseIdentifiable in field == .letters ? Switch() : TextCell() }, models: { fields })
+            .bind(
+                cellProvider: { _, _, field -> any ReuseIdentifiable in field == .letters ? Switch() : TextCell() },
+                models: { fields }
+            )
             .onEvent(from: TextCell.self) { _, _, event, field in
                 if case .textEntered(let text) = event { heard.append("\(field) \(text)") }
             }
@@ -113,7 +127,9 @@ import Testing
         let binder = SectionedTableBinder(sectionedBy: Part.self)
         binder.onSection(.top).bind(cellType: PlainCell.self, models: people("a"), updatedWith: { one = $0 })
         binder.onSections([.middle, .bottom])
-            .bind(cellType: OtherCell.self, models: [.middle: people("b"), .bottom: people("c")], updatedWith: { several = $0 })
+            .bind(
+                cellType: OtherCell.self, models: [.middle: people("b"), .bottom: people("c")],
+                updatedWith: { several = $0 })
         // The table is not there yet: the value is.
         one?(people("a", "d"))
         try binder.finish()
@@ -134,7 +150,9 @@ import Testing
     func updateHandlersWithinHandlers() throws {
         var replace: Update<[Person]>?
         let binder = TableBinder()
-        binder.onTable().bind(cellType: PlainCell.self, models: people("a"), updatedWith: { replace = $0 }).onTapped { _, _ in replace?(people("a", "b")) }
+        binder.onTable().bind(cellType: PlainCell.self, models: people("a"), updatedWith: { replace = $0 }).onTapped {
+            _, _ in replace?(people("a", "b"))
+        }
         try binder.finish()
         #expect(try binder.tap(at: 0).stages.flatMap(\.insertRows).map(\.at) == [path(0, 1)])
     }
@@ -153,16 +171,50 @@ import Testing
         var models: Update<[String]>?, byPart: Update<[Part: [String]]>?, views: Update<[PersonCell.ViewModel]>?
         var viewsByPart: Update<[Part: [PersonCell.ViewModel]]>?, count: Update<Int>?, counted: Update<[Part: Int]>?
         let ways: [(SectionedTableBinder<Part>.Chain) -> () -> Void] = [
-            { $0.bind(cellType: PlainCell.self, models: ["a"], updatedWith: { models = $0 }); return { models?(["a", "b"]) } },
-            { $0.bind(cellType: PlainCell.self, models: [.top: ["a"]], updatedWith: { byPart = $0 }); return { byPart?([.top: ["a", "b"]]) } },
-            { $0.bind(cellType: PersonCell.self, viewModels: [person], updatedWith: { views = $0 }); return { views?([person, person]) } },
-            { $0.bind(cellType: PersonCell.self, viewModels: [.top: [person]], updatedWith: { viewsByPart = $0 }); return { viewsByPart?([.top: [person, person]]) } },
-            { $0.bind(cellType: PersonCell.self, models: ["a"], mapToViewModels: { .init(title: $0) }, updatedWith: { models = $0 }); return { models?(["a", "b"]) } },
-            { $0.bind(cellType: PersonCell.self, models: [.top: ["a"]], mapToViewModels: { .init(title: $0) }, updatedWith: { byPart = $0 }); return { byPart?([.top: ["a", "b"]]) } },
-            { $0.bind(cellProvider: { _, _, _ in PlainCell() }, models: ["a"], updatedWith: { models = $0 }); return { models?(["a", "b"]) } },
-            { $0.bind(cellProvider: { _, _, _ in PlainCell() }, models: [.top: ["a"]], updatedWith: { byPart = $0 }); return { byPart?([.top: ["a", "b"]]) } },
-            { $0.bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: 1, updatedWith: { count = $0 }); return { count?(2) } },
-            { $0.bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: [.top: 1], updatedWith: { counted = $0 }); return { counted?([.top: 2]) } },
+            {
+                $0.bind(cellType: PlainCell.self, models: ["a"], updatedWith: { models = $0 });
+                return { models?(["a", "b"]) }
+            },
+            {
+                $0.bind(cellType: PlainCell.self, models: [.top: ["a"]], updatedWith: { byPart = $0 });
+                return { byPart?([.top: ["a", "b"]]) }
+            },
+            {
+                $0.bind(cellType: PersonCell.self, viewModels: [person], updatedWith: { views = $0 });
+                return { views?([person, person]) }
+            },
+            {
+                $0.bind(cellType: PersonCell.self, viewModels: [.top: [person]], updatedWith: { viewsByPart = $0 });
+                return { viewsByPart?([.top: [person, person]]) }
+            },
+            {
+                $0.bind(
+                    cellType: PersonCell.self, models: ["a"], mapToViewModels: { .init(title: $0) },
+                    updatedWith: { models = $0 });
+                return { models?(["a", "b"]) }
+            },
+            {
+                $0.bind(
+                    cellType: PersonCell.self, models: [.top: ["a"]], mapToViewModels: { .init(title: $0) },
+                    updatedWith: { byPart = $0 });
+                return { byPart?([.top: ["a", "b"]]) }
+            },
+            {
+                $0.bind(cellProvider: { _, _, _ in PlainCell() }, models: ["a"], updatedWith: { models = $0 });
+                return { models?(["a", "b"]) }
+            },
+            {
+                $0.bind(cellProvider: { _, _, _ in PlainCell() }, models: [.top: ["a"]], updatedWith: { byPart = $0 });
+                return { byPart?([.top: ["a", "b"]]) }
+            },
+            {
+                $0.bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: 1, updatedWith: { count = $0 });
+                return { count?(2) }
+            },
+            {
+                $0.bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: [.top: 1], updatedWith: { counted = $0 });
+                return { counted?([.top: 2]) }
+            },
         ]
         for way in ways { #expect(try counts(way) == [[1], [2]]) }
         let binder = TableBinder()
@@ -180,9 +232,12 @@ import Testing
             .bind(headerTitle: "first", updatedWith: { header = $0 })
             .bind(footerTitles: [.top: "foot", .middle: nil], updatedWith: { footers = $0 })
         binder.onSection(.bottom).bind(cellType: PlainCell.self, models: [] as [String])
-            .bind(headerTitle: "chain").bind(headerTitles: [.bottom: "own"]).bind(footerTitle: "chain").bind(footerTitles: { footer.map { [.bottom: $0] } ?? [:] })
+            .bind(headerTitle: "chain").bind(headerTitles: [.bottom: "own"]).bind(footerTitle: "chain").bind(
+                footerTitles: { footer.map { [.bottom: $0] } ?? [:] })
         try binder.finish()
-        func titles(_ part: (Section) -> JSONText) -> [String?] { binder.snapshot.sections.map { part($0)["title"]?.stringValue } }
+        func titles(_ part: (Section) -> JSONText) -> [String?] {
+            binder.snapshot.sections.map { part($0)["title"]?.stringValue }
+        }
         #expect(titles(\.header) == ["first", "first", "own"] && titles(\.footer) == ["foot", nil, "closure"])
         header?(nil)
         footers?([.middle: "other"])
@@ -194,7 +249,8 @@ import Testing
     @Test("Sequences give the models of one section, those of several, and titles")
     func sequences() async throws {
         let binder = SectionedTableBinder(sectionedBy: Part.self)
-        let (one, first) = AsyncStream.makeStream(of: [String].self), (several, others) = AsyncStream.makeStream(of: [Part: [String]].self)
+        let (one, first) = AsyncStream.makeStream(of: [String].self),
+            (several, others) = AsyncStream.makeStream(of: [Part: [String]].self)
         let (titles, title) = AsyncStream.makeStream(of: String?.self)
         binder.onSection(.top).bind(cellType: PlainCell.self, models: one).bind(headerTitle: titles)
         binder.onSections([.middle, .bottom]).bind(cellType: PlainCell.self, models: several)
@@ -206,7 +262,9 @@ import Testing
         others.finish()
         title.finish()
         try await binder.observe()
-        #expect(binder.snapshot.sections.map(\.rows.count) == [1, 0, 2] && binder.snapshot.sections[0].header["title"]?.stringValue == "T")
+        #expect(
+            binder.snapshot.sections.map(\.rows.count) == [1, 0, 2]
+                && binder.snapshot.sections[0].header["title"]?.stringValue == "T")
     }
 
     // MARK: Displaying
@@ -243,12 +301,19 @@ import Testing
         func displayed<S: TableSection>(_ behavior: SectionDisplayBehavior<S>, _ sections: [S]) throws -> [S] {
             let binder = SectionedTableBinder(sectionedBy: S.self)
             binder.sectionDisplayBehavior = behavior
-            binder.onSections(sections).bind(cellType: PlainCell.self, models: Dictionary(uniqueKeysWithValues: sections.map { ($0, ["m"]) }))
+            binder.onSections(sections).bind(
+                cellType: PlainCell.self, models: Dictionary(uniqueKeysWithValues: sections.map { ($0, ["m"]) }))
             try binder.finish()
             return binder.displayedSections
         }
         #expect(try displayed(.hidesSectionsWithNoCellData, [Own.light, .heavy]) == [.heavy, .light])
-        #expect(try displayed(.hidesSectionsWithNoCellData(orderedWith: { $0.reversed() }), [Unordered.one, .other]) == [.other, .one])
-        #expect(try displayed(.hidesSectionsWithNoData(orderedWith: { $0.reversed() }), [Unordered.one, .other]) == [.other, .one])
+        #expect(
+            try displayed(.hidesSectionsWithNoCellData(orderedWith: { $0.reversed() }), [Unordered.one, .other]) == [
+                .other, .one,
+            ])
+        #expect(
+            try displayed(.hidesSectionsWithNoData(orderedWith: { $0.reversed() }), [Unordered.one, .other]) == [
+                .other, .one,
+            ])
     }
 }

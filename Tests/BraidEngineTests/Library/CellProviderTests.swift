@@ -7,10 +7,12 @@ import Testing
     func onceForARow() throws {
         let binder = TableBinder()
         var models = people("a", "b", "c"), calls: [String] = []
-        binder.onTable().bind(cellProvider: { _, row, person in
-            calls.append("\(row)\(person.id)")
-            return PlainCell(title: person.name)
-        }, models: { models }).cellHeight { _, _ in 44 }
+        binder.onTable().bind(
+            cellProvider: { _, row, person in
+                calls.append("\(row)\(person.id)")
+                return PlainCell(title: person.name)
+            }, models: { models }
+        ).cellHeight { _, _ in 44 }
         try binder.finish()
         func titles() throws -> [String?] { try models.indices.map { try (binder.cell(at: $0) as? PlainCell)?.title } }
         #expect(try titles() == ["A", "B", "C"])
@@ -37,7 +39,9 @@ import Testing
     func cellsAreNotKept() throws {
         let binder = TableBinder()
         var text = "old"
-        binder.onTable().bind(cellProvider: { _, _, _ in PlainCell(title: text) }, models: { ["a"] }).onTapped { _, _ in text = "new" }
+        binder.onTable().bind(cellProvider: { _, _, _ in PlainCell(title: text) }, models: { ["a"] }).onTapped { _, _ in
+            text = "new"
+        }
         try binder.finish()
         try binder.tap(at: 0)
         #expect(try (binder.cell(at: 0) as? PlainCell)?.title == "new")
@@ -47,12 +51,15 @@ import Testing
     func onceForARefresh() throws {
         let binder = TableBinder()
         var text = "x", calls = 0
-        binder.onTable().bind(cellProvider: { _, _ in
-            calls += 1
-            return PlainCell(title: text)
-        }, numberOfCells: { 3 })
+        binder.onTable().bind(
+            cellProvider: { _, _ in
+                calls += 1
+                return PlainCell(title: text)
+            }, numberOfCells: { 3 })
         try binder.finish()
-        for _ in 0..<2 { #expect(try (0..<3).map { try (binder.cell(at: $0) as? PlainCell)?.title } == ["x", "x", "x"]) }
+        for _ in 0..<2 {
+            #expect(try (0..<3).map { try (binder.cell(at: $0) as? PlainCell)?.title } == ["x", "x", "x"])
+        }
         #expect(calls == 3)
         text = "y"
         try binder.refresh()
@@ -64,22 +71,28 @@ import Testing
     func placesCount() throws {
         let binder = TableBinder()
         var models = people("a", "b")
-        binder.onTable().bind(cellProvider: { _, row, _ -> any ReuseIdentifiable in row == 0 ? OtherCell() : PlainCell() }, models: { models })
+        binder.onTable().bind(
+            cellProvider: { _, row, _ -> any ReuseIdentifiable in row == 0 ? OtherCell() : PlainCell() },
+            models: { models })
         try binder.finish()
         models.insert(contentsOf: people("c"), at: 0)
         let before = binder.snapshot, update = try binder.refresh()
         #expect(try update.applied(to: before).json == binder.snapshot.json)
-        #expect(binder.snapshot.sections[0].rows.map { $0.json["cell"]?.stringValue } == ["OtherCell", "PlainCell", "PlainCell"])
+        #expect(
+            binder.snapshot.sections[0].rows.map { $0.json["cell"]?.stringValue } == [
+                "OtherCell", "PlainCell", "PlainCell",
+            ])
     }
 
     @Test("A refresh of 100,000 unchanged rows does not call their provider")
     func unchangedRows() throws {
         let binder = TableBinder()
         var models = Array(0..<100_000), calls = 0
-        binder.onTable().bind(cellProvider: { _, _, _ in
-            calls += 1
-            return PlainCell()
-        }, models: { models })
+        binder.onTable().bind(
+            cellProvider: { _, _, _ in
+                calls += 1
+                return PlainCell()
+            }, models: { models })
         try binder.finish()
         #expect(calls == 100_000)
         try binder.refresh()

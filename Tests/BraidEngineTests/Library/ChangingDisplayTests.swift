@@ -5,7 +5,9 @@ import Testing
 @Suite struct ChangingDisplayTests {
     enum Letter: Int, TableSection, CaseIterable, Comparable { case first, second, third }
 
-    private func binder(_ models: @escaping () throws -> [Letter: [Person]] = { [.second: people("b"), .third: people("c")] }) throws -> SectionedTableBinder<Letter> {
+    private func binder(
+        _ models: @escaping () throws -> [Letter: [Person]] = { [.second: people("b"), .third: people("c")] }
+    ) throws -> SectionedTableBinder<Letter> {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: models).bind(headerTitles: [.first: "FIRST"])
         try binder.finish()
@@ -50,11 +52,13 @@ import Testing
         var fails = false
         struct Failure: Error {}
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
-        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.second: people("b")] }).bind(headerTitles: [.first: "FIRST"])
-            .onTapped { [unowned binder] _, _ in
-                binder.sectionDisplayBehavior = .hidesSectionsWithNoData
-                if fails { throw Failure() }
-            }
+        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.second: people("b")] }).bind(headerTitles: [
+            .first: "FIRST"
+        ])
+        .onTapped { [unowned binder] _, _ in
+            binder.sectionDisplayBehavior = .hidesSectionsWithNoData
+            if fails { throw Failure() }
+        }
         try binder.finish()
         fails = true
         #expect(throws: Failure.self) { try binder.tap(at: path(0, 0)) }
@@ -71,7 +75,9 @@ import Testing
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
         let before = binder.snapshot
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { _ in [] })
-        #expect(throws: Refusal.self) { try binder.setSectionDisplayBehavior(.hidesSectionsWithNoData(orderedWith: { _ in [] })) }
+        #expect(throws: Refusal.self) {
+            try binder.setSectionDisplayBehavior(.hidesSectionsWithNoData(orderedWith: { _ in [] }))
+        }
         #expect(binder.snapshot.json == before.json)
         #expect(try binder.refresh().isEmpty)
         try binder.tap(at: path(0, 0))

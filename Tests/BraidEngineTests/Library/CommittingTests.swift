@@ -8,10 +8,15 @@ import Testing
         var log: [String] = []
         let binder = SectionedTableBinder(sectionedBy: Place.self)
 
-        init(policy: MovementPolicy<Place> = .toAnySection, movable: @escaping (Place, Int) -> Bool = { _, _ in true }) throws {
+        init(policy: MovementPolicy<Place> = .toAnySection, movable: @escaping (Place, Int) -> Bool = { _, _ in true })
+            throws
+        {
             binder.onSections(.attending, .invited)
-                .bind(cellType: PlainCell.self, models: { [unowned self] in [.attending: attending, .invited: invited] })
-                .allowEditing(styleForRow: { section, row in section == .invited ? .insert : row == 0 ? .none : .delete })
+                .bind(
+                    cellType: PlainCell.self, models: { [unowned self] in [.attending: attending, .invited: invited] }
+                )
+                .allowEditing(styleForRow: { section, row in section == .invited ? .insert : row == 0 ? .none : .delete
+                    })
                 .allowMoving(policy, rowIsMovable: movable)
                 .onDelete { [unowned self] section, row, reason, person in
                     log.append("delete \(section) \(row) \(reason) \(person.id)")
@@ -20,7 +25,11 @@ import Testing
                 .onInsert { [unowned self] section, row, reason, person in
                     log.append("insert \(section) \(row) \(reason) \(person?.id ?? "-")")
                     let person = person ?? Person(id: "new", name: "New")
-                    if section == .attending { attending.insert(person, at: row) } else { invited.insert(person, at: row) }
+                    if section == .attending {
+                        attending.insert(person, at: row)
+                    } else {
+                        invited.insert(person, at: row)
+                    }
                 }
             binder.onSection(.bin).bind(cellType: PlainCell.self, models: { [String]() })
             try binder.finish()
@@ -54,8 +63,12 @@ import Testing
         #expect(update.stages[0].moveRows.map { [$0.from, $0.to] } == [[path(0, 1), path(1, 1)]])
         // Only what may be done with the row has changed.
         let row = try #require(update.stages[0].moveRows[0].row)
-        #expect(row.json["editing"]?.stringValue == "insert" && row.model == party.binder.snapshot.sections[1].rows[1].model)
-        #expect(party.log.count == 2 && party.log[0].hasPrefix("delete attending 1 moved") && party.log[1].hasPrefix("insert invited 1 moved"))
+        #expect(
+            row.json["editing"]?.stringValue == "insert" && row.model == party.binder.snapshot.sections[1].rows[1].model
+        )
+        #expect(
+            party.log.count == 2 && party.log[0].hasPrefix("delete attending 1 moved")
+                && party.log[1].hasPrefix("insert invited 1 moved"))
         #expect(party.binder.snapshot.ids == [["a", "c"], ["d", "b"], []])
         try party.binder.move(from: path(1, 1), to: path(1, 0))
         #expect(party.binder.snapshot.ids == [["a", "c"], ["b", "d"], []])
@@ -171,11 +184,16 @@ import Testing
     /// Where rows might be moved to was the later chain's, and which of them the earlier one's.
     @Test func aLaterChainSaysWhichRowsMayBeMovedToo() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
-        binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a", "b"), .invited: people("c")] })
-            .allowMoving(.toSectionsIn([.bin]), rowIsMovable: { _, _ in false })
+        binder.onAllSections().bind(
+            cellType: PlainCell.self, models: { [.attending: people("a", "b"), .invited: people("c")] }
+        )
+        .allowMoving(.toSectionsIn([.bin]), rowIsMovable: { _, _ in false })
         binder.onSection(.attending).allowMoving(.toAnySection)
         try binder.finish()
-        #expect(binder.snapshot.sections.map { $0.rows.map { $0.json["movable"]?.boolValue ?? false } } == [[true, true], [false], []])
+        #expect(
+            binder.snapshot.sections.map { $0.rows.map { $0.json["movable"]?.boolValue ?? false } } == [
+                [true, true], [false], [],
+            ])
     }
 
     @Test func duplicateIdsAreNamed() throws {

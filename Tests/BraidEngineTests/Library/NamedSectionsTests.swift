@@ -8,10 +8,13 @@ import Testing
     typealias Behavior = SectionDisplayBehavior<Step>
 
     /// A binder with a header in each section. `models` are read at every refresh.
-    private func binder(_ behavior: Behavior, _ models: @escaping (Step) -> [String]) throws -> SectionedTableBinder<Step> {
+    private func binder(_ behavior: Behavior, _ models: @escaping (Step) -> [String]) throws -> SectionedTableBinder<
+        Step
+    > {
         let binder = SectionedTableBinder(sectionedBy: Step.self)
         binder.sectionDisplayBehavior = behavior
-        binder.onSection(.second).bind(cellType: PlainCell.self, models: { models(.second) }).bind(headerTitle: "SECOND")
+        binder.onSection(.second).bind(cellType: PlainCell.self, models: { models(.second) }).bind(
+            headerTitle: "SECOND")
         binder.onSection(.first).bind(cellType: PlainCell.self, models: { models(.first) }).bind(headerTitle: "FIRST")
         try binder.finish()
         return binder
@@ -20,7 +23,8 @@ import Testing
     @Test("A section that a chain names is displayed though it never had a model")
     func boundSectionsAreThere() throws {
         for (behavior, expected) in [
-            (.hidesSectionsWithNoData, [.first, .second]), (.hidesSectionsWithNoCellData, [.first]), (.manuallyManaged, [.second, .first]),
+            (.hidesSectionsWithNoData, [.first, .second]), (.hidesSectionsWithNoCellData, [.first]),
+            (.manuallyManaged, [.second, .first]),
         ] as [(Behavior, [Step])] {
             let binder = try binder(behavior) { $0 == .first ? ["m"] : [] }
             #expect(binder.displayedSections == expected)
@@ -30,7 +34,10 @@ import Testing
     @Test("What is displayed does not depend on what was displayed before", arguments: 0..<3)
     func historyDoesNotCount(kind: Int) throws {
         let behaviors: [Behavior] = [.manuallyManaged, .hidesSectionsWithNoCellData, .hidesSectionsWithNoData]
-        let sets: [[Step: [String]]] = [[:], [.first: ["a"]], [.second: ["b"]], [.first: ["a"], .second: ["b"]], [.second: []], [.first: [], .second: ["b"]]]
+        let sets: [[Step: [String]]] = [
+            [:], [.first: ["a"]], [.second: ["b"]], [.first: ["a"], .second: ["b"]], [.second: []],
+            [.first: [], .second: ["b"]],
+        ]
         func binder(_ models: @escaping () -> [Step: [String]]) throws -> SectionedTableBinder<Step> {
             let binder = SectionedTableBinder(sectionedBy: Step.self)
             binder.sectionDisplayBehavior = behaviors[kind]
@@ -57,10 +64,15 @@ import Testing
             return binder.displayedSections
         }
         #expect(try sections { $0.bind(cellType: PlainCell.self, models: { [.second: [] as [String]] }) } == [.second])
-        #expect(try sections { $0.bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { [.second: 0] }) } == [.second])
-        #expect(try sections {
-            $0.bind(cellType: PlainCell.self, models: { [:] as [Step: [String]] }).bind(headerTitles: [.first: "F"]).bind(footerTitles: [.second: "S"])
-        } == [.first, .second])
+        #expect(
+            try sections { $0.bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { [.second: 0] }) } == [
+                .second
+            ])
+        #expect(
+            try sections {
+                $0.bind(cellType: PlainCell.self, models: { [:] as [Step: [String]] }).bind(headerTitles: [.first: "F"])
+                    .bind(footerTitles: [.second: "S"])
+            } == [.first, .second])
     }
 
     @Test("A section without cells is displayed where its chain gives their number")
@@ -91,7 +103,8 @@ import Testing
         enum Rank: Int, TableSection, Comparable { case high = 3, low = 1, middle = 2 }
         let binder = SectionedTableBinder(sectionedBy: Rank.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoData
-        binder.onSections(.high, .middle, .low).bind(cellType: PlainCell.self, models: { [:] as [Rank: [String]] }).bind(headerTitle: "H")
+        binder.onSections(.high, .middle, .low).bind(cellType: PlainCell.self, models: { [:] as [Rank: [String]] })
+            .bind(headerTitle: "H")
         try binder.finish()
         #expect(binder.displayedSections == [.low, .middle, .high])
     }

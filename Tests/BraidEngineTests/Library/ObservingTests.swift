@@ -81,7 +81,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func aRefreshThatFailsEndsTheSequencesThatAreRead() async throws {
         struct Broken: Error {}
-        let (models, give) = AsyncStream.makeStream(of: [Place: [Person]].self), (ends, end) = AsyncStream.makeStream(of: Never.self)
+        let (models, give) = AsyncStream.makeStream(of: [Place: [Person]].self),
+            (ends, end) = AsyncStream.makeStream(of: Never.self)
         give.onTermination = { _ in end.finish() }
         var fails = false
         let binder = SectionedTableBinder(sectionedBy: Place.self)

@@ -100,21 +100,29 @@ import Testing
         var data: [Place: [Person]] = [:]
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSection(.attending).bind(cellType: PlainCell.self, models: { data[.attending] ?? [] })
-        binder.onSections(.invited, .bin).bind(cellType: OtherCell.self, models: { data.filter { $0.key != .attending } })
+        binder.onSections(.invited, .bin).bind(
+            cellType: OtherCell.self, models: { data.filter { $0.key != .attending } })
         if seed % 2 == 0 { binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData }
         try binder.finish()
         for step in 0..<40 {
             let size = seed % 4 == 0 ? 300 : 12
             for _ in 0..<Int.random(in: 0..<4, using: &random) {
-                let place = Place.allCases.randomElement(using: &random) ?? .bin, other = Place.allCases.randomElement(using: &random) ?? .bin
+                let place = Place.allCases.randomElement(using: &random) ?? .bin,
+                    other = Place.allCases.randomElement(using: &random) ?? .bin
                 var models = data[place] ?? []
-                let start = Int.random(in: 0...models.count, using: &random), block = start..<Int.random(in: start...models.count, using: &random)
+                let start = Int.random(in: 0...models.count, using: &random),
+                    block = start..<Int.random(in: start...models.count, using: &random)
                 switch Int.random(in: 0..<9, using: &random) {
-                case 0: models = (0..<Int.random(in: 0..<size, using: &random)).map { Person(id: "\($0)", name: "\(place)") }.shuffled(using: &random)
+                case 0:
+                    models = (0..<Int.random(in: 0..<size, using: &random)).map {
+                        Person(id: "\($0)", name: "\(place)")
+                    }.shuffled(using: &random)
                 case 1 where !models.isEmpty: models[Int.random(in: models.indices, using: &random)].name = "\(step)"
                 case 2 where !models.isEmpty && place != other:
                     let person = models.remove(at: Int.random(in: models.indices, using: &random))
-                    if data[other]?.contains(where: { $0.id == person.id }) != true { data[other, default: []].append(person) }
+                    if data[other]?.contains(where: { $0.id == person.id }) != true {
+                        data[other, default: []].append(person)
+                    }
                 case 3: models.shuffle(using: &random)
                 case 4: models.removeSubrange(block)
                 case 5:
@@ -123,9 +131,14 @@ import Testing
                     models.insert(contentsOf: moved, at: Int.random(in: 0...models.count, using: &random))
                 case 6: for index in block { models[index].name = "\(step)" }
                 case 7:
-                    let known = Set(models.map(\.id)), new = (0..<size).map { Person(id: "\($0)", name: "\(place)") }.filter { !known.contains($0.id) }
+                    let known = Set(models.map(\.id)),
+                        new = (0..<size).map { Person(id: "\($0)", name: "\(place)") }.filter { !known.contains($0.id) }
                     models.insert(contentsOf: new, at: start)
-                default: if !models.contains(where: { $0.id == "s\(step)" }) { models.insert(Person(id: "s\(step)", name: "N"), at: Int.random(in: 0...models.count, using: &random)) }
+                default:
+                    if !models.contains(where: { $0.id == "s\(step)" }) {
+                        models.insert(
+                            Person(id: "s\(step)", name: "N"), at: Int.random(in: 0...models.count, using: &random))
+                    }
                 }
                 data[place] = models
             }
@@ -136,7 +149,9 @@ import Testing
                 let models: [Person] = try section.rows.indices.map { try binder.model(at: path(index, $0)) }
                 #expect(models == data[place] ?? [], "seed \(seed), step \(step)")
             }
-            if seed % 2 == 0 { #expect(Set(after.sectionIDs) == Set(data.filter { !$0.value.isEmpty }.keys.map(\.rawValue))) }
+            if seed % 2 == 0 {
+                #expect(Set(after.sectionIDs) == Set(data.filter { !$0.value.isEmpty }.keys.map(\.rawValue)))
+            }
         }
     }
 }

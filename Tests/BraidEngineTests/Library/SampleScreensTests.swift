@@ -23,16 +23,25 @@ import Testing
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
         var accounts: [Section: [Account]] = [:], opened: [String] = []
-        binder.onSection(.message).bind(cellType: Banner.self, viewModels: { [.init(text: "3.10% for the first three months!")] })
+        binder.onSection(.message).bind(
+            cellType: Banner.self, viewModels: { [.init(text: "3.10% for the first three months!")] })
         binder.onSections(.checking, .savings, .other)
-            .bind(cellType: TitleDetailCell.self, models: { accounts }, mapToViewModels: { .init(collectionId: $0.number, title: $0.number, detail: "$\($0.balance)") })
+            .bind(
+                cellType: TitleDetailCell.self, models: { accounts },
+                mapToViewModels: { .init(collectionId: $0.number, title: $0.number, detail: "$\($0.balance)") }
+            )
             .onTapped { _, _, account in opened.append(account.number) }
         binder.onSections(.checking, .savings, .other)
-            .bind(headerTitles: [.checking: "CHECKING", .savings: "SAVINGS", .other: "OTHER"]).bind(footerTitles: [.other: "Credit cards too"])
+            .bind(headerTitles: [.checking: "CHECKING", .savings: "SAVINGS", .other: "OTHER"]).bind(footerTitles: [
+                .other: "Credit cards too"
+            ])
         try binder.finish()
         #expect(binder.displayedSections == [.message])
 
-        accounts = [.other: [.init(number: "3", balance: 1)], .checking: [.init(number: "1", balance: 10), .init(number: "2", balance: 20)]]
+        accounts = [
+            .other: [.init(number: "3", balance: 1)],
+            .checking: [.init(number: "1", balance: 10), .init(number: "2", balance: 20)],
+        ]
         #expect(try binder.refresh().stages.map { $0.insertSections.map(\.at) } == [[1, 2]])
         #expect(binder.snapshot.sections.map { $0.header["title"]?.stringValue } == [nil, "CHECKING", "OTHER"])
         #expect(binder.snapshot.sections[2].footer["title"]?.stringValue == "Credit cards too")
@@ -59,13 +68,20 @@ import Testing
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
         var artists: [Letter: [Person]] = [:]
         binder.onAllSections()
-            .bind(cellType: TitleDetailCell.self, models: { artists }, mapToViewModels: { .init(collectionId: $0.id, title: $0.name) })
+            .bind(
+                cellType: TitleDetailCell.self, models: { artists },
+                mapToViewModels: { .init(collectionId: $0.id, title: $0.name) }
+            )
             .bind(headerTitle: { $0.title })
         try binder.finish()
         #expect(binder.snapshot.sections.isEmpty)
-        artists = [Letter(title: "M"): people("m"), Letter(title: "B"): people("b1", "b2"), Letter(title: "A"): people("a")]
+        artists = [
+            Letter(title: "M"): people("m"), Letter(title: "B"): people("b1", "b2"), Letter(title: "A"): people("a"),
+        ]
         try binder.refresh()
-        #expect(binder.displayedSections.map(\.title) == ["A", "B", "M"] && binder.snapshot.ids == [["a"], ["b1", "b2"], ["m"]])
+        #expect(
+            binder.displayedSections.map(\.title) == ["A", "B", "M"]
+                && binder.snapshot.ids == [["a"], ["b1", "b2"], ["m"]])
         #expect(binder.snapshot.sections.map { $0.header["title"]?.stringValue } == ["A", "B", "M"])
         artists[Letter(title: "B")] = nil
         artists[Letter(title: "C")] = people("c")
@@ -142,12 +158,20 @@ import Testing
     @Test func aFormShowsPickersWhereItIsTappedAndFollowsItsFields() throws {
         let form = try Form()
         #expect(form.binder.snapshot.ids == [["name"], ["allDay", "date"], ["notes"]])
-        #expect(try form.binder.emit(TextCell.ViewEvent.textEntered("Lunch"), at: path(0, 0)).stages.map { [$0.updateRows.map(\.at), $0.reloadRows.map(\.at)] } == [[[path(0, 0)], []]])
+        #expect(
+            try form.binder.emit(TextCell.ViewEvent.textEntered("Lunch"), at: path(0, 0)).stages.map {
+                [$0.updateRows.map(\.at), $0.reloadRows.map(\.at)]
+            } == [[[path(0, 0)], []]])
         #expect(try form.binder.tap(at: path(1, 1)).stages.map { $0.insertRows.map(\.at) } == [[path(1, 2)]])
-        #expect(try form.binder.emit(Form.Picker.ViewEvent.picked("tomorrow"), at: path(1, 2)).stages.map { $0.reloadRows.map(\.at) } == [[path(1, 1)]])
+        #expect(
+            try form.binder.emit(Form.Picker.ViewEvent.picked("tomorrow"), at: path(1, 2)).stages.map {
+                $0.reloadRows.map(\.at)
+            } == [[path(1, 1)]])
         let toggled = try form.binder.emit(Form.Toggle.ViewEvent.toggled(false), at: path(1, 0))
         #expect(form.binder.snapshot.ids == [["name"], ["allDay", "date", "start"], ["notes"]])
-        #expect(toggled.stages.flatMap(\.deleteRows) == [path(1, 2)] && toggled.stages.flatMap(\.insertRows).map(\.at) == [path(1, 2)])
+        #expect(
+            toggled.stages.flatMap(\.deleteRows) == [path(1, 2)]
+                && toggled.stages.flatMap(\.insertRows).map(\.at) == [path(1, 2)])
         #expect((form.name, form.date) == ("Lunch", "tomorrow"))
         // The events of a section that has no handler for them go nowhere.
         #expect(try form.binder.tap(at: path(2, 0)).stages.isEmpty)
@@ -187,7 +211,9 @@ import Testing
         enum Item: Equatable, CollectionIdentifiable {
             case store(String), product(String, price: Int)
             var collectionId: String {
-                switch self { case .store(let name), .product(let name, _): name }
+                switch self {
+                case .store(let name), .product(let name, _): name
+                }
             }
         }
         let binder = SectionedTableBinder(sectionedBy: Part.self)
@@ -199,20 +225,25 @@ import Testing
                 cellProvider: { _, _, item -> any ReuseIdentifiable in
                     switch item {
                     case .store(let name): PlainCell(title: name)
-                    case .product(let name, let price): TitleDetailCell(viewModel: .init(collectionId: name, title: name, detail: "$\(price)"))
+                    case .product(let name, let price):
+                        TitleDetailCell(viewModel: .init(collectionId: name, title: name, detail: "$\(price)"))
                     }
                 },
-                models: { parts })
+                models: { parts }
+            )
             .bind(headerTitle: { $0.title })
             .bind(footerType: Banner.self, viewModel: { part in part.footer.map { .init(text: $0) } })
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["banner"])
 
-        let stores = Part(collectionId: "stores", title: "STORES NEAR YOU", footer: nil), sale = Part(collectionId: "sale", title: "ON SALE", footer: "Until Sunday")
+        let stores = Part(collectionId: "stores", title: "STORES NEAR YOU", footer: nil),
+            sale = Part(collectionId: "sale", title: "ON SALE", footer: "Until Sunday")
         parts = [stores: [.store("Kitchener")], sale: [.product("Hat", price: 20), .product("Coat", price: 80)]]
         binder.displayedSections = [.banner, sale, stores]
         try binder.refresh()
-        #expect(binder.snapshot.sectionIDs == ["banner", "sale", "stores"] && binder.snapshot.ids == [["-"], ["Hat", "Coat"], ["Kitchener"]])
+        #expect(
+            binder.snapshot.sectionIDs == ["banner", "sale", "stores"]
+                && binder.snapshot.ids == [["-"], ["Hat", "Coat"], ["Kitchener"]])
         #expect(try (binder.footerView(ofSection: 1) as? Banner)?.viewModel?.text == "Until Sunday")
         #expect(try binder.footerView(ofSection: 2) == nil)
         #expect(try binder.cell(at: path(1, 1)) is TitleDetailCell && binder.cell(at: path(2, 0)) is PlainCell)
@@ -226,12 +257,18 @@ import Testing
     @Test func whoIsDeletedAmongThoseWhoComeIsInvitedAgain() throws {
         enum Section: Int, TableSection, Comparable, CaseIterable { case description, attending, invited }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
-        var guests: [Section: [Person]] = [.attending: people("jonathan", "omar", "sara"), .invited: people("yvonne", "kalinda")]
+        var guests: [Section: [Person]] = [
+            .attending: people("jonathan", "omar", "sara"), .invited: people("yvonne", "kalinda"),
+        ]
         binder.sectionDisplayBehavior = .hidesSectionsWithNoData
-        binder.onSection(.description).bind(cellType: TitleDetailCell.self, viewModels: { [.init(collectionId: "1", title: "Christa's Party")] })
+        binder.onSection(.description).bind(
+            cellType: TitleDetailCell.self, viewModels: { [.init(collectionId: "1", title: "Christa's Party")] })
         binder.onSection(.attending).allowEditing(style: .delete)
         binder.onSections(.attending, .invited)
-            .bind(cellType: TitleDetailCell.self, models: { guests }, mapToViewModels: { .init(collectionId: $0.id, title: $0.name) })
+            .bind(
+                cellType: TitleDetailCell.self, models: { guests },
+                mapToViewModels: { .init(collectionId: $0.id, title: $0.name) }
+            )
             .bind(headerTitles: [.attending: "ATTENDING", .invited: "INVITED"])
             .allowMoving(.toSectionsIn([.attending, .invited]))
             .onInsert { section, row, _, person in guests[section]?.insert(try #require(person), at: row) }
@@ -246,7 +283,8 @@ import Testing
         #expect(throws: Refusal.self) { try binder.move(from: path(0, 0), to: path(1, 0)) }
         for _ in 0..<3 { try binder.move(from: path(2, 0), to: path(1, 0)) }
         #expect(binder.snapshot.ids == [["1"], ["kalinda", "yvonne", "omar", "jonathan", "sara"], []])
-        #expect(binder.displayedSections == [.description, .attending, .invited], "a section with a title is displayed")
+        #expect(
+            binder.displayedSections == [.description, .attending, .invited], "a section with a title is displayed")
     }
 
     // MARK: View models that cells observe
@@ -260,6 +298,9 @@ import Testing
         let tapped = try binder.tap(at: 0)
         #expect(tapped.stages.map { [$0.reloadRows.count, $0.updateRows.count] } == [[0, 1]])
         rows.insert(.init(collectionId: "2", title: "2 something"), at: 0)
-        #expect(try binder.refresh().stages.map { [$0.insertRows.count, $0.reloadRows.count + $0.updateRows.count] } == [[1, 0]])
+        #expect(
+            try binder.refresh().stages.map { [$0.insertRows.count, $0.reloadRows.count + $0.updateRows.count] } == [
+                [1, 0]
+            ])
     }
 }

@@ -12,8 +12,11 @@ import Testing
             var counts: [Int?] = counts
             for path in stage.deleteRows + stage.moveRows.map(\.from) { counts[path.section]? -= 1 }
             for (at, _) in stage.reloadSections { counts[at] = nil }
-            let arriving = stage.insertSections.map { ($0.at, Int?.none) } + stage.moveSections.map { ($0.to, counts[$0.from]) }
-            for section in (stage.deleteSections + stage.moveSections.map(\.from)).sorted(by: >) { counts.remove(at: section) }
+            let arriving =
+                stage.insertSections.map { ($0.at, Int?.none) } + stage.moveSections.map { ($0.to, counts[$0.from]) }
+            for section in (stage.deleteSections + stage.moveSections.map(\.from)).sorted(by: >) {
+                counts.remove(at: section)
+            }
             for (at, count) in arriving.sorted(by: { $0.0 < $1.0 }) { counts.insert(count, at: at) }
             for path in stage.insertRows.map(\.at) + stage.moveRows.map(\.to) { counts[path.section]? += 1 }
             return counts
@@ -25,7 +28,11 @@ import Testing
         var random = SeededGenerator(seed: UInt64(seed))
         var data: [OpenPlace: [Person]] = [:]
         let binder = SectionedTableBinder(sectionedBy: OpenPlace.self)
-        if seed % 2 == 0 { binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { $0.sorted { (data[$0]?.count ?? 0) < (data[$1]?.count ?? 0) } }) }
+        if seed % 2 == 0 {
+            binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: {
+                $0.sorted { (data[$0]?.count ?? 0) < (data[$1]?.count ?? 0) }
+            })
+        }
         binder.onAllSections().bind(cellProvider: { _, _, person in PlainCell(title: person.id) }, models: { data })
             .bind(headerType: Banner.self, viewModel: { section in .init(text: "\(data[section]?.count ?? 0)") })
         try binder.finish()
@@ -45,7 +52,9 @@ import Testing
             if data.isEmpty {
                 for person in rows { data[places.randomElement(using: &random) ?? .bin, default: []].append(person) }
             } else {
-                for place in places { data[place] = rows.filter { row in data[place]?.contains { $0.id == row.id } ?? false } }
+                for place in places {
+                    data[place] = rows.filter { row in data[place]?.contains { $0.id == row.id } ?? false }
+                }
             }
             let update = try binder.refresh()
             var shown = Array(before.sections)
@@ -53,7 +62,9 @@ import Testing
                 #expect(step.before.map(\.id) == shown.map(\.id))
                 let expected = table.counts(after: step.stage)
                 shown = step.after
-                #expect(expected.count == shown.count && zip(expected, shown).allSatisfy { $0 == nil || $0 == $1.rows.count })
+                #expect(
+                    expected.count == shown.count
+                        && zip(expected, shown).allSatisfy { $0 == nil || $0 == $1.rows.count })
                 table.counts = shown.map(\.rows.count)
                 for (section, content) in shown.enumerated() {
                     #expect(try binder.headerView(ofSection: section, in: shown) != nil)

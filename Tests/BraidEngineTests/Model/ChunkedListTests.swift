@@ -52,9 +52,12 @@ import Testing
             var replacements: [ChunkedList<Int>.Replacement] = [], index = 0
             let widest = [1, 5, 200, 2_000].randomElement(using: &random) ?? 1
             while index <= array.count, replacements.count < 1 << Int.random(in: 0...8, using: &random) {
-                let start = min(array.count, index + Int.random(in: 0...widest, using: &random) * Int.random(in: 0...1, using: &random))
+                let start = min(
+                    array.count,
+                    index + Int.random(in: 0...widest, using: &random) * Int.random(in: 0...1, using: &random))
                 let end = min(array.count, start + Int.random(in: 0...widest, using: &random))
-                replacements.append((start..<end, ContiguousArray((0..<Int.random(in: 0...widest, using: &random)).map { -step - $0 })))
+                replacements.append(
+                    (start..<end, ContiguousArray((0..<Int.random(in: 0...widest, using: &random)).map { -step - $0 })))
                 index = end + Int.random(in: 0...3, using: &random)
             }
             let before = list, oldArray = array
@@ -76,7 +79,8 @@ import Testing
         var list = before
         list.replace(stride(from: 0, to: 1_000, by: 10).map { ($0..<$0 + 1, [-1]) } + [(9_000..<9_000, [5])])
         let old = before.chunks, new = list.chunks
-        #expect(old.filter { chunk in new.contains { $0.hasSameStorage(as: chunk) } }.count >= old.count - 1_000 / 48 - 3)
+        #expect(
+            old.filter { chunk in new.contains { $0.hasSameStorage(as: chunk) } }.count >= old.count - 1_000 / 48 - 3)
     }
 
     /// Of a list in order, whatever its size, a search finds the place of every element and of what lies between.

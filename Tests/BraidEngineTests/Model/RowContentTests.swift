@@ -4,13 +4,16 @@ import Testing
 
 @Suite struct RowContentTests {
     private static let ids: [String?] = [
-        nil, "", "a", "ab", "b", "row-12345", "row-12346", "\"", "\\", "\\\"", "\u{0}", "a\nb", "\u{e9}", "e\u{301}", "🙂", "cell", "\",\"cell\":\"",
+        nil, "", "a", "ab", "b", "row-12345", "row-12346", "\"", "\\", "\\\"", "\u{0}", "a\nb", "\u{e9}", "e\u{301}",
+        "🙂", "cell", "\",\"cell\":\"",
         String(repeating: "x", count: 300), String(repeating: "x", count: 299) + "\"",
     ]
 
     private static func row(_ id: String?, model: JSONText?, size: Int = 0, movable: Bool = false) -> Row {
-        Row(parts: RowParts(
-            id: id.map { RowID($0) }, cell: "C", model: model, viewModel: .string(String(repeating: "v", count: size)), movable: movable))
+        Row(
+            parts: RowParts(
+                id: id.map { RowID($0) }, cell: "C", model: model,
+                viewModel: .string(String(repeating: "v", count: size)), movable: movable))
     }
 
     /// Places of one byte, of two and of four.
@@ -24,7 +27,12 @@ import Testing
                 let members = try #require(JSONText(parsing: row.json.bytes).members())
                 #expect(members.first { $0.name == "id" }?.value.stringValue.map { RowID($0) } == row.id)
                 #expect(members.first { $0.name == "model" }?.value == model)
-                #expect(members.map(\.name) == [id.map { _ in "id" }, "cell", model.map { _ in "model" }, "viewModel", movable ? "movable" : nil].compactMap { $0 })
+                #expect(
+                    members.map(\.name)
+                        == [
+                            id.map { _ in "id" }, "cell", model.map { _ in "model" }, "viewModel",
+                            movable ? "movable" : nil,
+                        ].compactMap { $0 })
                 let other = Self.row(id, model: model, size: size, movable: !movable)
                 #expect(row.looksSame(as: other) && !row.isSame(as: other))
                 #expect(!row.looksSame(as: Self.row(id, model: model, size: size + 1, movable: movable)))
@@ -37,14 +45,16 @@ import Testing
             let id = mine.map { RowID($0) }
             let row = Self.row(mine, model: nil), stored = StoredRow(key: 1, rank: 1, id: id, model: "2")
             #expect(stored.id == id && stored.model == "2" && stored.content.hasID == (id != nil))
-            #expect(row.content.idHash == id.map { RowHash.hash($0) } ?? 0 && stored.content.idHash == row.content.idHash)
+            #expect(
+                row.content.idHash == id.map { RowHash.hash($0) } ?? 0 && stored.content.idHash == row.content.idHash)
             #expect(row.marks.idHash == row.content.idHash)
             for others in Self.ids {
                 let other = others.map { RowID($0) }
                 let isSame = id != nil && id == other
                 #expect(row.content.has(other) == (id == other) && stored.content.has(other) == (id == other))
                 #expect(row.content.hasSameID(as: Self.row(others, model: "3").content) == isSame)
-                #expect(stored.content.hasSameID(as: StoredRow(key: 2, rank: 2, id: other, model: .null).content) == isSame)
+                #expect(
+                    stored.content.hasSameID(as: StoredRow(key: 2, rank: 2, id: other, model: .null).content) == isSame)
                 let another = Self.row(others, model: "3")
                 withExtendedLifetime((row, another)) {
                     #expect(RowView(row).hasSameID(as: RowView(another)) == isSame)
@@ -55,11 +65,16 @@ import Testing
 
     /// What a diff reads of rows without counting references is laid out as they are, and gives the same rows back.
     @Test func aViewIsWhatTheRowIs() {
-        #expect(MemoryLayout<RowView>.size == MemoryLayout<Row>.size && MemoryLayout<RowView>.stride == MemoryLayout<Row>.stride)
+        #expect(
+            MemoryLayout<RowView>.size == MemoryLayout<Row>.size
+                && MemoryLayout<RowView>.stride == MemoryLayout<Row>.stride)
         let rows = (0..<100).map { Self.row("row \($0)", model: .number($0)) }
         withExtendedLifetime(rows) {
             var again = rows.map { RowView($0).row }
-            #expect(zip(rows, again).allSatisfy { $0.json == $1.json && $0.id == RowView($1).id && RowView($0).looksSame(as: RowView($1)) })
+            #expect(
+                zip(rows, again).allSatisfy {
+                    $0.json == $1.json && $0.id == RowView($1).id && RowView($0).looksSame(as: RowView($1))
+                })
             again.removeAll()
             #expect(rows.indices.allSatisfy { RowView(rows[$0]).row.model == .number($0) })
         }
@@ -72,13 +87,16 @@ import Testing
 
     /// However its model came: the bytes of a request are let go of.
     @Test func aStoredRowHasBytesOfItsOwn() throws {
-        let body = try JSONText(parsing: "[" + Array(repeating: #"{"id":"a"}"#, count: 100).joined(separator: ",") + "]")
+        let body = try JSONText(
+            parsing: "[" + Array(repeating: #"{"id":"a"}"#, count: 100).joined(separator: ",") + "]")
         let model = try #require(body.elements()?[50])
         let stored = StoredRow(key: 1, rank: 1, id: "a", model: model).model
         #expect(stored == model)
-        let isOutside = stored.withBytes { stored in body.withBytes { body in
-            stored.baseAddress! < body.baseAddress! || stored.baseAddress! >= body.baseAddress! + body.count
-        } }
+        let isOutside = stored.withBytes { stored in
+            body.withBytes { body in
+                stored.baseAddress! < body.baseAddress! || stored.baseAddress! >= body.baseAddress! + body.count
+            }
+        }
         #expect(isOutside)
     }
 }

@@ -12,7 +12,8 @@ import Testing
     private static let oracle = PythonOracle(script: "jtd_oracle.py", module: "jtd")
 
     @Test func storedCasesAgree() throws {
-        let url = try #require(Bundle.module.url(forResource: "jtd-random", withExtension: "jsonl", subdirectory: "SchemaGolden"))
+        let url = try #require(
+            Bundle.module.url(forResource: "jtd-random", withExtension: "jsonl", subdirectory: "SchemaGolden"))
         let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
         #expect(lines.count > 100)
         try report(lines)
@@ -21,7 +22,8 @@ import Testing
     @Test(.enabled(if: Self.oracle.isInstalled, "needs python3 with the package jtd"))
     func freshCasesAgree() throws {
         let environment = ProcessInfo.processInfo.environment
-        try report(Self.oracle.lines([environment["BRAID_ORACLE_SEED"] ?? "7", environment["BRAID_ORACLE_COUNT"] ?? "4000"]))
+        try report(
+            Self.oracle.lines([environment["BRAID_ORACLE_SEED"] ?? "7", environment["BRAID_ORACLE_COUNT"] ?? "4000"]))
     }
 
     private func report(_ lines: [Substring]) throws {
@@ -35,7 +37,9 @@ import Testing
         let value = try JSONValue(parsing: String(line))
         let example = try #require(value.objectValue)
         let (schema, faults) = try Schema.compile(#require(example["schema"]))
-        guard let errors = example["errors"]?.arrayValue else { return schema == nil ? nil : "\(line)\n  expected to be wrong" }
+        guard let errors = example["errors"]?.arrayValue else {
+            return schema == nil ? nil : "\(line)\n  expected to be wrong"
+        }
         guard let schema else { return "\(line)\n  expected to be correct, but was \(faults)" }
         let expected = errors.map { $0.arrayValue!.map { $0.stringValue! }.joined(separator: " ") }.inByteOrder
         let actual = try schema.mismatches(of: #require(example["instance"]), limit: .max).map(\.indicator).inByteOrder

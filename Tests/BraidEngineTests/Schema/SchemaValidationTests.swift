@@ -5,11 +5,15 @@ import Testing
 /// Order, limits, wording and depth: what the forms have in common.
 @Suite struct SchemaValidationTests {
     @Test func mismatchesComeInTheOrderOfTheValueAndMissingMembersFirst() throws {
-        let schema = try Schema.make(#"{"properties": {"a": {}, "b": {"type": "string"}, "c": {"elements": {"type": "string"}}}, "optionalProperties": {"d": {"enum": ["x"]}}}"#)
+        let schema = try Schema.make(
+            #"{"properties": {"a": {}, "b": {"type": "string"}, "c": {"elements": {"type": "string"}}}, "optionalProperties": {"d": {"enum": ["x"]}}}"#
+        )
         let mismatches = schema.mismatches(of: ["d": 1, "c": [1, "", 2], "e": 3, "b": 4])
-        #expect(mismatches.map(\.indicator) == [
-            " /properties/a", "/d /optionalProperties/d/enum", "/c/0 /properties/c/elements/type", "/c/2 /properties/c/elements/type", "/e ", "/b /properties/b/type",
-        ])
+        #expect(
+            mismatches.map(\.indicator) == [
+                " /properties/a", "/d /optionalProperties/d/enum", "/c/0 /properties/c/elements/type",
+                "/c/2 /properties/c/elements/type", "/e ", "/b /properties/b/type",
+            ])
     }
 
     @Test(arguments: [(-1, 0), (0, 0), (1, 1), (3, 3), (99, 40)])
@@ -21,32 +25,67 @@ import Testing
     }
 
     @Test func thirtyTwoIsTheLimitWhenNoneIsGiven() throws {
-        #expect(try Schema.make(#"{"elements": {"type": "string"}}"#).mismatches(of: .array(Array(repeating: 1, count: 40))).count == 32)
+        #expect(
+            try Schema.make(#"{"elements": {"type": "string"}}"#).mismatches(of: .array(Array(repeating: 1, count: 40)))
+                .count == 32)
     }
 
     static let details = [
         (#"{"type": "uint8"}"#, "256", "256 stands where a whole number from 0 to 255 should"),
         (#"{"type": "string", "nullable": true}"#, "[]", "an array stands where a string or null should"),
-        (#"{"type": "timestamp"}"#, #""a\"b""#, #""a\"b" stands where a timestamp such as "1985-04-12T23:20:50.52Z" should"#),
+        (
+            #"{"type": "timestamp"}"#, #""a\"b""#,
+            #""a\"b" stands where a timestamp such as "1985-04-12T23:20:50.52Z" should"#
+        ),
         (#"{"type": "boolean"}"#, "null", "null stands where true or false should"),
         (#"{"type": "float64"}"#, "true", "true stands where a number should"),
         (#"{"enum": ["a"]}"#, #""b""#, #""b" stands where "a" should"#),
         (#"{"enum": ["a", "b"]}"#, "{}", #"an object stands where one of "a", "b" should"#),
-        (#"{"enum": ["0","1","2","3","4","5","6","7","8","9"]}"#, "0", #"0 stands where one of "0", "1", "2", "3", "4", "5", "6", "7" and 2 more should"#),
-        (#"{"elements": {}}"#, "1", "1 stands where an array should"), (#"{"values": {}}"#, "1", "1 stands where an object should"),
-        (#"{"properties": {"a": {"type": "int8"}}}"#, "{}", #"the member "a" is missing; a whole number from -128 to 127 should stand there"#),
+        (
+            #"{"enum": ["0","1","2","3","4","5","6","7","8","9"]}"#, "0",
+            #"0 stands where one of "0", "1", "2", "3", "4", "5", "6", "7" and 2 more should"#
+        ),
+        (#"{"elements": {}}"#, "1", "1 stands where an array should"),
+        (#"{"values": {}}"#, "1", "1 stands where an object should"),
+        (
+            #"{"properties": {"a": {"type": "int8"}}}"#, "{}",
+            #"the member "a" is missing; a whole number from -128 to 127 should stand there"#
+        ),
         (#"{"properties": {"a": {}}}"#, "{}", #"the member "a" is missing; any value should stand there"#),
-        (#"{"definitions": {"d": {"elements": {}}}, "properties": {"a": {"ref": "d", "nullable": true}}}"#, "{}",
-            #"the member "a" is missing; an array or null should stand there"#),
+        (
+            #"{"definitions": {"d": {"elements": {}}}, "properties": {"a": {"ref": "d", "nullable": true}}}"#, "{}",
+            #"the member "a" is missing; an array or null should stand there"#
+        ),
         (#"{"properties": {}}"#, #"{"a": 1}"#, #"the member "a" is not defined; there should be none"#),
         (#"{"optionalProperties": {"b": {}}}"#, #"{"a": 1}"#, #"the member "a" is not defined; there may be only "b""#),
-        (#"{"optionalProperties": {"b": {}, "c": {}}}"#, #"{"a": 1}"#, #"the member "a" is not defined; there may be "b", "c""#),
-        (#"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, "1", #"1 stands where an object with the tag "t" should"#),
-        (#"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, "{}", #"the tag "t" is missing; it should be "a""#),
-        (#"{"discriminator": "t", "mapping": {"a": {"properties": {}}, "b": {"properties": {}}}}"#, #"{"t": 1}"#, #"1 stands where the tag should; it should be one of "a", "b""#),
-        (#"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, #"{"t": "x"}"#, #""x" stands where the tag should; it should be "a""#),
-        (#"{"discriminator": "t", "mapping": {}}"#, "{}", #"the tag "t" is missing; it can have no value, since "mapping" has none"#),
-        (#"{"type": "int8"}"#, "\"" + String(repeating: "é", count: 100) + "\"", "\"" + String(repeating: "é", count: 60) + "…\" stands where a whole number from -128 to 127 should"),
+        (
+            #"{"optionalProperties": {"b": {}, "c": {}}}"#, #"{"a": 1}"#,
+            #"the member "a" is not defined; there may be "b", "c""#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, "1",
+            #"1 stands where an object with the tag "t" should"#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, "{}",
+            #"the tag "t" is missing; it should be "a""#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {"a": {"properties": {}}, "b": {"properties": {}}}}"#, #"{"t": 1}"#,
+            #"1 stands where the tag should; it should be one of "a", "b""#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, #"{"t": "x"}"#,
+            #""x" stands where the tag should; it should be "a""#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {}}"#, "{}",
+            #"the tag "t" is missing; it can have no value, since "mapping" has none"#
+        ),
+        (
+            #"{"type": "int8"}"#, "\"" + String(repeating: "é", count: 100) + "\"",
+            "\"" + String(repeating: "é", count: 60) + "…\" stands where a whole number from -128 to 127 should"
+        ),
     ]
 
     @Test(arguments: details)
@@ -57,11 +96,15 @@ import Testing
     // MARK: Recursion
 
     @Test func aDefinitionMayReferToItselfThroughData() throws {
-        let tree = try Schema.make(#"{"definitions": {"tree": {"properties": {"label": {"type": "string"}}, "optionalProperties": {"children": {"elements": {"ref": "tree"}}}}}, "ref": "tree"}"#)
+        let tree = try Schema.make(
+            #"{"definitions": {"tree": {"properties": {"label": {"type": "string"}}, "optionalProperties": {"children": {"elements": {"ref": "tree"}}}}}, "ref": "tree"}"#
+        )
         #expect(try tree.accepts(#"{"label": "a", "children": [{"label": "b"}, {"label": "c", "children": []}]}"#))
-        #expect(try tree.indicators(#"{"label": "a", "children": [{"label": "b", "children": [{}, 1]}]}"#) == [
-            "/children/0/children/0 /definitions/tree/properties/label", "/children/0/children/1 /definitions/tree/properties",
-        ])
+        #expect(
+            try tree.indicators(#"{"label": "a", "children": [{"label": "b", "children": [{}, 1]}]}"#) == [
+                "/children/0/children/0 /definitions/tree/properties/label",
+                "/children/0/children/1 /definitions/tree/properties",
+            ])
     }
 
     @Test(arguments: [
@@ -72,14 +115,21 @@ import Testing
     func definitionsThatOnlyReferToEachOtherAcceptNothing(schema: String, indicator: String) throws {
         let schema = try Schema.make(schema)
         for value in ["1", "null", "{}", "[[]]"] { #expect(try schema.indicators(value) == [indicator]) }
-        #expect(schema.mismatches(of: 1)[0].detail == "no value can be right, since the definition refers to itself and never says what it accepts")
+        #expect(
+            schema.mismatches(of: 1)[0].detail
+                == "no value can be right, since the definition refers to itself and never says what it accepts")
     }
 
     @Test func suchACircleHarmsOnlyThoseWhoReferToIt() throws {
-        let schema = try Schema.make(#"{"definitions": {"a": {"ref": "a"}, "b": {"ref": "c"}, "c": {"ref": "b", "nullable": true}}, "properties": {"x": {"type": "string"}}, "optionalProperties": {"a": {"ref": "a"}, "b": {"ref": "b"}}}"#)
+        let schema = try Schema.make(
+            #"{"definitions": {"a": {"ref": "a"}, "b": {"ref": "c"}, "c": {"ref": "b", "nullable": true}}, "properties": {"x": {"type": "string"}}, "optionalProperties": {"a": {"ref": "a"}, "b": {"ref": "b"}}}"#
+        )
         #expect(try schema.accepts(#"{"x": ""}"#))
         #expect(try schema.accepts(#"{"x": "", "b": null}"#))
-        #expect(try schema.indicators(#"{"x": "", "a": null, "b": 1}"#) == ["/a /optionalProperties/a/ref", "/b /optionalProperties/b/ref"])
+        #expect(
+            try schema.indicators(#"{"x": "", "a": null, "b": 1}"#) == [
+                "/a /optionalProperties/a/ref", "/b /optionalProperties/b/ref",
+            ])
     }
 
     @Test func longChainsOfReferencesAreFollowedOnce() throws {

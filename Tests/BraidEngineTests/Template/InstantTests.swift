@@ -8,10 +8,18 @@ import Testing
     func asFoundation() {
         var generator = SystemRandomNumberGenerator()
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        let edges = [-1, 0, 999, 1_000, -1_000, -1_001, 951_782_400_000, 951_868_799_999, 4_107_542_400_000, 253_402_300_799_999, -11_676_096_000_000]
-        for milliseconds in edges + (0..<2_000).map({ _ in Int.random(in: -11_676_096_000_000...253_402_300_799_999, using: &generator) }) {
+        let edges = [
+            -1, 0, 999, 1_000, -1_000, -1_001, 951_782_400_000, 951_868_799_999, 4_107_542_400_000, 253_402_300_799_999,
+            -11_676_096_000_000,
+        ]
+        for milliseconds in edges
+            + (0..<2_000).map({ _ in Int.random(in: -11_676_096_000_000...253_402_300_799_999, using: &generator) })
+        {
             // A quarter of a millisecond later: seconds as a Double may lie just before theirs.
-            #expect(Instant(millisecondsSince1970: milliseconds).text == Date(timeIntervalSince1970: (Double(milliseconds) + 0.25) / 1_000).formatted(style), "\(milliseconds)")
+            #expect(
+                Instant(millisecondsSince1970: milliseconds).text
+                    == Date(timeIntervalSince1970: (Double(milliseconds) + 0.25) / 1_000).formatted(style),
+                "\(milliseconds)")
         }
     }
 

@@ -29,7 +29,8 @@ import Testing
         #"{"$reduce": WIDE, "initial": {}, "each(a,b)": {"$eval": "{a: {a: {a: a}}}"}}"#,
     ])
     func bombsAreDefused(template: String) {
-        let template = parsed(template.split(separator: "WIDE", omittingEmptySubsequences: false).joined(separator: Self.wide))
+        let template = parsed(
+            template.split(separator: "WIDE", omittingEmptySubsequences: false).joined(separator: Self.wide))
         let start = ContinuousClock.now
         let error = #expect(throws: TemplateError.self) { try rendered(template) }
         #expect(error?.kind == .budget)
@@ -41,12 +42,22 @@ import Testing
         var template = parsed(#"{"$eval": "x"}"#)
         for _ in 0..<60 {
             switch kind {
-            case "$let": template = .object(JSONObject([
-                ("$let", parsed(#"{"x": {"$eval": "[x, x]"}}"#)), ("in", template)]))
-            case "$map": template = .object(JSONObject([
-                ("$map", parsed(#"{"$eval": "[[x, x]]"}"#)), ("each(x)", template)]))
-            default: template = .object(JSONObject([
-                ("$let", .object(JSONObject([("x", parsed(#"{"$json": {"$eval": "x + x"}}"#))]))), ("in", template)]))
+            case "$let":
+                template = .object(
+                    JSONObject([
+                        ("$let", parsed(#"{"x": {"$eval": "[x, x]"}}"#)), ("in", template),
+                    ]))
+            case "$map":
+                template = .object(
+                    JSONObject([
+                        ("$map", parsed(#"{"$eval": "[[x, x]]"}"#)), ("each(x)", template),
+                    ]))
+            default:
+                template = .object(
+                    JSONObject([
+                        ("$let", .object(JSONObject([("x", parsed(#"{"$json": {"$eval": "x + x"}}"#))]))),
+                        ("in", template),
+                    ]))
             }
         }
         let error = #expect(throws: TemplateError.self) { try rendered(template, parsed(#"{"x": "x"}"#)) }
@@ -65,7 +76,9 @@ import Testing
     @Test func whatIsPassedOnIsCountedOnceItIsInTheResult() throws {
         let big = JSONValue.object(JSONObject([("big", .array(Array(repeating: .null, count: 10_000)))]))
         let budget = TemplateBudget(output: 10_000)
-        #expect(try rendered(parsed(#"{"$let": {"b": {"$eval": "big"}}, "in": "${len(b)}"}"#), big, budget: budget) == .string("10000"))
+        #expect(
+            try rendered(parsed(#"{"$let": {"b": {"$eval": "big"}}, "in": "${len(b)}"}"#), big, budget: budget)
+                == .string("10000"))
         #expect(throws: TemplateError.self) { try rendered(parsed(#"[{"$eval": "big"}]"#), big, budget: budget) }
     }
 
@@ -75,13 +88,17 @@ import Testing
         var context = TemplateContext(now: OracleCase.now, names), budget = TemplateBudget()
         context["n5"] = .null
         context["n6"] = nil
-        let template = try Template(parsed(#"{"$eval": "[n0, n5, n199999, defined('n199998'), defined('n6'), defined('n200000'), defined('now')]"}"#))
+        let template = try Template(
+            parsed(
+                #"{"$eval": "[n0, n5, n199999, defined('n199998'), defined('n6'), defined('n200000'), defined('now')]"}"#
+            ))
         #expect(try template.render(context, budget: &budget) == parsed("[0, null, 199999, true, false, false, true]"))
     }
 
     @Test func aNameIsFoundHoweverFewOrManyThereAre() {
         for count in 1...20 {
-            var context = TemplateContext(now: OracleCase.now, (0..<count).map { ("n\($0)", JSONValue.number(JSONNumber($0))) })
+            var context = TemplateContext(
+                now: OracleCase.now, (0..<count).map { ("n\($0)", JSONValue.number(JSONNumber($0))) })
             for number in 0..<count { #expect(context["n\(number)"] == .number(JSONNumber(number)), "\(count)") }
             context["n0"] = nil
             for number in 1..<count { #expect(context["n\(number)"] == .number(JSONNumber(number)), "\(count)") }
@@ -92,23 +109,32 @@ import Testing
     /// Renderings may share it, one after another.
     @Test func aBudgetThatWasExceededStaysSo() throws {
         var budget = TemplateBudget(steps: 50)
-        let context = TemplateContext(now: OracleCase.now), small = try Template(parsed(#"{"$eval": "1"}"#)), large = try Template(parsed(Self.wide))
+        let context = TemplateContext(now: OracleCase.now), small = try Template(parsed(#"{"$eval": "1"}"#)),
+            large = try Template(parsed(Self.wide))
         #expect(try small.render(context, budget: &budget) == 1)
-        for template in [large, small] { #expect(throws: TemplateError.self) { try template.render(context, budget: &budget) } }
+        for template in [large, small] {
+            #expect(throws: TemplateError.self) { try template.render(context, budget: &budget) }
+        }
     }
 
     @Test func aTextIsNotBuiltBeyondItsBudget() {
         let context = JSONValue.object(JSONObject([("a", .string(String(repeating: "x", count: 6_000)))]))
         // What stands behind is not come to any more.
-        let error = #expect(throws: TemplateError.self) { try rendered(parsed(#""${a}${a}${nothing}""#), context, budget: TemplateBudget(output: 10_000)) }
+        let error = #expect(throws: TemplateError.self) {
+            try rendered(parsed(#""${a}${a}${nothing}""#), context, budget: TemplateBudget(output: 10_000))
+        }
         #expect(error?.kind == .budget)
     }
 
     /// However long the text, it cost one step: one request could take hours.
-    @Test(arguments: [#"{"$fromNow": "${text}1 day"}"#, #"{"$eval": "fromNow(text + '1 day')"}"#, #"{"$eval": "strip(text)"}"#, #"{"$if": "number(text + '1')"}"#])
+    @Test(arguments: [
+        #"{"$fromNow": "${text}1 day"}"#, #"{"$eval": "fromNow(text + '1 day')"}"#, #"{"$eval": "strip(text)"}"#,
+        #"{"$if": "number(text + '1')"}"#,
+    ])
     func whatReadsATextPaysForItsLength(template: String) throws {
         func steps(_ length: Int) throws -> Int {
-            let context = TemplateContext(now: OracleCase.now, [("text", .string(String(repeating: " ", count: length)))])
+            let context = TemplateContext(
+                now: OracleCase.now, [("text", .string(String(repeating: " ", count: length)))])
             var budget = TemplateBudget()
             let all = budget.remainingSteps
             _ = try Template(parsed(template)).render(context, budget: &budget)
@@ -118,21 +144,25 @@ import Testing
     }
 
     /// Where all that was merged so far was copied for each object, it took many minutes.
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws {
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws
+    {
         let count = 100_000
         let objects = (0..<count).map { number in
             let object = JSONValue.object(JSONObject([("n\(number)", .bool(true))]))
             return isNested ? JSONValue.object(JSONObject([("a", .object(JSONObject([("b", object)])))])) : object
         }
         let context = JSONValue.object(JSONObject([("objects", .array(objects))]))
-        let merged = try rendered(parsed(#"{"$mergeDeep": {"$eval": "objects"}}"#), context, budget: TemplateBudget(steps: .max, output: .max))
+        let merged = try rendered(
+            parsed(#"{"$mergeDeep": {"$eval": "objects"}}"#), context, budget: TemplateBudget(steps: .max, output: .max)
+        )
         let inner = isNested ? merged?.objectValue?["a"]?.objectValue?["b"] : merged
         #expect(inner?.objectValue?.count == count)
     }
 
     // MARK: Nesting
 
-    @Test(arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "]) func expressionsNestSoFar(opening: String) throws {
+    @Test(arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "]) func expressionsNestSoFar(opening: String) throws
+    {
         let closing = ["(": ")", "[": "]", "{a:": "}", "f(": ")", "l[": "]"][opening] ?? ""
         func source(_ depth: Int) -> String {
             String(repeating: opening, count: depth) + "1" + String(repeating: closing, count: depth)
@@ -165,7 +195,9 @@ import Testing
         }
         _ = try rendered(nested(limit) { .object(JSONObject([("$if", .string("true")), ("then", $0)])) })
         let deep = try rendered(nested(limit - 2) { .array([$0]) })
-        let deepest = parsed(#"[{"$flattenDeep": {"$eval": "d"}}, {"$json": {"$eval": "d"}}, {"$eval": "d == d"}, {"$mergeDeep": [{"$eval": "{a: d}"}, {"$eval": "{a: d}"}]}]"#)
+        let deepest = parsed(
+            #"[{"$flattenDeep": {"$eval": "d"}}, {"$json": {"$eval": "d"}}, {"$eval": "d == d"}, {"$mergeDeep": [{"$eval": "{a: d}"}, {"$eval": "{a: d}"}]}]"#
+        )
         #expect(try rendered(deepest, .object(JSONObject([("d", deep ?? .null)]))) != nil)
     }
 
@@ -179,10 +211,14 @@ import Testing
         "len(split('\(long)', '\(short)b'))",
         "9223372036854775807 ** 9223372036854775807 > 0", "2 ** 9223372036854775807 > 0", "1 ** 9223372036854775807",
         "(0 - 1) ** 9223372036854775807", "abs(0 - 9223372036854775807 - 1)", "-(0 - 9223372036854775807 - 1)",
-        "[1][9223372036854775807:-9223372036854775807]", "[1][0 - 9223372036854775807 - 1:]", "'a'[0 - 9223372036854775807 - 1]",
-        "range(0, 9223372036854775807, 9223372036854775807)", "range(0, 0 - 9223372036854775807 - 1, 0 - 9223372036854775807 - 1)",
-        "fromNow('9223372036854775807 years')", "fromNow('999999999999999999 weeks')", "fromNow('-99999999999999 seconds')",
-        "ceil(10.0 ** 300)", "floor(0 - 10.0 ** 300)", "number('1e308') * 10", "sqrt(0 - 1)", "l[1e999]", "number('\(nines)')",
+        "[1][9223372036854775807:-9223372036854775807]", "[1][0 - 9223372036854775807 - 1:]",
+        "'a'[0 - 9223372036854775807 - 1]",
+        "range(0, 9223372036854775807, 9223372036854775807)",
+        "range(0, 0 - 9223372036854775807 - 1, 0 - 9223372036854775807 - 1)",
+        "fromNow('9223372036854775807 years')", "fromNow('999999999999999999 weeks')",
+        "fromNow('-99999999999999 seconds')",
+        "ceil(10.0 ** 300)", "floor(0 - 10.0 ** 300)", "number('1e308') * 10", "sqrt(0 - 1)", "l[1e999]",
+        "number('\(nines)')",
     ]
 
     @Test(arguments: extremes)
@@ -197,7 +233,8 @@ import Testing
         var random = SystemRandomNumberGenerator()
         let alphabet = Array("ab1.0'\"()[]{}:,+-*/<>=!&|$ é☃\n")
         for _ in 0..<5000 {
-            let source = String((0..<Int.random(in: 0...24, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
+            let source = String(
+                (0..<Int.random(in: 0...24, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
             _ = try? evaluated(source)
             _ = try? rendered(.string("x${\(source)}y"))
             _ = try? rendered(.object(JSONObject([(source, .string(source))])))

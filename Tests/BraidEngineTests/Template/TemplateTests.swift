@@ -69,7 +69,10 @@ import Testing
         (#"{"$switch": {"$default": "${"}}"#, "syntax", ["$switch", "$default"]),
         (#"{"x ${1 +} y": 1}"#, "syntax", ["x ${1 +} y"]),
         (#"{"a": ["ok", "${nope}"]}"#, "interpreter", ["a", "1"]),
-        (#"{"$let": {"x": 1}, "in": [{"$map": [1], "each(y)": {"$eval": "y.z"}}]}"#, "interpreter", ["in", "0", "each(y)", "$eval"]),
+        (
+            #"{"$let": {"x": 1}, "in": [{"$map": [1], "each(y)": {"$eval": "y.z"}}]}"#, "interpreter",
+            ["in", "0", "each(y)", "$eval"]
+        ),
         (#"{"$sort": [1], "by(x)": "nope"}"#, "interpreter", ["by(x)"]),
         (#"{"$flatten": 1}"#, "template", []),
         (#"[{"$merge": [{"$json": "${[1]}"}]}]"#, "template", ["0", "$merge", "0", "$json"]),
@@ -138,14 +141,17 @@ import Testing
         var budget = TemplateBudget()
         for now in ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T11:30:00.0-00:30"] {
             let context = TemplateContext(now: now)
-            #expect(try Expression("fromNow('1 day')").evaluate(context, budget: &budget) == .string("2026-02-01T12:00:00.000Z"))
+            #expect(
+                try Expression("fromNow('1 day')").evaluate(context, budget: &budget)
+                    == .string("2026-02-01T12:00:00.000Z"))
         }
     }
 
     /// The reference renders what `$find` finds once more; here a client's data is never a template.
     @Test func dataIsNeverATemplate() throws {
         let context = parsed(#"{"l": ["${secret}", {"$eval": "secret"}], "secret": 1}"#)
-        let template = parsed(#"[{"$find": {"$eval": "l"}, "each(x)": "true"}, {"$find": {"$eval": "l"}, "each(x, i)": "i == 1"}]"#)
+        let template = parsed(
+            #"[{"$find": {"$eval": "l"}, "each(x)": "true"}, {"$find": {"$eval": "l"}, "each(x, i)": "i == 1"}]"#)
         #expect(try rendered(template, context)?.shown == #"["${secret}",{"$eval":"secret"}]"#)
     }
 }

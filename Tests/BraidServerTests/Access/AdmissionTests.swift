@@ -9,7 +9,9 @@ import Testing
 
 @Suite struct AdmissionTests {
     private static func app() throws -> App {
-        App(store: try SQLiteStore(path: ":memory:"), source: Source(), token: "t", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        App(
+            store: try SQLiteStore(path: ":memory:"), source: Source(), token: "t",
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     @Test("Every route stands in the table of roles, and every line of the table is a route")
@@ -41,7 +43,8 @@ import Testing
             "–": .everyone, "any": .role(.viewer), "participant": .role(.participant), "controller": .role(.controller),
             "the highest role any of its commands needs": .commands,
         ]
-        for (name, admission) in Admission.table where !name.contains("/rows") && !name.contains("/sections") && !name.contains("/cells-for") {
+        for (name, admission) in Admission.table
+        where !name.contains("/rows") && !name.contains("/sections") && !name.contains("/cells-for") {
             let role = try #require(documented[name], "\(name) is not in the document")
             #expect(expected[role] == admission, "\(name)")
         }
@@ -52,10 +55,14 @@ import Testing
         var methods: [Substring] = [], path = "", names: [String] = []
         for part in cell.components(separatedBy: " · ") {
             let words = part.filter { $0 != "`" }.split(separator: " ")
-            if let first = words.first, first.allSatisfy({ $0.isUppercase || $0 == "/" }) { methods = first.split(separator: "/") }
+            if let first = words.first, first.allSatisfy({ $0.isUppercase || $0 == "/" }) {
+                methods = first.split(separator: "/")
+            }
             if let target = words.last, target.hasPrefix("/") || target.contains(where: \.isLowercase) {
                 let resource = String(target.prefix { $0 != "?" })
-                path = resource.hasPrefix("/") ? resource : path.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/\(resource)"
+                path =
+                    resource.hasPrefix("/")
+                    ? resource : path.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/\(resource)"
             }
             names += methods.map { "\($0) \(path)" }
         }
@@ -65,13 +72,17 @@ import Testing
     @Test("A command needs the role of the resource that takes it, a transaction the highest of its commands'")
     func commandsNeedTheRoleOfTheirResource() throws {
         let bodies: [(resource: String, body: String)] = [
-            ("edits", #"{"delete":{"id":"a"}}"#), ("edits", #"{"insert":{"id":"a"}}"#), ("moves", #"{"from":{"id":"a"},"to":{"section":0,"row":0}}"#),
-            ("taps", #"{"at":{"id":"a"}}"#), ("events", #"{"at":{"id":"a"},"event":{"e":{}}}"#), ("displayed-rows", #"{"rows":[]}"#),
-            ("models", #"{"s":[]}"#), ("headers", #"{"s":null}"#), ("footers", #"{"s":null}"#), ("displayed-sections", "[]"), ("state", "{}"),
+            ("edits", #"{"delete":{"id":"a"}}"#), ("edits", #"{"insert":{"id":"a"}}"#),
+            ("moves", #"{"from":{"id":"a"},"to":{"section":0,"row":0}}"#),
+            ("taps", #"{"at":{"id":"a"}}"#), ("events", #"{"at":{"id":"a"},"event":{"e":{}}}"#),
+            ("displayed-rows", #"{"rows":[]}"#),
+            ("models", #"{"s":[]}"#), ("headers", #"{"s":null}"#), ("footers", #"{"s":null}"#),
+            ("displayed-sections", "[]"), ("state", "{}"),
         ]
         for (resource, body) in bodies {
             let command = try Command(resource: resource, body: JSONText(parsing: body))
-            let route = try #require(Admission.table.first { $0.key.hasSuffix("/\(resource)") && $0.key.contains("{id}/\(resource)") })
+            let route = try #require(
+                Admission.table.first { $0.key.hasSuffix("/\(resource)") && $0.key.contains("{id}/\(resource)") })
             #expect(route.value == .role(command.role), "\(resource)")
         }
         func role(_ commands: String) throws -> Role {

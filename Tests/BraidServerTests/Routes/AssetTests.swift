@@ -14,7 +14,8 @@ import Testing
         let types = ["html": "text/html", "css": "text/css", "js": "text/javascript", "ts": "application/typescript"]
         for name in names {
             let path = name == "index.html" ? "/" : "/\(name)"
-            let asset = try #require(Asset.web.first { $0.path == path }, "Sources/CAssets/CAssets.c does not embed Web/\(name)")
+            let asset = try #require(
+                Asset.web.first { $0.path == path }, "Sources/CAssets/CAssets.c does not embed Web/\(name)")
             let file = folder.appendingPathComponent(name)
             #expect(try Data(contentsOf: file).elementsEqual(asset.bytes), "\(path)")
             #expect(types[file.pathExtension] == asset.mediaType, "\(path)")
@@ -40,11 +41,16 @@ import Testing
     func thePageKeepsItsPolicy() throws {
         let page = try #require(Asset.web.first { $0.path == "/" })
         let policy = page.headers.first { $0.0 == "Content-Security-Policy" }?.1 ?? ""
-        for rule in ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"] { #expect(policy.contains(rule)) }
+        for rule in ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"] {
+            #expect(policy.contains(rule))
+        }
         #expect(!policy.contains("unsafe"))
         let text = String(decoding: page.bytes, as: UTF8.self)
-        #expect(!text.contains(/<script(?![^>]*\bsrc=)/) && !text.contains(/<style/) && !text.contains(/\sstyle=/) && !text.contains(/\son[a-z]+=/))
-        for reference in text.matches(of: /\s(?:src|href)="([^"]*)"/) where !reference.1.hasPrefix("#") && !reference.1.hasPrefix("data:") {
+        #expect(
+            !text.contains(/<script(?![^>]*\bsrc=)/) && !text.contains(/<style/) && !text.contains(/\sstyle=/)
+                && !text.contains(/\son[a-z]+=/))
+        for reference in text.matches(of: /\s(?:src|href)="([^"]*)"/)
+        where !reference.1.hasPrefix("#") && !reference.1.hasPrefix("data:") {
             #expect(Asset.web.contains { $0.path == reference.1 }, "\(reference.1)")
         }
     }
@@ -53,6 +59,8 @@ import Testing
     func modulesAreAskedForAtOnce() throws {
         let page = try #require(Asset.web.first { $0.path == "/" })
         let text = String(decoding: page.bytes, as: UTF8.self)
-        for path in Asset.web.map(\.path) where path == "/braid.js" || path.hasPrefix("/inspector/") { #expect(text.contains("<link rel=\"modulepreload\" href=\"\(path)\">"), "\(path)") }
+        for path in Asset.web.map(\.path) where path == "/braid.js" || path.hasPrefix("/inspector/") {
+            #expect(text.contains("<link rel=\"modulepreload\" href=\"\(path)\">"), "\(path)")
+        }
     }
 }

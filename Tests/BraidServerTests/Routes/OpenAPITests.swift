@@ -13,7 +13,10 @@ import Testing
 
     init() throws {
         document = try JSONText(parsing: Asset.openAPI.bytes)
-        routes = try App(store: SQLiteStore(path: ":memory:"), source: Source(), token: "t", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }).router.routes
+        routes = try App(
+            store: SQLiteStore(path: ":memory:"), source: Source(), token: "t",
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        ).router.routes
     }
 
     /// An operation, with the parameters of its path.
@@ -57,30 +60,40 @@ import Testing
         let operations = try operations()
         for route in routes {
             let operation = try #require(operations[route.name], "\(route.name)")
-            #expect(operation.names(in: "path") == Set(route.pattern.filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) }), "\(route.name)")
+            #expect(
+                operation.names(in: "path")
+                    == Set(route.pattern.filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) }),
+                "\(route.name)")
             #expect(operation.names(in: "query") == route.query.union(["pretty"]), "\(route.name)")
             #expect(operation.names(in: "header").contains("If-Match") == route.obeysIfMatch, "\(route.name)")
-            #expect(operation.mediaTypes("requestBody") == (route.takesBody ? Set(route.bodyTypes) : []), "\(route.name)")
+            #expect(
+                operation.mediaTypes("requestBody") == (route.takesBody ? Set(route.bodyTypes) : []), "\(route.name)")
             #expect(operation.names(in: "header").contains("Idempotency-Key") == route.takesKey, "\(route.name)")
             for (status, response) in try #require(operation.json["responses"]?.members()) {
                 let content = try resolved(response)["content"]?.members()?.map(\.name) ?? []
                 switch status.first {
-                case "2" where status != "204": #expect(Set(content) == Set([route.produces] + [route.alternative].compactMap { $0 }), "\(route.name) \(status)")
+                case "2" where status != "204":
+                    #expect(
+                        Set(content) == Set([route.produces] + [route.alternative].compactMap { $0 }),
+                        "\(route.name) \(status)")
                 case "2", "3": #expect(content.isEmpty, "\(route.name) \(status)")
                 default: #expect(content == ["application/problem+json"], "\(route.name) \(status)")
                 }
             }
-            let role = switch route.admission {
-            case .everyone: "everyone"
-            case .role(let role): role.rawValue
-            case .commands: "commands"
-            }
+            let role =
+                switch route.admission {
+                case .everyone: "everyone"
+                case .role(let role): role.rawValue
+                case .commands: "commands"
+                }
             #expect(operation.json["x-role"]?.stringValue == role, "\(route.name)")
             #expect((operation.json["security"] == .emptyArray) == (route.admission == .everyone), "\(route.name)")
         }
     }
 
-    @Test("What every request may meet stands in every operation: what the HTTP layer answers, and in /v1 what access does")
+    @Test(
+        "What every request may meet stands in every operation: what the HTTP layer answers, and in /v1 what access does"
+    )
     func everyOperationHasTheCommonAnswers() throws {
         for (name, operation) in try operations() {
             let statuses = Set(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? [])
@@ -98,9 +111,12 @@ import Testing
         let schemas = try #require(document["components"]?["schemas"])
         let names = schemas["ProblemName"]?["enum"]?.elements()?.compactMap(\.stringValue)
         #expect(names == Problem.allCases.map(\.rawValue).sorted())
-        #expect(schemas["ProblemType"]?["enum"]?.elements()?.compactMap(\.stringValue) == names?.map { "/problems/\($0)" })
+        #expect(
+            schemas["ProblemType"]?["enum"]?.elements()?.compactMap(\.stringValue) == names?.map { "/problems/\($0)" })
         var statuses: Set<Int> = []
-        for operation in try operations().values { statuses.formUnion(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? []) }
+        for operation in try operations().values {
+            statuses.formUnion(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? [])
+        }
         // A method that a resource, or the server, does not take is no operation.
         #expect(Set(Problem.allCases.map(\.status)).subtracting(statuses) == [405, 501])
     }
@@ -120,14 +136,18 @@ import Testing
         }
         try gather(document)
         for (kind, components) in try #require(document["components"]?.members()) where kind != "securitySchemes" {
-            for (name, _) in components.members() ?? [] { #expect(references.contains("#/components/\(kind)/\(name)"), "\(kind)/\(name)") }
+            for (name, _) in components.members() ?? [] {
+                #expect(references.contains("#/components/\(kind)/\(name)"), "\(kind)/\(name)")
+            }
         }
     }
 
     @Test("The calls to the data source, and the commands, are the engine's")
     func theCommandsAreTheEngines() throws {
         let schemas = try #require(document["components"]?["schemas"])
-        #expect(schemas["DataSourceCall"]?["properties"]?.members()?.map(\.name) == DataSourceCommand.Call.allCases.map(\.rawValue))
+        #expect(
+            schemas["DataSourceCall"]?["properties"]?.members()?.map(\.name)
+                == DataSourceCommand.Call.allCases.map(\.rawValue))
         let forms = try #require(schemas["NamedCommand"]?["anyOf"]?.elements())
         let named = forms.flatMap { $0["properties"]?.members()?.map(\.name) ?? [] }
         #expect(Set(named) == Set(Command.resources).subtracting(["transactions"]).union(["partial"]))

@@ -27,7 +27,8 @@ import Testing
             let text = try JSONText(parsing: Self.command(step, &random))
             if step % 40 == 39 {
                 let opening = try await sessions.session("s").openingTable()
-                _ = try await sessions.perform({ _ in (.reset(to: opening), try JSONText(parsing: #"{"reset":{}}"#)) }, on: "s")
+                _ = try await sessions.perform(
+                    { _ in (.reset(to: opening), try JSONText(parsing: #"{"reset":{}}"#)) }, on: "s")
             }
             do {
                 let (session, answer) = try await sessions.perform({ _ in (try Command(json: text), text) }, on: "s")
@@ -41,7 +42,9 @@ import Testing
             #expect(after.etag(after.current.snapshot.revision) == before.etag(before.current.snapshot.revision))
             #expect(after.storedSnapshot.encoded() == before.storedSnapshot.encoded())
             #expect((after.current.unpublished == nil) == (before.current.unpublished == nil))
-            #expect(after.current.model.nextKey == before.current.model.nextKey && after.current.model.nextSection == before.current.model.nextSection)
+            #expect(
+                after.current.model.nextKey == before.current.model.nextKey
+                    && after.current.model.nextSection == before.current.model.nextSection)
         }
         #expect(applied > 8 && kept > 2)
         // The commands, done again from the opening, lead to the same snapshot, byte for byte.
@@ -54,7 +57,9 @@ import Testing
         await store.close()
     }
 
-    @Test("From where a trimmed journal was cut the commands lead to the same snapshot, byte for byte, after each command", arguments: tables, 0..<6)
+    @Test(
+        "From where a trimmed journal was cut the commands lead to the same snapshot, byte for byte, after each command",
+        arguments: tables, 0..<6)
     func aTrimmedJournalIsReplayed(table: String, seed: Int) async throws {
         var random = SeededNumbers(seed: UInt64(100 + seed))
         let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: 1 + seed))
@@ -65,10 +70,20 @@ import Testing
             // Several at a time, or the opening again.
             var commands = (0...[0, 0, 0, 2][step % 4]).map { Self.command(step * 10 + $0, &random) }
             if step % 40 == 39 { commands = [] }
-            let text = try JSONText(parsing: commands.count == 1 ? commands[0] : commands.isEmpty ? #"{"reset":{}}"# : #"{"transactions":{"commands":[\#(commands.joined(separator: ","))]}}"#)
+            let text = try JSONText(
+                parsing: commands.count == 1
+                    ? commands[0]
+                    : commands.isEmpty
+                        ? #"{"reset":{}}"# : #"{"transactions":{"commands":[\#(commands.joined(separator: ","))]}}"#)
             do {
                 let opening = try await sessions.session("s").openingTable()
-                _ = try await sessions.perform({ _ in (Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text), text) }, on: "s")
+                _ = try await sessions.perform(
+                    { _ in
+                        (
+                            Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text),
+                            text
+                        )
+                    }, on: "s")
             } catch is Refusal {}
             let stored = try #require(try await store.opening("s")), checkpoint = try await store.journalStart(of: "s")
             let start = checkpoint?.facts.revision ?? 0
@@ -76,14 +91,19 @@ import Testing
             if checkpoint != nil { cuts += 1 }
             if !records.isEmpty { beforeEnd += 1 }
             #expect(records.count == stored.facts.revision - start)
-            let lines = [JournalFile.opening(of: stored, checkpoint: checkpoint)] + records.map { JournalFile.lines(of: [$0]) }
-            #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes, "step \(step): \(text)")
+            let lines =
+                [JournalFile.opening(of: stored, checkpoint: checkpoint)] + records.map { JournalFile.lines(of: [$0]) }
+            #expect(
+                try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes,
+                "step \(step): \(text)")
         }
         #expect(cuts > 5 && beforeEnd > 5)
         await store.close()
     }
 
-    private static func text(_ session: Session) -> String { String(decoding: session.encodedSnapshot().bytes, as: UTF8.self) }
+    private static func text(_ session: Session) -> String {
+        String(decoding: session.encodedSnapshot().bytes, as: UTF8.self)
+    }
 
     private static func sessions(_ store: SQLiteStore) -> Sessions {
         Sessions(store: store, source: Source(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -96,17 +116,21 @@ import Testing
         func model() -> String { #"{"id":"\#(["a", "b", "h", "n\(step)"][number(4)])"}"# }
         let notify = #""notify":\#(number(4) == 0)"#
         let section = #"{"header":"H\#(number(3))","rows":[\#(model())]}"#
-        let call = switch number(12) {
-        case 0...3: #"{"addRow":{"at":\#(path()),"model":\#(model()),\#(notify)}}"#
-        case 4: #"{"updateRow":{"at":\#(path()),"model":\#(model()),\#(notify)}}"#
-        case 5: #"{"removeRow":{"at":\#(path()),\#(notify)}}"#
-        case 6: #"{"addSection":{"section":\#(section),"at":\#(number(3)),\#(notify)}}"#
-        case 7: #"{"updateSectionData":{"at":\#(number(3)),"footer":"F\#(number(3))",\#(notify)}}"#
-        case 8: #"{"updateSection":{"at":\#(number(3)),"rows":[\#(model()),"t"],\#(notify)}}"#
-        case 9: #"{"removeSection":{"at":\#(number(3)),\#(notify)}}"#
-        case 10: #"{"updateRowsOfSection":{"at":\#(number(3)),"rows":[\#(model()),{"id":"z"}],\#(notify)}}"#
-        default: number(3) == 0 ? #"{"registerCell":{"modelType":"object","cell":"\#(["C", "D"][number(2)])"}}"# : #"{"updateAllSections":{"sections":[\#(section),\#(section)],\#(notify)}}"#
-        }
+        let call =
+            switch number(12) {
+            case 0...3: #"{"addRow":{"at":\#(path()),"model":\#(model()),\#(notify)}}"#
+            case 4: #"{"updateRow":{"at":\#(path()),"model":\#(model()),\#(notify)}}"#
+            case 5: #"{"removeRow":{"at":\#(path()),\#(notify)}}"#
+            case 6: #"{"addSection":{"section":\#(section),"at":\#(number(3)),\#(notify)}}"#
+            case 7: #"{"updateSectionData":{"at":\#(number(3)),"footer":"F\#(number(3))",\#(notify)}}"#
+            case 8: #"{"updateSection":{"at":\#(number(3)),"rows":[\#(model()),"t"],\#(notify)}}"#
+            case 9: #"{"removeSection":{"at":\#(number(3)),\#(notify)}}"#
+            case 10: #"{"updateRowsOfSection":{"at":\#(number(3)),"rows":[\#(model()),{"id":"z"}],\#(notify)}}"#
+            default:
+                number(3) == 0
+                    ? #"{"registerCell":{"modelType":"object","cell":"\#(["C", "D"][number(2)])"}}"#
+                    : #"{"updateAllSections":{"sections":[\#(section),\#(section)],\#(notify)}}"#
+            }
         switch number(10) {
         case 0: return #"{"delete":{"section":\#(number(2)),"row":\#(number(2))}}"#
         case 1: return #"{"displayed-sections":["s\#(1 + number(3))"]}"#

@@ -15,8 +15,13 @@ struct TestSession {
 
     init(_ limits: StreamLimits = StreamLimits(), journalLimit: Int = 1_000) async throws {
         let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: journalLimit))
-        sessions = Sessions(store: store, source: Source(), streams: limits, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        let body = try JSONText(parsing: #"{"id":"s","table":{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete"}]}}"#)
+        sessions = Sessions(
+            store: store, source: Source(), streams: limits,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let body = try JSONText(
+            parsing:
+                #"{"id":"s","table":{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete"}]}}"#
+        )
         session = try await sessions.open(SessionOpening(body), text: body)
     }
 
@@ -55,7 +60,9 @@ final class TestReader: Sendable {
         for piece in taken.pieces {
             // A piece is one revision's events, whole.
             let new = String(decoding: piece, as: UTF8.self).split(separator: "\n\n").compactMap { block -> String? in
-                let fields = block.split(separator: "\n").map { $0.split(separator: ": ", maxSplits: 1).map(String.init) }
+                let fields = block.split(separator: "\n").map {
+                    $0.split(separator: ": ", maxSplits: 1).map(String.init)
+                }
                 func value(_ name: String) -> String? { fields.first { $0.first == name }?.last }
                 return value("event").map { "\($0) \(value("id")?.split(separator: ".").last ?? "-")" }
             }

@@ -12,7 +12,9 @@ struct ServerSentEventTests {
         var bytes: [UInt8] = []
         ServerSentEvent.append("update", id: "e.1", data: #"{"a":"\n"}"#.utf8, to: &bytes)
         ServerSentEvent.append("ended", id: nil, data: "{}".utf8, to: &bytes)
-        #expect(String(decoding: bytes, as: UTF8.self) == "id: e.1\nevent: update\ndata: {\"a\":\"\\n\"}\n\nevent: ended\ndata: {}\n\n")
+        #expect(
+            String(decoding: bytes, as: UTF8.self)
+                == "id: e.1\nevent: update\ndata: {\"a\":\"\\n\"}\n\nevent: ended\ndata: {}\n\n")
         #expect(ServerSentEvent.retry(after: .milliseconds(1_500)) == Array("retry: 1500\n\n".utf8))
     }
 }
@@ -21,7 +23,8 @@ struct RecentChangesTests {
     private func change(_ revision: Int, _ bytes: Int = 0) -> Change {
         let text = JSONText.string(String(repeating: "x", count: bytes))
         return Change(
-            epoch: "e", revision: revision, update: BatchUpdate(from: revision - 1, to: revision, totalRowCount: 0), updateText: text,
+            epoch: "e", revision: revision, update: BatchUpdate(from: revision - 1, to: revision, totalRowCount: 0),
+            updateText: text,
             rowEvents: [])
     }
 
@@ -58,15 +61,18 @@ struct SubscriberTests {
     @Test func everyoneGetsTheSameBytes() async throws {
         let test = try await TestSession()
         let readers = (0..<4).map { _ in test.subscribe() }
-        for reader in readers { #expect(await reader.events(through: "caught-up", 0) == ["snapshot 0", "caught-up 0"]) }
+        for reader in readers {
+            #expect(await reader.events(through: "caught-up", 0) == ["snapshot 0", "caught-up 0"])
+        }
         try await test.setState(1)
         var places: Set<UnsafeRawPointer?> = []
         for reader in readers {
             var pieces: [[UInt8]] = []
-            #expect(await happens {
-                pieces += reader.subscriber.stream.take().pieces
-                return !pieces.isEmpty
-            })
+            #expect(
+                await happens {
+                    pieces += reader.subscriber.stream.take().pieces
+                    return !pieces.isEmpty
+                })
             for piece in pieces { piece.withUnsafeBytes { _ = places.insert($0.baseAddress) } }
         }
         #expect(places.count == 1, "one encoding, never copied")
@@ -76,7 +82,9 @@ struct SubscriberTests {
         let test = try await TestSession()
         let controller = test.subscribe()
         let viewer = test.subscribe(StreamForm(hasRowEvents: false))
-        for reader in [controller, viewer] { #expect(await reader.events(through: "caught-up", 0).last == "caught-up 0") }
+        for reader in [controller, viewer] {
+            #expect(await reader.events(through: "caught-up", 0).last == "caught-up 0")
+        }
         try await test.perform("events", #"{"at":{"id":"1"},"event":{"go":{}}}"#)
         try await test.setState(1)
         #expect(await controller.events(through: "update", 2).suffix(2) == ["cellEvent 1", "update 2"])
@@ -103,7 +111,9 @@ struct SubscriberTests {
         #expect(stalled.take() <= 4_000)
         let told = await stalled.events(through: "snapshot", 40)
         let missed = try #require(told.firstIndex(of: "snapshot 40"))
-        #expect(told[2..<missed].map { $0 } == (1...missed - 2).map { "update \($0)" }, "what was queued, and then the table as it is")
+        #expect(
+            told[2..<missed].map { $0 } == (1...missed - 2).map { "update \($0)" },
+            "what was queued, and then the table as it is")
         #expect(test.feed.behind.value == 1)
         try await test.setState(41)
         #expect(await stalled.events(through: "update", 41).last == "update 41")
@@ -155,7 +165,9 @@ struct SubscriberTests {
             var position: Int?
             for event in try await reader.value where !event.hasPrefix("caught-up") {
                 let revision = try #require(Int(event.split(separator: " ")[1]))
-                if let position, event.hasPrefix("update") { #expect(revision == position + 1, "\(event) after \(position)") }
+                if let position, event.hasPrefix("update") {
+                    #expect(revision == position + 1, "\(event) after \(position)")
+                }
                 if let position { #expect(revision > position) }
                 position = revision
             }
@@ -254,10 +266,15 @@ struct StreamCommentTests {
         let app = App(
             store: store, source: Source(), token: nil, streams: StreamLimits(commentInterval: .milliseconds(30)),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        let body = try JSONText(parsing: #"{"id":"s","table":{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[]}]}}"#)
+        let body = try JSONText(
+            parsing:
+                #"{"id":"s","table":{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[]}]}}"#
+        )
         _ = try await app.sessions.open(SessionOpening(body), text: body)
         let head = parsedHead("GET", "/v1/sessions/s/updates", [("Host", "a"), ("Accept", "text/event-stream")])
-        guard case .task(_, _, let work) = app.handle(HTTPRequest(head: head)), case .stream(let stream) = await work().body else {
+        guard case .task(_, _, let work) = app.handle(HTTPRequest(head: head)),
+            case .stream(let stream) = await work().body
+        else {
             Issue.record("no stream")
             return
         }

@@ -38,8 +38,10 @@ final class UITableView {
     private var batch: Batch?
 
     private struct Batch {
-        var deletedSections = IndexSet(), insertedSections = IndexSet(), movedSections: [(from: Int, to: Int)] = [], reloadedSections = IndexSet()
-        var deletedRows: [IndexPath] = [], insertedRows: [IndexPath] = [], movedRows: [(from: IndexPath, to: IndexPath)] = [], reloadedRows: [IndexPath] = []
+        var deletedSections = IndexSet(), insertedSections = IndexSet(), movedSections: [(from: Int, to: Int)] = [],
+            reloadedSections = IndexSet()
+        var deletedRows: [IndexPath] = [], insertedRows: [IndexPath] = [],
+            movedRows: [(from: IndexPath, to: IndexPath)] = [], reloadedRows: [IndexPath] = []
     }
 
     private struct Arrangement {
@@ -77,7 +79,9 @@ final class UITableView {
     var texts: [[String]] { cells.map { $0.map { $0?.text ?? "" } } }
     var headerTexts: [String?] { headers.map(\.text) }
 
-    func headerView(forSection section: Int) -> UITableViewHeaderFooterView? { headers.indices.contains(section) ? headers[section] : nil }
+    func headerView(forSection section: Int) -> UITableViewHeaderFooterView? {
+        headers.indices.contains(section) ? headers[section] : nil
+    }
     func cellForRow(at path: IndexPath) -> UITableViewCell? { cells[path.section][path.row] }
 
     func reloadData() {
@@ -91,23 +95,28 @@ final class UITableView {
         updates()
         guard let batch else { return }
         self.batch = nil
-        #expect(batch.reloadedSections.isEmpty && batch.reloadedRows.isEmpty || batch.movedSections.isEmpty && batch.movedRows.isEmpty, "it crashes on this mix")
+        #expect(
+            batch.reloadedSections.isEmpty && batch.reloadedRows.isEmpty
+                || batch.movedSections.isEmpty && batch.movedRows.isEmpty, "it crashes on this mix")
         // Rows go, then sections; sections come, then rows.
         var before = zip(cells, headers).map { Arrangement(rows: $0.map { .shown($0) }, head: $1) }
         let rowsMoving = batch.movedRows.map { cells[$0.from.section][$0.from.row] }
         for path in batch.reloadedRows { before[path.section].rows?[path.row] = .shown(nil) }
         for path in batch.deletedRows + batch.movedRows.map(\.from) { before[path.section].rows?[path.row] = .gone }
         for section in batch.reloadedSections { before[section] = Arrangement() }
-        var arriving = batch.movedSections.map { ($0.to, before[$0.from]) } + batch.insertedSections.map { ($0, Arrangement()) }
+        var arriving =
+            batch.movedSections.map { ($0.to, before[$0.from]) } + batch.insertedSections.map { ($0, Arrangement()) }
         arriving.sort { $0.0 < $1.0 }
         let leaving = batch.deletedSections.union(IndexSet(batch.movedSections.map(\.from)))
         var after = before.indices.filter { !leaving.contains($0) }.map { before[$0] }
         for (at, section) in arriving { after.insert(section, at: at) }
         let expected = counts()
         var result = after.enumerated().map { index, section in
-            section.rows?.compactMap(\.cell) ?? Array(repeating: nil, count: expected.indices.contains(index) ? expected[index] : 0)
+            section.rows?.compactMap(\.cell)
+                ?? Array(repeating: nil, count: expected.indices.contains(index) ? expected[index] : 0)
         }
-        let rowsArriving: [(at: IndexPath, cell: UITableViewCell?)] = batch.insertedRows.map { ($0, nil) } + zip(batch.movedRows, rowsMoving).map { ($0.to, $1) }
+        let rowsArriving: [(at: IndexPath, cell: UITableViewCell?)] =
+            batch.insertedRows.map { ($0, nil) } + zip(batch.movedRows, rowsMoving).map { ($0.to, $1) }
         for (at, cell) in rowsArriving.sorted(by: { $0.at < $1.at }) { result[at.section].insert(cell, at: at.row) }
         #expect(result.map(\.count) == expected, "invalid number of rows or sections: it crashes")
         (cells, headers) = (result, after.map(\.head))
@@ -135,7 +144,8 @@ struct NSDiffableDataSourceSnapshot<SectionID: Hashable, ItemID: Hashable> {
 
     mutating func appendSections(_ ids: [SectionID]) {
         sectionIdentifiers += ids
-        #expect(Set(sectionIdentifiers).count == sectionIdentifiers.count, "section identifiers must be unique: it crashes")
+        #expect(
+            Set(sectionIdentifiers).count == sectionIdentifiers.count, "section identifiers must be unique: it crashes")
     }
 
     mutating func appendItems(_ ids: [ItemID], toSection section: SectionID) {
@@ -164,7 +174,9 @@ final class UICollectionViewDiffableDataSource<SectionID: Hashable & Sendable, I
     func apply(_ snapshot: NSDiffableDataSourceSnapshot<SectionID, ItemID>, animatingDifferences: Bool) {
         let old = shown
         shown = [:]
-        for item in snapshot.itemIdentifiers { shown[item] = snapshot.reconfigured.contains(item) ? configure(item) : old[item] ?? configure(item) }
+        for item in snapshot.itemIdentifiers {
+            shown[item] = snapshot.reconfigured.contains(item) ? configure(item) : old[item] ?? configure(item)
+        }
         current = snapshot
     }
 }

@@ -3,7 +3,9 @@ import Glibc
 /// A socket for a client of a server on this machine. `timeout`: seconds that a read waits.
 func clientSocket(receiveBuffer: Int32?, timeout: Int) -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
+    if var size = receiveBuffer {
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
     var time = timeval(tv_sec: timeout, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     return descriptor
@@ -41,6 +43,8 @@ private func connectedSocket<Address: BitwiseCopyable>(_ family: Int32, to addre
 /// `address`: of the socket's family, a `sockaddr_in` or another.
 private func connects<Address: BitwiseCopyable>(_ descriptor: Int32, to address: Address) -> Bool {
     withUnsafePointer(to: address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size)) }
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+        }
     } == 0
 }

@@ -17,7 +17,10 @@ final class ContainerRoot {
 
     /// Whether this machine allows what a container engine does.
     static let isPossible: Bool = {
-        guard geteuid() == 0, let run = try? launch("/usr/bin/unshare", ["--mount", "--propagation", "private", "/bin/sh", "-c", "mount -t tmpfs none /mnt && chroot / true"])
+        guard geteuid() == 0,
+            let run = try? launch(
+                "/usr/bin/unshare",
+                ["--mount", "--propagation", "private", "/bin/sh", "-c", "mount -t tmpfs none /mnt && chroot / true"])
         else { return false }
         run.waitUntilExit()
         return run.terminationStatus == 0
@@ -36,14 +39,19 @@ final class ContainerRoot {
     init() throws {
         directory = try TemporaryDirectory()
         let files = FileManager.default
-        for path in ["data", "fixtures", "proc", "usr/local/bin"] { try files.createDirectory(atPath: "\(root)/\(path)", withIntermediateDirectories: true) }
+        for path in ["data", "fixtures", "proc", "usr/local/bin"] {
+            try files.createDirectory(atPath: "\(root)/\(path)", withIntermediateDirectories: true)
+        }
         try files.createDirectory(atPath: directory.path("volume"), withIntermediateDirectories: true)
-        guard chown(directory.path("volume"), 10001, 10001) == 0, chmod(directory.url.path, 0o755) == 0 else { throw CocoaError(.fileWriteNoPermission) }
+        guard chown(directory.path("volume"), 10001, 10001) == 0, chmod(directory.url.path, 0o755) == 0 else {
+            throw CocoaError(.fileWriteNoPermission)
+        }
         let binary = ServerProcess.binary.resolvingSymlinksInPath().path
         try files.copyItem(atPath: binary, toPath: "\(root)/usr/local/bin/braid-server")
         for library in try Self.libraries(of: binary) {
             let place = "\(root)\(library)"
-            try files.createDirectory(atPath: (place as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try files.createDirectory(
+                atPath: (place as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
             try files.copyItem(atPath: URL(fileURLWithPath: library).resolvingSymlinksInPath().path, toPath: place)
         }
     }
@@ -56,11 +64,17 @@ final class ContainerRoot {
         try process.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        return text.split(separator: "\n").compactMap { $0.split(separator: " ").first { $0.hasPrefix("/") || $0.hasPrefix("\t/") } }
-            .map { $0.trimmingCharacters(in: .whitespaces) }
+        return text.split(separator: "\n").compactMap {
+            $0.split(separator: " ").first { $0.hasPrefix("/") || $0.hasPrefix("\t/") }
+        }
+        .map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    func volume() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: directory.path("volume")).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") } }
+    func volume() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path("volume")).filter {
+            !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
+        }
+    }
 
     /// Starts a command in the root: everything read-only but /data, as a user without a name, with no environment but this.
     func start(_ command: [String], as user: String, environment: [String: String]) throws -> Run {
@@ -75,9 +89,15 @@ final class ContainerRoot {
             """
         let process = Process(), output = Pipe()
         let errors = directory.url.appendingPathComponent("\(UUID().uuidString).log")
-        guard FileManager.default.createFile(atPath: errors.path, contents: nil) else { throw CocoaError(.fileWriteUnknown) }
+        guard FileManager.default.createFile(atPath: errors.path, contents: nil) else {
+            throw CocoaError(.fileWriteUnknown)
+        }
         process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
-        process.arguments = ["--mount", "--propagation", "private", "/bin/sh", "-c", script, "sh", root, directory.path("volume"), examples, user] + command
+        process.arguments =
+            [
+                "--mount", "--propagation", "private", "/bin/sh", "-c", script, "sh", root, directory.path("volume"),
+                examples, user,
+            ] + command
         process.environment = environment
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: errors)

@@ -77,27 +77,43 @@ final class ContendingClient: @unchecked Sendable {
 
     private func next(_ session: String) -> Command {
         numbers += 1
-        let marker = "\(name)-\(numbers)", by = #""by":"\#(marker)""#, row = #"{"section":\#(number(0..<3)),"row":\#(number(0..<4))}"#
+        let marker = "\(name)-\(numbers)", by = #""by":"\#(marker)""#,
+            row = #"{"section":\#(number(0..<3)),"row":\#(number(0..<4))}"#
         var command: Command
         switch number(0..<12) {
-        case 0, 1: command = Command(resource: "edits", body: #"{"insert":{"section":"c","row":0},"model":{"id":"r\#(marker)",\#(by)}}"#, marker: marker)
+        case 0, 1:
+            command = Command(
+                resource: "edits", body: #"{"insert":{"section":"c","row":0},"model":{"id":"r\#(marker)",\#(by)}}"#,
+                marker: marker)
         case 2: command = Command(resource: "edits", body: #"{"delete":\#(row)}"#)
-        case 3: command = Command(resource: "moves", body: #"{"from":\#(row),"to":{"section":\#(number(0..<3)),"row":0}}"#)
+        case 3:
+            command = Command(resource: "moves", body: #"{"from":\#(row),"to":{"section":\#(number(0..<3)),"row":0}}"#)
         case 4: command = Command(resource: "events", body: #"{"at":\#(row),"event":{"go":{\#(by)}}}"#, marker: marker)
         case 5, 6:
-            let commands = [#"{"delete":\#(row)}"#, #"{"from":\#(row),"to":{"section":"a","row":0}}"#, #"{"displayed-sections":["c","a","b"]}"#, #"{"displayed-sections":["a","b","c"]}"#]
-            command = Command(resource: "transactions", body: #"{"commands":[\#(commands[number(0..<4)]),{"state":{\#(by)}}]}"#, marker: marker)
+            let commands = [
+                #"{"delete":\#(row)}"#, #"{"from":\#(row),"to":{"section":"a","row":0}}"#,
+                #"{"displayed-sections":["c","a","b"]}"#, #"{"displayed-sections":["a","b","c"]}"#,
+            ]
+            command = Command(
+                resource: "transactions", body: #"{"commands":[\#(commands[number(0..<4)]),{"state":{\#(by)}}]}"#,
+                marker: marker)
         case 7, 8: command = Command(method: "PATCH", resource: "state", body: "{\(by)}", marker: marker)
         case 9:
-            command = Command(resource: "rows", body: #"{"at":[\#(number(0..<3)),0],"model":{"id":"n\#(marker)",\#(by)}}"#, marker: marker)
+            command = Command(
+                resource: "rows", body: #"{"at":[\#(number(0..<3)),0],"model":{"id":"n\#(marker)",\#(by)}}"#,
+                marker: marker)
             if number(0..<3) == 0 { command.query.append("notify=false") }
         case 10: command = Command(method: "PUT", resource: "headers", body: #"{"a":"\#(marker)"}"#)
         default:
             let models = (0..<number(1..<4)).map { #"{"id":"\#($0)","n":\#(number(0..<3))}"# } + [#"{"id":"m",\#(by)}"#]
-            command = Command(method: "PUT", resource: "models", body: #"{"\#(["a", "b", "c"][number(0..<3)])":[\#(models.joined(separator: ","))]}"#, marker: marker)
+            command = Command(
+                method: "PUT", resource: "models",
+                body: #"{"\#(["a", "b", "c"][number(0..<3)])":[\#(models.joined(separator: ","))]}"#, marker: marker)
         }
         let revision = seen[session] ?? 0
-        if ["edits", "moves", "events"].contains(command.resource), number(0..<3) == 0 { command.query.append("base=\(max(0, revision - number(0..<5)))") }
+        if ["edits", "moves", "events"].contains(command.resource), number(0..<3) == 0 {
+            command.query.append("base=\(max(0, revision - number(0..<5)))")
+        }
         if number(0..<8) == 0, let epoch = epochs[session] { command.headers["If-Match"] = "\"\(epoch).\(revision)\"" }
         if number(0..<2) == 0 { command.headers["Idempotency-Key"] = marker }
         return command
@@ -117,7 +133,9 @@ final class ContendingClient: @unchecked Sendable {
     private func send(_ command: Command, on session: String) -> HTTPClient.Response? {
         do {
             let query = command.query.isEmpty ? "" : "?" + command.query.joined(separator: "&")
-            return try connection().request(command.method, "/v1/sessions/\(session)/\(command.resource)\(query)", command.body, headers: command.headers)
+            return try connection().request(
+                command.method, "/v1/sessions/\(session)/\(command.resource)\(query)", command.body,
+                headers: command.headers)
         } catch {
             connections = [:]
             return nil
@@ -156,7 +174,8 @@ final class ContendingClient: @unchecked Sendable {
         }
         let isApplied = outcome == "applied", known = seen[session] ?? 0
         guard isApplied ? revision > known : revision >= known else {
-            throw Wrong(description: "\(name): \(session) was at \(known), and \(command) led to \(revision): \(answer.text)")
+            throw Wrong(
+                description: "\(name): \(session) was at \(known), and \(command) led to \(revision): \(answer.text)")
         }
         if isApplied, command.headers["If-Match"] != nil, revision != known + 1 {
             throw Wrong(description: "\(name): \(command) was to meet \(session) at \(known), and led to \(revision)")
@@ -169,8 +188,10 @@ final class ContendingClient: @unchecked Sendable {
     private func repeatElsewhere(_ command: Command, on session: String, first: HTTPClient.Response) throws {
         guard let again = send(command, on: session), again.status < 500 else { return }
         replayed += 1
-        guard again.status == first.status, again.body == first.body, again.header("idempotent-replayed") == "true" else {
-            throw Wrong(description: "\(name): \(command) was answered \(first.text), and then \(again.status) \(again.text)")
+        guard again.status == first.status, again.body == first.body, again.header("idempotent-replayed") == "true"
+        else {
+            throw Wrong(
+                description: "\(name): \(command) was answered \(first.text), and then \(again.status) \(again.text)")
         }
     }
 
@@ -182,8 +203,10 @@ final class ContendingClient: @unchecked Sendable {
             return
         }
         if answer.status >= 500 { return }
-        guard answer.status == 200, let revision = answer.object["revision"] as? Int, revision >= seen[session] ?? 0 else {
-            throw Wrong(description: "\(name): \(session) was at \(seen[session] ?? 0): \(answer.status) \(answer.text)")
+        guard answer.status == 200, let revision = answer.object["revision"] as? Int, revision >= seen[session] ?? 0
+        else {
+            throw Wrong(
+                description: "\(name): \(session) was at \(seen[session] ?? 0): \(answer.status) \(answer.text)")
         }
         seen[session] = revision
     }

@@ -9,7 +9,9 @@ final class EventStreamClient {
         var name: String
         var data: String
         var description: String { "\(name) \(id) \(data.prefix(200))" }
-        var object: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(data.utf8))) as? [String: Any] ?? [:] }
+        var object: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(data.utf8))) as? [String: Any] ?? [:]
+        }
         var revision: Int { id.split(separator: ".").last.flatMap { Int($0) } ?? -1 }
     }
 
@@ -27,15 +29,21 @@ final class EventStreamClient {
     private var hasEnded = false
     private let timeout: Int
 
-    init(port: Int, _ target: String, lastEventID: String? = nil, headers: [String: String] = [:], receiveBuffer: Int32? = nil, timeout: Int = 120) throws {
+    init(
+        port: Int, _ target: String, lastEventID: String? = nil, headers: [String: String] = [:],
+        receiveBuffer: Int32? = nil, timeout: Int = 120
+    ) throws {
         self.timeout = timeout
         self.lastEventID = lastEventID ?? ""
         descriptor = clientSocket(receiveBuffer: receiveBuffer, timeout: timeout)
         guard connectToServer(descriptor, port: port) else { throw Failed(description: "cannot connect") }
         let last = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
         let fields = headers.map { "\($0): \($1)\r\n" }.joined()
-        let request = Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\(last)\(fields)\r\n".utf8)
-        guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw Failed(description: "cannot send") }
+        let request = Array(
+            "GET \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\(last)\(fields)\r\n".utf8)
+        guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+            throw Failed(description: "cannot send")
+        }
         while true {
             if let end = raw.firstRange(of: Array("\r\n\r\n".utf8)) {
                 head = String(decoding: raw[..<end.lowerBound], as: UTF8.self)
@@ -52,7 +60,9 @@ final class EventStreamClient {
     private func fill() throws {
         var piece = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &piece, piece.count, 0)
-        guard count > 0 else { throw Failed(description: count == 0 ? "closed without an end" : "nothing came: \(errno)") }
+        guard count > 0 else {
+            throw Failed(description: count == 0 ? "closed without an end" : "nothing came: \(errno)")
+        }
         raw += piece[..<count]
     }
 
@@ -62,10 +72,14 @@ final class EventStreamClient {
         while true {
             if let line = raw.firstRange(of: [13, 10]) {
                 let size = Int(String(decoding: raw[..<line.lowerBound], as: UTF8.self), radix: 16) ?? -1
-                guard size >= 0 else { throw Failed(description: "no chunk: \(String(decoding: raw.prefix(40), as: UTF8.self))") }
+                guard size >= 0 else {
+                    throw Failed(description: "no chunk: \(String(decoding: raw.prefix(40), as: UTF8.self))")
+                }
                 let end = line.upperBound + size
                 if raw.count >= end + 2 {
-                    guard raw[end] == 13, raw[end + 1] == 10 else { throw Failed(description: "a chunk without its end") }
+                    guard raw[end] == 13, raw[end + 1] == 10 else {
+                        throw Failed(description: "a chunk without its end")
+                    }
                     text.removeFirst(textStart)
                     textStart = 0
                     text += raw[line.upperBound..<end]
@@ -103,7 +117,9 @@ final class EventStreamClient {
             }
             if line.hasPrefix(":") {
                 comments += 1
-                if ContinuousClock.now - start > .seconds(timeout) { throw Failed(description: "nothing but comments came") }
+                if ContinuousClock.now - start > .seconds(timeout) {
+                    throw Failed(description: "nothing but comments came")
+                }
                 continue
             }
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

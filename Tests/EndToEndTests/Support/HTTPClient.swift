@@ -19,7 +19,9 @@ final class HTTPClient {
         var text: String { String(decoding: body, as: UTF8.self) }
         func header(_ name: String) -> String? { headers[name.lowercased()] }
         /// The body, for looking into; tests compare exact JSON by `text`.
-        var json: Any { (try? JSONSerialization.jsonObject(with: Data(body), options: [.fragmentsAllowed])) ?? NSNull() }
+        var json: Any {
+            (try? JSONSerialization.jsonObject(with: Data(body), options: [.fragmentsAllowed])) ?? NSNull()
+        }
         var object: [String: Any] { json as? [String: Any] ?? [:] }
     }
 
@@ -38,7 +40,9 @@ final class HTTPClient {
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
             guard count > 0 else { throw Closed(code: errno) }
             sent += count
         }
@@ -119,7 +123,9 @@ final class HTTPClient {
     }
 
     @discardableResult
-    func request(_ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]) throws -> Response {
+    func request(_ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]) throws
+        -> Response
+    {
         var text = "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         for (name, value) in headers { text += "\(name): \(value)\r\n" }
         if let body {
@@ -132,5 +138,7 @@ final class HTTPClient {
         return try receive(isHead: method == "HEAD")
     }
 
-    func get(_ target: String, headers: [String: String] = [:]) throws -> Response { try request("GET", target, headers: headers) }
+    func get(_ target: String, headers: [String: String] = [:]) throws -> Response {
+        try request("GET", target, headers: headers)
+    }
 }

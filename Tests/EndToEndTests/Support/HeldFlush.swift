@@ -6,9 +6,12 @@ final class HeldFlush {
     private let directory: TemporaryDirectory
     private var gate: String { directory.path("closed") }
     /// What the server's environment needs.
-    var environment: [String: String] { ["LD_PRELOAD": directory.path("flush.so"), "BRAID_TEST_FLUSH_GATE": directory.url.path] }
+    var environment: [String: String] {
+        ["LD_PRELOAD": directory.path("flush.so"), "BRAID_TEST_FLUSH_GATE": directory.url.path]
+    }
 
-    static let compiler = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"].first(where: FileManager.default.isExecutableFile)
+    static let compiler = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"].first(
+        where: FileManager.default.isExecutableFile)
 
     private static let source = """
         #define _GNU_SOURCE

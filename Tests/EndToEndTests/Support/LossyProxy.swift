@@ -33,14 +33,19 @@ final class LossyProxy: Sendable {
         try self.init(connecting: { connectedSocket(port: upstream) }, fate: { toServer, _ in fate(toServer) })
     }
 
-    init(connecting connect: @escaping @Sendable () -> Int32?, fate: @escaping @Sendable (_ toServer: Bool, _ piece: ArraySlice<UInt8>) -> Fate) throws {
+    init(
+        connecting connect: @escaping @Sendable () -> Int32?,
+        fate: @escaping @Sendable (_ toServer: Bool, _ piece: ArraySlice<UInt8>) -> Fate
+    ) throws {
         self.connect = connect
         self.fate = Mutex(fate)
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         self.listener = listener
         var address = localAddress(port: 0), length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0 }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
+            }
         }
         guard bound else { throw Failure() }
         port = Int(in_port_t(bigEndian: address.sin_port))

@@ -19,7 +19,8 @@ final class PostgresCluster {
         process.executableURL = ServerProcess.package.appendingPathComponent("Scripts/with-postgres")
         // A shell that takes commands for pg_ctl: what they start goes on, and must have nothing of this process.
         process.arguments = [
-            "sh", "-c", "cd /; echo $BRAID_TEST_POSTGRES; while read -r command; do $BRAID_TEST_POSTGRES_CONTROL $command </dev/null >/dev/null 2>&1; echo $?; done",
+            "sh", "-c",
+            "cd /; echo $BRAID_TEST_POSTGRES; while read -r command; do $BRAID_TEST_POSTGRES_CONTROL $command </dev/null >/dev/null 2>&1; echo $?; done",
         ]
         process.standardInput = input
         process.standardOutput = output
@@ -32,13 +33,16 @@ final class PostgresCluster {
 
     /// `restart`, `stop` (as a crash does it, unless options of pg_ctl follow) or `start`; returns when that is done.
     func control(_ command: String) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data("\(command)\(command == "start" || command.contains(" ") ? "" : " -m immediate")\n".utf8))
+        try input.fileHandleForWriting.write(
+            contentsOf: Data("\(command)\(command == "start" || command.contains(" ") ? "" : " -m immediate")\n".utf8))
         #expect(try output.line() == "0", "pg_ctl \(command)")
     }
 
     /// Ends every connection, as a network does that fails for a moment.
     func cutConnections() throws {
-        try TestDatabase.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()", in: address)
+        try TestDatabase.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()",
+            in: address)
     }
 
     deinit {

@@ -10,7 +10,9 @@ final class ServerCluster {
     private var servers: [ServerProcess?] = []
 
     /// `database`: its address; without one, a schema in the cluster of the tests.
-    init(_ count: Int = 3, database: String? = nil, _ options: [String] = [], environment: [String: String] = [:]) throws {
+    init(_ count: Int = 3, database: String? = nil, _ options: [String] = [], environment: [String: String] = [:])
+        throws
+    {
         self.database = try database ?? TestDatabase.schema()
         self.options = options
         self.environment = environment
@@ -55,5 +57,7 @@ final class RunningServers: Sendable {
     func set(_ port: Int?, of index: Int) { ports.withLock { $0[index] = port } }
 
     /// Any of them; nil while none runs.
-    func any(using random: inout SeededNumbers) -> Int? { ports.withLock { $0.compactMap { $0 } }.randomElement(using: &random) }
+    func any(using random: inout SeededNumbers) -> Int? {
+        ports.withLock { $0.compactMap { $0 } }.randomElement(using: &random)
+    }
 }

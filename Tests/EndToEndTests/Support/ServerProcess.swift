@@ -22,15 +22,22 @@ final class ServerProcess {
     static let attendees = ["--fixtures", package.appendingPathComponent("Examples/attendees").path]
 
     static var package: URL {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
     }
 
     /// `launcher`: a program, and what stands before the server's own command in its arguments.
-    init(database: String = ":memory:", _ options: [String] = [], environment: [String: String] = [:], launcher: [String] = []) throws {
+    init(
+        database: String = ":memory:", _ options: [String] = [], environment: [String: String] = [:],
+        launcher: [String] = []
+    ) throws {
         process = Process()
         process.executableURL = launcher.first.map { URL(fileURLWithPath: $0) } ?? Self.binary
         let database = try TestDatabase.address(of: database)
-        process.arguments = (launcher.isEmpty ? [] : launcher.dropFirst() + [Self.binary.path]) + ["serve", "--port", "0", "--database", database, "--log-level", "warning"] + options
+        process.arguments =
+            (launcher.isEmpty ? [] : launcher.dropFirst() + [Self.binary.path]) + [
+                "serve", "--port", "0", "--database", database, "--log-level", "warning",
+            ] + options
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         output = Pipe()
         errors = FileManager.default.temporaryDirectory.appendingPathComponent("braid-\(UUID().uuidString).log")
@@ -39,9 +46,12 @@ final class ServerProcess {
         process.standardError = try FileHandle(forWritingTo: errors)
         try process.run()
         let text = try output.line()
-        guard text.hasPrefix("listening on http://"), let port = text.split(separator: ":").last.flatMap({ Int($0) }) else {
+        guard text.hasPrefix("listening on http://"), let port = text.split(separator: ":").last.flatMap({ Int($0) })
+        else {
             process.waitUntilExit()
-            throw StartFailure(output: text, errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "", status: process.terminationStatus)
+            throw StartFailure(
+                output: text, errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "",
+                status: process.terminationStatus)
         }
         self.port = port
     }
@@ -82,7 +92,9 @@ extension Pipe {
     /// The next line of what is written into it, without its end.
     func line() throws -> String {
         var line = Data()
-        while let byte = try fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) { line += byte }
+        while let byte = try fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) {
+            line += byte
+        }
         return String(decoding: line, as: UTF8.self)
     }
 }
@@ -94,8 +106,11 @@ enum TestDatabase {
 
     /// Of a file the address of the schema that stands for it, which is the same each time; for one in memory that of a new one.
     static func address(of database: String) throws -> String {
-        guard !isSQLite, !database.hasPrefix("postgres://"), ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil else { return database }
-        return try schema(database == ":memory:" ? UUID().uuidString : database.split(separator: "/").suffix(2).joined())
+        guard !isSQLite, !database.hasPrefix("postgres://"),
+            ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil
+        else { return database }
+        return try schema(
+            database == ":memory:" ? UUID().uuidString : database.split(separator: "/").suffix(2).joined())
     }
 
     /// The address of a schema in the cluster of the tests, which is made where it is not there yet.

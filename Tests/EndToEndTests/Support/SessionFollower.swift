@@ -48,7 +48,10 @@ final class SessionFollower: @unchecked Sendable {
             } catch is EventStreamClient.Ended {
             } catch let failure as EventStreamClient.Failed {
                 // Turned away while the database is away, or cut off; but told nothing for so long is not told.
-                guard !["HTTP/1.1 4", "nothing but", "nothing came: \(EAGAIN)"].contains(where: failure.description.hasPrefix) else { throw failure }
+                guard
+                    !["HTTP/1.1 4", "nothing but", "nothing came: \(EAGAIN)"].contains(
+                        where: failure.description.hasPrefix)
+                else { throw failure }
                 usleep(5_000)
             }
         }
@@ -56,19 +59,25 @@ final class SessionFollower: @unchecked Sendable {
 
     private func stream(_ port: Int) throws -> Bool {
         begun = []
-        let stream = try EventStreamClient(port: port, "/v1/sessions/\(session)/updates?form=\(form)", lastEventID: table == nil ? nil : position, timeout: 40)
+        let stream = try EventStreamClient(
+            port: port, "/v1/sessions/\(session)/updates?form=\(form)", lastEventID: table == nil ? nil : position,
+            timeout: 40)
         connections += 1
         for _ in 0..<Int.random(in: 5...60, using: &random) {
             let event = try stream.next()
             switch event.name {
             case "snapshot": try begin(event.object, position: event.id)
-            case "cellEvent": begun.append(((event.object["event"] as? [String: Any])?["go"] as? [String: Any])?["by"] as? String ?? "-")
+            case "cellEvent":
+                begun.append(
+                    ((event.object["event"] as? [String: Any])?["go"] as? [String: Any])?["by"] as? String ?? "-")
             case "update": try apply(event.object)
             case "caught-up": break
             default: throw Wrong(description: "\(session): \(event)")
             }
             if event.id != position {
-                if event.name == "update", event.revision != revisions.last { throw Wrong(description: "\(session): \(event)") }
+                if event.name == "update", event.revision != revisions.last {
+                    throw Wrong(description: "\(session): \(event)")
+                }
                 cellEvents += begun
                 begun = []
                 position = event.id
@@ -84,16 +93,22 @@ final class SessionFollower: @unchecked Sendable {
         if table == nil {
             let answer = try client.get("/v1/sessions/\(session)/snapshot")
             guard answer.status < 500 else { throw HTTPClient.Closed() }
-            try begin(answer.object, position: "\(answer.object["epoch"] as? String ?? "-").\(answer.object["revision"] as? Int ?? -1)")
+            try begin(
+                answer.object,
+                position: "\(answer.object["epoch"] as? String ?? "-").\(answer.object["revision"] as? Int ?? -1)")
         }
         for _ in 0..<Int.random(in: 2...20, using: &random) {
             let answer = try client.get("/v1/sessions/\(session)/updates?since=\(position)&wait=5&form=\(form)")
             guard answer.status < 500 else { throw HTTPClient.Closed() }
-            guard let updates = answer.object["updates"] as? [[String: Any]], let to = answer.object["to"] as? Int, answer.object["from"] as? Int == table?.revision else {
+            guard let updates = answer.object["updates"] as? [[String: Any]], let to = answer.object["to"] as? Int,
+                answer.object["from"] as? Int == table?.revision
+            else {
                 throw Wrong(description: "\(session) after \(position): \(answer.status) \(answer.text.prefix(300))")
             }
             emptyAnswers = updates.isEmpty ? emptyAnswers + 1 : 0
-            guard emptyAnswers < 12 else { throw Wrong(description: "\(session): \(form) after \(position): polls are told nothing any more") }
+            guard emptyAnswers < 12 else {
+                throw Wrong(description: "\(session): \(form) after \(position): polls are told nothing any more")
+            }
             for update in updates { try apply(update) }
             guard to == table?.revision else { throw Wrong(description: "\(session): \(answer.text.prefix(300))") }
             position = "\(position.prefix { $0 != "." }).\(to)"
@@ -103,7 +118,9 @@ final class SessionFollower: @unchecked Sendable {
     }
 
     private func begin(_ snapshot: [String: Any], position: String) throws {
-        guard table == nil else { throw Wrong(description: "\(session): \(form) was at \(self.position), and told a snapshot at \(position)") }
+        guard table == nil else {
+            throw Wrong(description: "\(session): \(form) was at \(self.position), and told a snapshot at \(position)")
+        }
         let table = TableReplica(snapshot: snapshot)
         self.table = table
         self.position = position
@@ -111,7 +128,9 @@ final class SessionFollower: @unchecked Sendable {
     }
 
     private func apply(_ update: [String: Any]) throws {
-        do { try table?.apply(update) } catch { throw Wrong(description: "\(session): \(form) at \(position): \(error)") }
+        do { try table?.apply(update) } catch {
+            throw Wrong(description: "\(session): \(form) at \(position): \(error)")
+        }
         if let to = update["to"] as? Int { revisions.append(to) }
     }
 

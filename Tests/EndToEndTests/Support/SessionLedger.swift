@@ -21,12 +21,16 @@ struct SessionLedger {
         self.session = session
         journal = try client.get("/v1/sessions/\(session)/journal", headers: ["Accept": "application/x-ndjson"]).text
         for (index, line) in journal.split(separator: "\n").dropFirst().enumerated() {
-            guard let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], let command = object["command"] as? [String: Any],
-                let name = command.keys.first, object["revision"] as? Int == index + 1, let update = object["update"] as? [String: Any]
+            guard let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+                let command = object["command"] as? [String: Any],
+                let name = command.keys.first, object["revision"] as? Int == index + 1,
+                let update = object["update"] as? [String: Any]
             else { throw Wrong(description: "\(session): the line \(index + 2) of the journal is \(line)") }
             let marker = Self.marker(in: command)
             records.append(Record(name: name, marker: marker))
-            if (update["stages"] as? [Any])?.isEmpty == false || update["state"] != nil || update["empty"] != nil { shown.append(index + 1) }
+            if (update["stages"] as? [Any])?.isEmpty == false || update["state"] != nil || update["empty"] != nil {
+                shown.append(index + 1)
+            }
             if name == "events", let marker { cellEvents.append((index + 1, marker)) }
         }
     }
@@ -44,15 +48,21 @@ struct SessionLedger {
     func check(_ clients: [ContendingClient], others: Int) throws {
         var wrong: [String] = []
         var places: [String: [Int]] = [:]
-        for (index, record) in records.enumerated() { if let marker = record.marker { places[marker, default: []].append(index + 1) } }
+        for (index, record) in records.enumerated() {
+            if let marker = record.marker { places[marker, default: []].append(index + 1) }
+        }
         var told: Set<Int> = [], unknown: [String: Int] = [:]
         for sent in clients.flatMap(\.sent) where sent.session == session {
             let found = sent.marker.map { places[$0] ?? [] }
             switch sent.fate {
             case .applied(let revision):
                 if !told.insert(revision).inserted { wrong.append("\(revision) was told twice") }
-                guard revision <= records.count, found ?? [revision] == [revision], Self.fits(records[revision - 1].name, sent.name) else {
-                    wrong.append("\(sent) is at \(found ?? []): \(revision <= records.count ? "\(records[revision - 1])" : "past the end")")
+                guard revision <= records.count, found ?? [revision] == [revision],
+                    Self.fits(records[revision - 1].name, sent.name)
+                else {
+                    wrong.append(
+                        "\(sent) is at \(found ?? []): \(revision <= records.count ? "\(records[revision - 1])" : "past the end")"
+                    )
                     continue
                 }
             case .nothing: if let found, !found.isEmpty { wrong.append("\(sent) is at \(found)") }
@@ -61,25 +71,38 @@ struct SessionLedger {
                 unknown[sent.marker ?? sent.name, default: 0] += 1
             }
         }
-        for (index, record) in records.enumerated() where !told.contains(index + 1) { unknown[record.marker ?? (record.name == "data-source" ? "rows" : record.name), default: 0] -= 1 }
+        for (index, record) in records.enumerated() where !told.contains(index + 1) {
+            unknown[record.marker ?? (record.name == "data-source" ? "rows" : record.name), default: 0] -= 1
+        }
         let surplus = unknown.filter { $0.value < 0 }
         if surplus.values.reduce(0, -) > others { wrong.append("nobody sent \(surplus)") }
-        if !wrong.isEmpty { throw Wrong(description: "\(session): \(wrong.prefix(10).joined(separator: "; ")) (\(wrong.count) in all)") }
+        if !wrong.isEmpty {
+            throw Wrong(description: "\(session): \(wrong.prefix(10).joined(separator: "; ")) (\(wrong.count) in all)")
+        }
     }
 
-    private static func fits(_ record: String, _ resource: String) -> Bool { record == resource || record == "data-source" && resource == "rows" }
+    private static func fits(_ record: String, _ resource: String) -> Bool {
+        record == resource || record == "data-source" && resource == "rows"
+    }
 
     /// Everything that shows was told, once and in order, and every cell event.
     func check(_ follower: SessionFollower) throws {
-        guard let start = follower.start else { throw Wrong(description: "\(session): \(follower.form) was told nothing") }
+        guard let start = follower.start else {
+            throw Wrong(description: "\(session): \(follower.form) was told nothing")
+        }
         let revisions = follower.isPoll ? Array(start + 1..<revision + 1) : shown.filter { $0 > start }
         guard follower.revisions == revisions else {
             let differs = zip(follower.revisions, revisions).first { $0 != $1 }
-            throw Wrong(description: "\(session): \(follower.form) from \(start) was told \(follower.revisions.count) revisions of \(revisions.count): \(differs.map { "\($0)" } ?? "-")")
+            throw Wrong(
+                description:
+                    "\(session): \(follower.form) from \(start) was told \(follower.revisions.count) revisions of \(revisions.count): \(differs.map { "\($0)" } ?? "-")"
+            )
         }
         let events = cellEvents.filter { $0.revision > start }.map(\.marker)
         guard follower.isPoll || follower.cellEvents == events else {
-            throw Wrong(description: "\(session): \(follower.form) was told the cell events \(follower.cellEvents), not \(events)")
+            throw Wrong(
+                description:
+                    "\(session): \(follower.form) was told the cell events \(follower.cellEvents), not \(events)")
         }
     }
 

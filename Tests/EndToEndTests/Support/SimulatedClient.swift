@@ -57,7 +57,8 @@ final class SimulatedClient: @unchecked Sendable {
         case 0: return .end
         case 1: return .command(method: "POST", resource: "reset", body: "{}", key: key)
         case 2...8:
-            let row = #"{"at":[\#(Int.random(in: 0..<3, using: &random)),0],"model":{"id":"u\#(Int.random(in: 0..<9, using: &random))"}}"#
+            let row =
+                #"{"at":[\#(Int.random(in: 0..<3, using: &random)),0],"model":{"id":"u\#(Int.random(in: 0..<9, using: &random))"}}"#
             return .command(method: "POST", resource: "rows?notify=false", body: row, key: key)
         default:
             let command = commands.next()
@@ -69,29 +70,43 @@ final class SimulatedClient: @unchecked Sendable {
     @discardableResult
     private func settle(_ client: HTTPClient) throws -> Bool {
         guard let pending else { return false }
-        func asked(_ method: String, _ target: String, _ body: String? = nil, key: String? = nil) throws -> HTTPClient.Response {
+        func asked(_ method: String, _ target: String, _ body: String? = nil, key: String? = nil) throws
+            -> HTTPClient.Response
+        {
             let answer = try client.request(method, target, body, headers: key.map { ["Idempotency-Key": $0] } ?? [:])
-            if mayBeUnavailable, answer.status >= 500 || answer.text.contains("/problems/idempotency-key-in-use") { throw HTTPClient.Closed() }
+            if mayBeUnavailable, answer.status >= 500 || answer.text.contains("/problems/idempotency-key-in-use") {
+                throw HTTPClient.Closed()
+            }
             return answer
         }
         let answer: HTTPClient.Response
         switch pending {
         case .command(let method, let resource, let body, let key):
             answer = try asked(method, "/v1/sessions/\(id)/\(resource)", body, key: key)
-            guard answer.status < 500, !answer.text.contains("/problems/not-found") else { throw Wrong(description: "\(id): \(resource): \(answer.status) \(answer.text)") }
+            guard answer.status < 500, !answer.text.contains("/problems/not-found") else {
+                throw Wrong(description: "\(id): \(resource): \(answer.status) \(answer.text)")
+            }
             if answer.status == 200, answer.object["outcome"] as? String == "applied" {
-                guard let update = answer.object["update"] as? [String: Any] else { throw Wrong(description: answer.text) }
+                guard let update = answer.object["update"] as? [String: Any] else {
+                    throw Wrong(description: answer.text)
+                }
                 try table?.apply(update)
                 acknowledged.withLock { $0 += 1 }
             }
         case .end:
             answer = try asked("DELETE", "/v1/sessions/\(id)")
-            guard answer.status == 204 || answer.status == 404 else { throw Wrong(description: "\(id): ending: \(answer.status) \(answer.text)") }
+            guard answer.status == 204 || answer.status == 404 else {
+                throw Wrong(description: "\(id): ending: \(answer.status) \(answer.text)")
+            }
             table = nil
         case .open(let key):
             answer = try asked("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(StreamTests.table)}"#, key: key)
-            guard answer.status == 201, let epoch = answer.object["epoch"] as? String else { throw Wrong(description: "\(id): opening: \(answer.status) \(answer.text)") }
-            guard epochs.insert(epoch).inserted else { throw Wrong(description: "\(id): the epoch \(epoch) came twice") }
+            guard answer.status == 201, let epoch = answer.object["epoch"] as? String else {
+                throw Wrong(description: "\(id): opening: \(answer.status) \(answer.text)")
+            }
+            guard epochs.insert(epoch).inserted else {
+                throw Wrong(description: "\(id): the epoch \(epoch) came twice")
+            }
             self.epoch = epoch
             table = TableReplica(snapshot: answer.object)
         }
@@ -116,8 +131,12 @@ final class SimulatedClient: @unchecked Sendable {
                 throw Wrong(description: "\(id): the epoch was \(epoch): \(stored.text)")
             }
             if case .command = pending { wasDone = revision == table.revision + 1 }
-            guard wasDone || revision == table.revision else { throw Wrong(description: "\(id): \(table.revision) was acknowledged, \(revision) is stored") }
-            guard wasDone || TableReplica(snapshot: stored.object).text == table.text else { throw Wrong(description: "\(id): stored is \(stored.text), not \(table.text)") }
+            guard wasDone || revision == table.revision else {
+                throw Wrong(description: "\(id): \(table.revision) was acknowledged, \(revision) is stored")
+            }
+            guard wasDone || TableReplica(snapshot: stored.object).text == table.text else {
+                throw Wrong(description: "\(id): stored is \(stored.text), not \(table.text)")
+            }
         default: throw Wrong(description: "\(id): \(stored.status) \(stored.text)")
         }
         let wasPending = pending != nil
@@ -132,11 +151,15 @@ final class SimulatedClient: @unchecked Sendable {
         guard let table else { return }
         let snapshot = try client.get("/v1/sessions/\(id)/snapshot")
         if mayBeUnavailable, snapshot.status >= 500 { throw HTTPClient.Closed() }
-        guard TableReplica(snapshot: snapshot.object).text == table.text else { throw Wrong(description: "\(id): \(snapshot.text) is not \(table.text)") }
+        guard TableReplica(snapshot: snapshot.object).text == table.text else {
+            throw Wrong(description: "\(id): \(snapshot.text) is not \(table.text)")
+        }
         let answer = try client.get("/v1/sessions/\(id)/updates?since=\(epoch).0"), updates = answer.object
         if mayBeUnavailable, answer.status >= 500 { throw HTTPClient.Closed() }
         let revisions = (updates["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int }
-        guard revisions == (0..<table.revision).map({ $0 + 1 }) else { throw Wrong(description: "\(id): the journal has \(revisions ?? [])") }
+        guard revisions == (0..<table.revision).map({ $0 + 1 }) else {
+            throw Wrong(description: "\(id): the journal has \(revisions ?? [])")
+        }
     }
 
     /// Replays the journal with the binary: it must lead to the snapshot, byte for byte. `path`: a file that may be written.
@@ -147,6 +170,10 @@ final class SimulatedClient: @unchecked Sendable {
         let journal = try client.get("/v1/sessions/\(id)/journal", headers: ["Accept": "application/x-ndjson"])
         try journal.text.write(toFile: path, atomically: false, encoding: .utf8)
         let replayed = try CommandRun(["replay", path])
-        guard replayed.status == 0, replayed.output == snapshot.text + "\n" else { throw Wrong(description: "\(id): the journal leads to \(replayed.output)\(replayed.errors), and \(snapshot.text) is stored") }
+        guard replayed.status == 0, replayed.output == snapshot.text + "\n" else {
+            throw Wrong(
+                description:
+                    "\(id): the journal leads to \(replayed.output)\(replayed.errors), and \(snapshot.text) is stored")
+        }
     }
 }

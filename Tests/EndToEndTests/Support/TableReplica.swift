@@ -33,7 +33,9 @@ struct TableReplica {
     }
 
     static func text(_ json: [String: Any]) -> String {
-        String(decoding: (try? JSONSerialization.data(withJSONObject: json, options: [.sortedKeys])) ?? Data(), as: UTF8.self)
+        String(
+            decoding: (try? JSONSerialization.data(withJSONObject: json, options: [.sortedKeys])) ?? Data(),
+            as: UTF8.self)
     }
 
     mutating func apply(_ update: [String: Any]) throws {
