@@ -37,7 +37,7 @@ let package = Package(
         .target(
             name: "BraidPostgres",
             dependencies: [
-                "BraidStore", "BraidEngine", "CAssets",
+                "BraidStore", "BraidEngine", "BraidRuntime", "CAssets",
                 .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         // The files that the binary contains.
@@ -46,23 +46,30 @@ let package = Package(
         .target(name: "BraidRuntime", dependencies: ["CEpoll"]),
         .target(name: "BraidHTTP", dependencies: ["BraidRuntime", "CEpoll"]),
         .target(
+            name: "BraidSessions",
+            dependencies: [
+                "BraidEngine", "BraidStore", "BraidRuntime",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(
             name: "BraidServer",
             dependencies: [
-                "BraidEngine", "BraidStore", "BraidRuntime", "BraidHTTP", "CAssets",
+                "BraidEngine", "BraidStore", "BraidRuntime", "BraidSessions", "BraidHTTP", "CAssets",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(
             name: "braid-server",
             dependencies: [
-                "BraidServer", "BraidStore", "BraidPostgres",
+                "BraidServer", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidPostgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
         .testTarget(
             name: "BraidEngineTests", dependencies: ["BraidEngine"],
-            resources: [.copy("Template/Golden"), .copy("Schema/SchemaGolden")]),
+            resources: [.copy("JSONe/Golden"), .copy("JTD/SchemaGolden")]),
         .testTarget(
             name: "BraidStoreTests",
             dependencies: [
@@ -76,8 +83,10 @@ let package = Package(
         .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime"]),
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
         .testTarget(
+            name: "BraidSessionsTests", dependencies: ["BraidSessions", "BraidRuntime", "BraidStore", "BraidEngine"]),
+        .testTarget(
             name: "BraidServerTests",
-            dependencies: ["BraidServer", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),
+            dependencies: ["BraidServer", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),
     ],
     swiftLanguageModes: [.v6],
     // For #embed.

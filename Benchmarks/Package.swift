@@ -1,7 +1,8 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// DIFFERENCEKIT names a checkout of github.com/ra1028/DifferenceKit; without it the diffs are measured without their peer.
+// DIFFERENCEKIT names a checkout of github.com/ra1028/DifferenceKit; without it the diffs are measured without their
+// peer.
 let differenceKit = Context.environment["DIFFERENCEKIT"]
 
 let package = Package(

@@ -174,7 +174,7 @@ export interface ClientOptions {
   wait?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
-export interface SessionFacts {
+export interface SessionSummary {
   id: string;
   table?: string;
   epoch: string;
@@ -213,7 +213,7 @@ export declare class BraidClient {
   };
   readonly sessions: {
     /** A page; `next` is the `after` of the one behind it. */
-    list(options?: { limit?: number; after?: string; signal?: AbortSignal }): Promise<{ sessions: SessionFacts[]; next?: string }>;
+    list(options?: { limit?: number; after?: string; signal?: AbortSignal }): Promise<{ sessions: SessionSummary[]; next?: string }>;
     /** `key`: null for none; then it is not sent again where it may have been done. */
     open(opening: Opening, options?: { key?: string | null; signal?: AbortSignal }): Promise<Session>;
     delete(id: string, options?: SendOptions): Promise<void>;
@@ -322,7 +322,7 @@ export declare class Session {
     list(options?: { limit?: number; after?: string; signal?: AbortSignal }): Promise<{ tokens: SessionToken[]; next?: string }>;
     delete(tokenId: string, options?: SendOptions): Promise<void>;
   };
-  facts(options?: SendOptions): Promise<SessionFacts>;
+  facts(options?: SendOptions): Promise<SessionSummary>;
   /** With `section`: rows of that section alone. */
   snapshot(options?: { section?: string; offset?: number; limit?: number; signal?: AbortSignal }): Promise<Snapshot>;
   /** `wait`: seconds to wait for something to happen, 60 at most. */

@@ -6,13 +6,13 @@ import FoundationNetworking
 
 /// A client of a Braid server. docs/clients.md says how to use it, docs/http-api.md what the server does.
 ///
-/// The client sends a request again if the connection failed or the server was overloaded. Commands carry an idempotency key,
-/// so the server never applies one twice. A refused request throws a ``Problem`` and changed nothing.
+/// The client sends a request again if the connection failed or the server was overloaded. Commands carry an
+/// idempotency key, so the server never applies one twice. A refused request throws a ``Problem`` and changed nothing.
 public struct BraidClient: Sendable {
     /// The server's base URL, with or without a path.
     public let url: URL
-    /// The time without a byte after which the client gives a connection up. It must be longer than 15 seconds, the interval of
-    /// a stream's keep-alive.
+    /// The time without a byte after which the client gives a connection up. It must be longer than 15 seconds, the
+    /// interval of a stream's keep-alive.
     public let timeout: Duration
     /// How often, and after which delays, the client sends a request again.
     public let retrying: Retrying
@@ -22,7 +22,8 @@ public struct BraidClient: Sendable {
 
     /// The rule for sending a request again: exponential backoff with full jitter.
     ///
-    /// Each delay is random, between 0 and a bound that doubles with each attempt. A `Retry-After` of the server is added.
+    /// Each delay is random, between 0 and a bound that doubles with each attempt. A `Retry-After` of the server is
+    /// added.
     public struct Retrying: Sendable, Hashable {
         /// The number of times that a request is sent again.
         public var count: Int
@@ -66,7 +67,7 @@ public struct BraidClient: Sendable {
     // MARK: Tables
 
     /// What the server says of a registered table description.
-    public struct TableFacts: Decodable, Sendable, Hashable {
+    public struct TableSummary: Decodable, Sendable, Hashable {
         /// The table's name.
         public var table: String
         /// The number of the description's version. It grows with each change.
@@ -76,8 +77,8 @@ public struct BraidClient: Sendable {
     }
 
     /// Returns the registered table descriptions.
-    public func tables() async throws -> [TableFacts] {
-        struct List: Decodable { var tables: [TableFacts] }
+    public func tables() async throws -> [TableSummary] {
+        struct List: Decodable { var tables: [TableSummary] }
         return try await value(of: Request("GET", ["v1", "tables"]), as: List.self).tables
     }
 
@@ -95,7 +96,7 @@ public struct BraidClient: Sendable {
     ///   - description: the document. docs/table-description.md says what it contains.
     /// - Throws: ``Problem`` 422 whose `errors` name every fault.
     @discardableResult
-    public func putTable(_ name: String, _ description: JSON) async throws -> TableFacts {
+    public func putTable(_ name: String, _ description: JSON) async throws -> TableSummary {
         try await value(of: Request("PUT", ["v1", "tables", name], body: description))
     }
 
@@ -120,7 +121,7 @@ public struct BraidClient: Sendable {
     // MARK: Sessions
 
     /// What the server says of a session.
-    public struct SessionFacts: Decodable, Sendable, Hashable {
+    public struct SessionSummary: Decodable, Sendable, Hashable {
         /// The session's id.
         public var id: String
         /// The table description's name. `nil` if the session was opened without one.
@@ -140,7 +141,7 @@ public struct BraidClient: Sendable {
     /// One page of a list of sessions.
     public struct SessionPage: Decodable, Sendable, Hashable {
         /// The sessions of this page.
-        public var sessions: [SessionFacts]
+        public var sessions: [SessionSummary]
         /// The `after` of the next page. `nil` on the last one.
         public var next: String?
     }
@@ -161,7 +162,8 @@ public struct BraidClient: Sendable {
     /// Opens a session.
     ///
     /// - Parameters:
-    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. docs/http-api.md, "Opening a session".
+    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. docs/http-api.md,
+    ///     "Opening a session".
     ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
     /// - Returns: the session, and its first snapshot.
     /// - Throws: ``Problem`` 422 if a model is invalid, and 409 `session-exists` if the chosen id is taken.
@@ -233,7 +235,8 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Of what the server says, and not a page in its place, where the network wants a log-in first: nothing was done then.
+    /// Of what the server says, and not a page in its place, where the network wants a log-in first: nothing was done
+    /// then.
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
         guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
         else {
@@ -258,8 +261,8 @@ public struct BraidClient: Sendable {
         return (head, body)
     }
 
-    /// The head of the answer, and the body as it arrives. A request whose token is refused is sent once more if the provider
-    /// has another token.
+    /// The head of the answer, and the body as it arrives. A request whose token is refused is sent once more if the
+    /// provider has another token.
     func open(_ request: URLRequest) async throws -> (HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>) {
         let token = try await tokens.token()
         let answer = try await open(request, token: token.value)

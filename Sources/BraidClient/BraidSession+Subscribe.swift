@@ -6,12 +6,13 @@ import FoundationNetworking
 
 /// An event that a subscriber of a session receives.
 public enum SessionEvent: Sendable {
-    /// A snapshot that replaces what the subscriber shows, without animation. It is the first event, unless the subscriber gave
-    /// a snapshot itself, and it comes when the server's history does not reach back.
+    /// A snapshot that replaces what the subscriber shows, without animation. It is the first event, unless the
+    /// subscriber gave a snapshot itself, and it comes when the server's history does not reach back.
     case snapshot(Snapshot)
     /// An update. `after` is `before` with the update applied.
     case update(Update, before: Snapshot, after: Snapshot)
-    /// A cell event, for controllers, before the update that it led to. It is repeated if the connection was lost in between.
+    /// A cell event, for controllers, before the update that it led to. It is repeated if the connection was lost in
+    /// between.
     case cellEvent(CellEvent)
     /// A tap, for controllers, before the update that it led to. Like a cell event, it can be repeated.
     case tap(Tap)
@@ -48,14 +49,15 @@ public struct CellEvent: Decodable, Sendable, Hashable {
 }
 
 extension BraidSession {
-    /// Follows the session, from a snapshot or from a new one. Nothing is missed or received twice, across lost connections.
+    /// Follows the session, from a snapshot or from a new one. Nothing is missed or received twice, across lost
+    /// connections.
     ///
-    /// The stream ends when the session is ended. Events that are not read yet wait in memory. To stop, leave the loop or cancel
-    /// the task.
+    /// The stream ends when the session is ended. Events that are not read yet wait in memory. To stop, leave the loop
+    /// or cancel the task.
     ///
     /// - Parameter snapshot: the snapshot that the program shows. `nil`: the first event is a new one.
-    /// - Throws: ``Problem``, through the stream, if the session is gone, or if the server refuses the token and the token
-    ///   provider has no other.
+    /// - Throws: ``Problem``, through the stream, if the session is gone, or if the server refuses the token and the
+    ///   token provider has no other.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task {
@@ -112,7 +114,8 @@ private struct Follower {
         }
     }
 
-    /// One connection, to its end. A stream is never silent for long, so that silence ends it as it does any other exchange.
+    /// One connection, to its end. A stream is never silent for long, so that silence ends it as it does any other
+    /// exchange.
     private mutating func follow(_ tell: (SessionEvent) -> Void) async throws {
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])

@@ -18,7 +18,7 @@ public struct BraidSession: Sendable {
     /// Returns what the server says of the session.
     ///
     /// - Throws: ``Problem`` 404 if there is no such session. So do the other methods.
-    public func facts() async throws -> BraidClient.SessionFacts { try await client.value(of: request("GET")) }
+    public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
     /// Returns the current snapshot.
     public func snapshot() async throws -> Snapshot { try await client.value(of: request("GET", "snapshot")) }
 
@@ -122,20 +122,21 @@ public struct BraidSession: Sendable {
 
     /// Performs a command, exactly once however often its request is sent.
     ///
-    /// Commands of a session are sent in the order of the calls, each after those before it are answered or have failed. Calls on
-    /// one actor have an order; calls from tasks that run at the same time have none. A command that is cancelled while it
-    /// waits is never sent.
+    /// Commands of a session are sent in the order of the calls, each after those before it are answered or have
+    /// failed. Calls on one actor have an order; calls from tasks that run at the same time have none. A command that
+    /// is cancelled while it waits is never sent.
     ///
     /// - Parameters:
     ///   - command: the command.
     ///   - base: the revision at which the command's index paths count. The server rebases them. `nil`: they count now.
     ///   - ifMatch: a position that the session must have. Otherwise the server answers 412.
     ///   - dryRun: whether the server checks and computes everything, but changes nothing.
-    ///   - key: the idempotency key. A program that keeps the key can repeat a command that threw ``ConnectionFailure``.
+    ///   - key: the idempotency key. A program that keeps the key can repeat a command that threw
+    ///     ``ConnectionFailure``.
     ///   - isolation: the caller's actor. The command gets its place in the order there, before anything else can run.
     /// - Returns: the server's answer.
-    /// - Throws: ``Problem`` if the server refuses the command, which changed nothing. ``ConnectionFailure`` if no whole answer
-    ///   arrived: the command may have been applied.
+    /// - Throws: ``Problem`` if the server refuses the command, which changed nothing. ``ConnectionFailure`` if no
+    ///   whole answer arrived: the command may have been applied.
     @discardableResult
     public func perform(
         _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false,
@@ -171,7 +172,8 @@ public struct BraidSession: Sendable {
 
     /// A token for one session.
     public struct Token: Decodable, Sendable, Hashable {
-        /// The secret. Only the answer to ``BraidSession/makeToken(_:expiringIn:)`` contains it; the server does not store it.
+        /// The secret. Only the answer to ``BraidSession/makeToken(_:expiringIn:)`` contains it; the server does not
+        /// store it.
         public var token: String?
         /// The token's id, which is not secret.
         public var tokenId: String

@@ -2,7 +2,8 @@ import Synchronization
 
 /// The commands of each session that have no answer yet, in the order in which the program called them.
 ///
-/// Only the first command of a session is sent. The others wait until each command before them is answered or has failed.
+/// Only the first command of a session is sent. The others wait until each command before them is answered or has
+/// failed.
 final class CommandQueue: Sendable {
     /// A command's place in its session's queue.
     struct Place: Sendable {

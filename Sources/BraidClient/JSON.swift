@@ -1,7 +1,7 @@
 /// A JSON value, as in models, view models and states.
 ///
-/// A number is an `Int` if it fits, or else a `Double`. Digits that a `Double` cannot represent are rounded. A number that is
-/// too large is infinite and cannot be sent. An object's members have no order.
+/// A number is an `Int` if it fits, or else a `Double`. Digits that a `Double` cannot represent are rounded. A number
+/// that is too large is infinite and cannot be sent. An object's members have no order.
 public enum JSON: Sendable, Hashable {
     /// The literal `null`.
     case null

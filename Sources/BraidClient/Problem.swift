@@ -76,8 +76,8 @@ extension Problem {
         errors = document.errors ?? []
     }
 
-    /// Of `Retry-After`: seconds, or, as proxies may have it, a date (RFC 9110, 10.2.3). Clocks do not count as far as integers:
-    /// what is longer than a year is one.
+    /// Of `Retry-After`: seconds, or, as proxies may have it, a date (RFC 9110, 10.2.3). Clocks do not count as far as
+    /// integers: what is longer than a year is one.
     private static func duration(_ text: String) -> Duration? {
         if let seconds = Int(text) { return .seconds(min(max(0, seconds), year)) }
         let format = DateFormatter()

@@ -69,8 +69,8 @@ extension BraidClient {
             result.httpBody = try encoder.encode(body)
         }
         #if canImport(FoundationNetworking)
-        // When the server has closed a connection that is used again, libcurl sends the request anew, and this Foundation no body
-        // with it: the server waits for one.
+        // When the server has closed a connection that is used again, libcurl sends the request anew, and this
+        // Foundation no body with it: the server waits for one.
         result.setValue("close", forHTTPHeaderField: "Connection")
         #endif
         for (name, value) in request.headers { result.setValue(value, forHTTPHeaderField: name) }

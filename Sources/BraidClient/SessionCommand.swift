@@ -90,7 +90,8 @@ extension SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
 
-    /// Replaces the models of sections, by section id. Other sections keep theirs, except dynamic ones, which become empty.
+    /// Replaces the models of sections, by section id. Other sections keep theirs, except dynamic ones, which become
+    /// empty.
     ///
     /// - Parameters:
     ///   - models: the models by section id.
@@ -128,8 +129,8 @@ extension SessionCommand {
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 }
 
-/// DataSourceController's calls. With `notify: false` the change is stored, and a later command publishes it. Index paths count in the
-/// stored table.
+/// DataSourceController's calls. With `notify: false` the change is stored, and a later command publishes it. Index
+/// paths count in the stored table.
 extension SessionCommand {
     private static func dataSource(_ method: String, _ path: String..., notify: Bool, body: JSON? = nil)
         -> SessionCommand
@@ -137,7 +138,8 @@ extension SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
-    /// Inserts a row; appends it if the row does not exist. If the section does not exist, a new section at the end gets the row.
+    /// Inserts a row; appends it if the row does not exist. If the section does not exist, a new section at the end
+    /// gets the row.
     public static func addRow(_ model: JSON, at path: RowPath, notify: Bool = true) -> SessionCommand {
         dataSource(
             "POST", "rows", notify: notify, body: ["at": [.integer(path.section), .integer(path.row)], "model": model])
@@ -223,6 +225,7 @@ public struct Answer: Decodable, Sendable, Hashable {
     /// The update that the command led to. It has no stages if nothing displayed changed.
     public var update: Update
 
-    /// What a command did: `applied` made a revision, `unchanged` had nothing to change, `ignored` did nothing for a reason.
+    /// What a command did: `applied` made a revision, `unchanged` had nothing to change, `ignored` did nothing for a
+    /// reason.
     public enum Outcome: String, Codable, Sendable { case applied, unchanged, ignored }
 }

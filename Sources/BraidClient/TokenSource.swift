@@ -1,7 +1,8 @@
 /// A closure that returns the token to send requests with, or `nil` for none.
 ///
-/// A client calls its provider before the first request, and again when the server refuses a token (401). `refused` is that
-/// token, or `nil` the first time. A provider that throws counts as a failed connection: the request is tried again later.
+/// A client calls its provider before the first request, and again when the server refuses a token (401). `refused` is
+/// that token, or `nil` the first time. A provider that throws counts as a failed connection: the request is tried
+/// again later.
 public typealias TokenProvider = @Sendable (_ refused: String?) async throws -> String?
 
 /// The token that a client's requests carry: what the provider returned last.
@@ -19,8 +20,8 @@ actor TokenSource {
         self.provider = provider
     }
 
-    /// The latest token. If that is the `refused` one, the provider is asked for another: once, even if many requests were
-    /// refused with it.
+    /// The latest token. If that is the `refused` one, the provider is asked for another: once, even if many requests
+    /// were refused with it.
     func token(after refused: Issued? = nil) async throws -> Issued {
         let call: Task<String?, any Error>
         if let latest, latest != refused?.call {

@@ -5,7 +5,8 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// Sends requests by URLSession, and gives their answers as they arrive: what `bytes(for:)` does on Apple's platforms, on all.
+/// Sends requests by URLSession, and gives their answers as they arrive: what `bytes(for:)` does on Apple's platforms,
+/// on all.
 final class Transport: Sendable {
     private let delegate = Delegate()
     private let session: URLSession
@@ -20,7 +21,8 @@ final class Transport: Sendable {
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // A session that is followed takes a connection of its own, for as long: what waits for one to be free would wait for ever.
+        // A session that is followed takes a connection of its own, for as long: what waits for one to be free would
+        // wait for ever.
         configuration.httpMaximumConnectionsPerHost = 65_536
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
@@ -59,7 +61,8 @@ final class Transport: Sendable {
         }
 
         #if canImport(FoundationNetworking)
-        /// A proxy asks for a password. There is none, and this Foundation would wait for one for ever: its answer is what there is.
+        /// A proxy asks for a password. There is none, and this Foundation would wait for one for ever: its answer is
+        /// what there is.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

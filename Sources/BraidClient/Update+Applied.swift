@@ -1,4 +1,5 @@
-/// The reason why an update cannot be applied: a table view would crash here, or the update breaks a rule of the wire format.
+/// The reason why an update cannot be applied: a table view would crash here, or the update breaks a rule of the wire
+/// format.
 public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?

@@ -39,8 +39,8 @@ public struct Update: Codable, Sendable, Hashable {
 extension Update {
     /// The operations of one `performBatchUpdates`. Indexes count from 0 among the displayed sections and rows.
     ///
-    /// Deletes, reloads, updates and the `from` of moves count in the table before the stage; inserts and the `to` of moves
-    /// count after it.
+    /// Deletes, reloads, updates and the `from` of moves count in the table before the stage; inserts and the `to` of
+    /// moves count after it.
     public struct Stage: Codable, Sendable, Hashable {
         /// The indexes of deleted sections, before the stage. Their rows are deleted with them.
         public var deleteSections: [Int] = []

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A row's index path: the section's index among the displayed sections and the row's index in it, both from 0. On the wire
-/// it is `[section, row]`.
+/// A row's index path: the section's index among the displayed sections and the row's index in it, both from 0. On the
+/// wire it is `[section, row]`.
 public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
     /// The section's index among the displayed sections, from 0.
     public var section: Int

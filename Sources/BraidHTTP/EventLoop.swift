@@ -50,15 +50,15 @@ final class EventLoop: @unchecked Sendable {
     private var stopDeadline = Int.max
     private var onExit: [@Sendable () -> Void] = []
     private var nextSweep = 0
-    private var connections: [Connection?] = []
+    private var connections: [HTTPConnection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
     /// What is done at the end of the turn; the loop's own thread posts here, without a lock or a bell.
     private var mails: [Mail] = []
     /// Connections that have more to read or write than one turn allows, or whose stream has something.
     private var again: [UInt64] = []
-    /// How many of them have a turn before what came meanwhile is looked at: a command's answer does not wait behind the
-    /// thousands of streams that are told of it.
+    /// How many of them have a turn before what came meanwhile is looked at: a command's answer does not wait behind
+    /// the thousands of streams that are told of it.
     private static let againInATurn = 64
     private var acceptor: Acceptor?
 
@@ -90,20 +90,8 @@ final class EventLoop: @unchecked Sendable {
     }
 
     func start() throws(HTTPServerError) {
-        var thread = pthread_t()
-        let held = Unmanaged.passRetained(self)
-        let failure = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, held.toOpaque())
-        guard failure == 0 else {
-            held.release()
-            throw HTTPServerError("cannot start a thread", errno: failure)
-        }
-        pthread_detach(thread)
+        let failure = startThread(named: "braid-loop") { [self] in run() }
+        guard failure == 0 else { throw HTTPServerError("cannot start a thread", errno: failure) }
     }
 
     /// Gives the loop something to do; any thread. One wake serves all that is posted before the loop looks.
@@ -134,9 +122,6 @@ final class EventLoop: @unchecked Sendable {
 
 extension EventLoop {
     private func run() {
-        var all = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_BLOCK, &all, nil)  // signals are for the application's threads
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         var events = [epoll_event](repeating: epoll_event(), count: 256)
         while true {
@@ -249,7 +234,7 @@ extension EventLoop {
 
 extension EventLoop {
     /// Nil for one that is closed, also when its slot is in use again.
-    private func connection(_ id: UInt64) -> Connection? {
+    private func connection(_ id: UInt64) -> HTTPConnection? {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         guard slot < connections.count, generations[slot] == UInt32(truncatingIfNeeded: id >> 32) else { return nil }
         return connections[slot]
@@ -268,7 +253,7 @@ extension EventLoop {
         let slot = freeSlots.removeLast()
         generations[slot] &+= 1
         let id = UInt64(generations[slot]) << 32 | UInt64(slot)
-        connections[slot] = Connection(socket: socket, id: id, loop: self)
+        connections[slot] = HTTPConnection(socket: socket, id: id, loop: self)
         // Edge-triggered, once for the connection's life: back-pressure is not to read, without telling the kernel.
         let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         if !watch(socket, id, interest) { connections[slot]?.close() }

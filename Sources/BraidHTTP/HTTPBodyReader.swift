@@ -51,7 +51,8 @@ public final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Announces that the handler is about to hold this many bytes at once. Throws `HTTPFailure` if there is no memory for them.
+    /// Announces that the handler is about to hold this many bytes at once. Throws `HTTPFailure` if there is no memory
+    /// for them.
     public func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {

@@ -91,8 +91,9 @@ public struct HTTPParser {
         }
     }
 
-    /// What is known of a request whose head failed or has not come to its end: its method, target and fields so far, and nothing of
-    /// its body. Nil before its first line is read, and behind its head. Of a failed one it is given once, and not kept.
+    /// What is known of a request whose head failed or has not come to its end: its method, target and fields so far,
+    /// and nothing of its body. Nil before its first line is read, and behind its head. Of a failed one it is given
+    /// once, and not kept.
     public mutating func takeUnfinishedHead() -> HTTPRequestHead? {
         guard case .failed = state else { return unfinishedHead() }
         defer { refusedHead = nil }

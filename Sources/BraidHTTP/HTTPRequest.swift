@@ -43,8 +43,8 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-/// What a client did wrong, before its request reached the application. The connection ends with its answer: nobody knows where the
-/// next request starts.
+/// What a client did wrong, before its request reached the application. The connection ends with its answer: nobody
+/// knows where the next request starts.
 public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
     /// One sentence: what is wrong and what would be right.
@@ -99,8 +99,8 @@ public protocol HTTPHandler: Sendable {
     func handle(_ request: HTTPRequest) -> HTTPReply
     /// A request whose disposition is `stream`. To return before the body's end closes the connection after the answer.
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse
-    /// The answer to framing errors, exceeded limits and time-outs; `head` as far as it was understood: without framing where it is
-    /// itself what failed.
+    /// The answer to framing errors, exceeded limits and time-outs; `head` as far as it was understood: without framing
+    /// where it is itself what failed.
     /// Called on the loop's thread: must not block.
     func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse
 }

@@ -38,9 +38,9 @@ public enum HTTPBody: Sendable {
 public enum HTTPReply: Sendable {
     /// Written at once, by the loop's thread.
     case ready(HTTPResponse)
-    /// The result of a task on an executor. The task is cancelled when the connection is lost, and for a GET also when the
-    /// client closes its side. With `endsAtStop` it is cancelled when the server stops, too: for work that waits for something
-    /// that may never happen.
+    /// The result of a task on an executor. The task is cancelled when the connection is lost, and for a GET also when
+    /// the client closes its side. With `endsAtStop` it is cancelled when the server stops, too: for work that waits
+    /// for something that may never happen.
     case task(on: any TaskExecutor, endsAtStop: Bool = false, @Sendable () async -> HTTPResponse)
 }
 

@@ -11,8 +11,8 @@ public final class HTTPServer: Sendable {
         public var parser: HTTPParser.Limits
         /// A request's head, from its first byte to its end.
         public var headTime: Duration
-        /// A gathered body has to come at this rate on average, once `bodyGrace` is over; 64 times as fast while more than half of
-        /// `incoming` is taken, so that nobody can hold on to it by being slow.
+        /// A gathered body has to come at this rate on average, once `bodyGrace` is over; 64 times as fast while more
+        /// than half of `incoming` is taken, so that nobody can hold on to it by being slow.
         public var leastBodyBytesPerSecond: Int
         public var bodyGrace: Duration
         /// A streamed body may come at any rate, but not pause longer than this.
@@ -57,8 +57,8 @@ public final class HTTPServer: Sendable {
         public var maxConnections: Int
         /// Memory for the bodies of requests, from their first byte until they are answered.
         public var incoming: Budget
-        /// Memory for large answers, until they are sent. Apart from `incoming`: readers that are slow take no memory from
-        /// requests.
+        /// Memory for large answers, until they are sent. Apart from `incoming`: readers that are slow take no memory
+        /// from requests.
         public var outgoing: Budget
         public var backlog: Int
         /// Threads; 0 is one for each core.

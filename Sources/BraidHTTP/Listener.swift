@@ -83,7 +83,8 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Accepted sockets inherit these. Answers are written whole: waiting to fill a packet would only delay them.
+            // Accepted sockets inherit these. Answers are written whole: waiting to fill a packet would only delay
+            // them.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
             // A peer that vanished without a word is found by what it does not acknowledge.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))

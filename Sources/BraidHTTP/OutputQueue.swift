@@ -13,7 +13,8 @@ struct OutputQueue {
         if !piece.isEmpty { pieces.append(piece) }
     }
 
-    /// Sends what the socket takes: as many pieces in one call as it may have. Gives -1 (see errno) or the number of bytes.
+    /// Sends what the socket takes: as many pieces in one call as it may have. Gives -1 (see errno) or the number of
+    /// bytes.
     mutating func send(to socket: Int32) -> Int {
         let count = min(pieces.count - first, Self.piecesInACall)
         let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.piecesInACall) { vectors in

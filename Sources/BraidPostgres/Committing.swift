@@ -2,26 +2,29 @@
 import BraidEngine
 import BraidStore
 
-// The writes of a session. Each is one statement that finds out whether it may write and writes, or writes nothing: all its
-// parts see the database as it was before, and each joins the part that succeeds where the whole may go ahead. A refusal is
-// so alone in failing, without a savepoint, and another server that has meanwhile taken the session over is not written over.
+// The writes of a session. Each is one statement that finds out whether it may write and writes, or writes nothing: all
+// its parts see the database as it was before, and each joins the part that succeeds where the whole may go ahead. A
+// refusal is so alone in failing, without a savepoint, and another server that has meanwhile taken the session over is
+// not written over.
 
 extension SessionCommit {
-    /// Returns whether the fence held, whether there is such a session, and whether the client's key has an answer already.
+    /// Returns whether the fence held, whether there is such a session, and whether the client's key has an answer
+    /// already.
     ///
-    /// It waits for nobody: a session whose row another server has locked, or whose turn it is not, is one that moves on.
-    /// `hasTurn`: the turn is this server's. A row's key stands in one of the change's lists at most, and once: no part touches what another has written.
-    func statement(journalLimit: Int, byteLimit: Int, hasTurn: Bool) -> Statement {
+    /// It waits for nobody: a session whose row another server has locked, or whose turn it is not, is one that moves
+    /// on. `hasTurn`: the turn is this server's. A row's key stands in one of the change's lists at most, and once: no
+    /// part touches what another has written.
+    func statement(journalLimit: Int, byteLimit: Int, hasTurn: Bool) -> PostgresStatement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
-        // `was` and `fence` compare the revision both: the one as the parts of this statement see it, the other as it is when
-        // the session's row is locked. `oldest` looks at the journal only where something is due to go.
-        var sql: Statement = """
+        // `was` and `fence` compare the revision both: the one as the parts of this statement see it, the other as it
+        // is when the session's row is locked. `oldest` looks at the journal only where something is due to go.
+        var sql: PostgresStatement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, journal_bytes + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
             """
         if let fromTime { sql += " AND updated = \(fromTime)" }
         if !hasTurn {
-            let turn = Peers.turn(of: session)
+            let turn = ClusterCoordinator.turn(of: session)
             sql +=
                 " AND CASE WHEN pg_try_advisory_lock_shared(\(turn)) THEN pg_advisory_unlock_shared(\(turn)) ELSE false END"
         }
@@ -71,8 +74,8 @@ extension SessionCommit {
 
 extension TableChange {
     /// Parts that write what changed, as long as there is a `fence`.
-    fileprivate var writing: Statement {
-        var sql: Statement = ""
+    fileprivate var writing: PostgresStatement {
+        var sql: PostgresStatement = ""
         if !removedRows.isEmpty {
             sql +=
                 ", removed_rows AS (DELETE FROM model m USING fence WHERE m.session = fence.number AND m.key = ANY (\(removedRows)))"
@@ -106,8 +109,8 @@ extension TableChange {
     }
 
     /// Parts that keep what clients see and are to go on seeing, before it is written over.
-    fileprivate var keepingPublished: Statement {
-        var sql: Statement = """
+    fileprivate var keepingPublished: PostgresStatement {
+        var sql: PostgresStatement = """
             , unseen AS (
                 INSERT INTO published (session, updated, displayed_sections)
                 SELECT fence.number, was.updated, displayed_sections FROM fence, was, state WHERE session = fence.number
@@ -141,7 +144,7 @@ extension TableChange {
 }
 
 /// `source`: the part whose `number` is the session's.
-func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> Statement {
+func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (
         INSERT INTO model (session, key, section, rank, id, body)
@@ -152,7 +155,7 @@ func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) ->
     """
 }
 
-func sectionsWritten(_ sections: [StoredSectionFacts], of source: String) -> Statement {
+func sectionsWritten(_ sections: [StoredSectionSummary], of source: String) -> PostgresStatement {
     """
     , written_sections AS (
         INSERT INTO section (session, key, ordinal, id, header, footer, prefetched)

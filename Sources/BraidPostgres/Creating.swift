@@ -3,13 +3,13 @@ import BraidEngine
 import BraidStore
 
 extension NewSession {
-    /// Returns the number; null with whether the id was taken, whether the description is there, and whether the client's key has
-    /// an answer already.
+    /// Returns the number; null with whether the id was taken, whether the description is there, and whether the
+    /// client's key has an answer already.
     ///
-    /// `restoringVersion`: a version that went because there is a newer one, and no session had it, comes back. (That locks the
-    /// descriptions, so it is for when it is known to be gone.)
-    func statement(restoringVersion: Bool = false) -> Statement {
-        var sql: Statement = """
+    /// `restoringVersion`: a version that went because there is a newer one, and no session had it, comes back. (That
+    /// locks the descriptions, so it is for when it is known to be gone.)
+    func statement(restoringVersion: Bool = false) -> PostgresStatement {
+        var sql: PostgresStatement = """
             WITH description AS MATERIALIZED (
                 SELECT \(tableVersion) IS NULL OR EXISTS (
                     SELECT FROM table_description WHERE name = \(name: table) AND version \(raw: restoringVersion ? ">=" : "=") \(tableVersion)) AS is_there
@@ -54,9 +54,10 @@ extension NewSession {
 }
 
 enum Ending {
-    /// The first waits for a commit of the session that is under way: the second begins behind it, and sees all that it wrote.
-    static func statements(of id: String, as facts: SessionFacts?, sender: String) -> [Statement] {
-        let condition: Statement =
+    /// The first waits for a commit of the session that is under way: the second begins behind it, and sees all that it
+    /// wrote.
+    static func statements(of id: String, as facts: SessionSummary?, sender: String) -> [PostgresStatement] {
+        let condition: PostgresStatement =
             if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }
         return [
             "SELECT number FROM session WHERE id = \(name: id) FOR UPDATE",
@@ -85,22 +86,22 @@ enum Ending {
 
 extension KeptAnswer {
     /// Whether there is an answer to the key that is still to be given.
-    var isAnswered: Statement {
+    var isAnswered: PostgresStatement {
         "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
     }
 
     /// Whether an answer is one of the same requester to the same session.
-    private func isOwn(_ table: String = "") -> Statement {
+    private func isOwn(_ table: String = "") -> PostgresStatement {
         "\(raw: table)session = \(session) AND \(raw: table)requester = \(name: requester)"
     }
 
-    /// Parts that keep the answer if the part called `source` has a row, and delete a few of those that are over the requester's
-    /// quota or older than answers are kept: more go than come, and no commit waits for a long delete, or for another server
-    /// that does the same.
+    /// Parts that keep the answer if the part called `source` has a row, and delete a few of those that are over the
+    /// requester's quota or older than answers are kept: more go than come, and no commit waits for a long delete, or
+    /// for another server that does the same.
     ///
-    /// Fails where another server has answered since the statement began (the time is null then, which it may not be): done
-    /// again, it sees that answer.
-    func keeping(if source: String) -> Statement {
+    /// Fails where another server has answered since the statement began (the time is null then, which it may not be):
+    /// done again, it sees that answer.
+    func keeping(if source: String) -> PostgresStatement {
         """
         , costs AS MATERIALIZED (
             SELECT coalesce((SELECT cost_before + cost FROM answer WHERE \(isOwn()) ORDER BY cost_before DESC LIMIT 1), 0) AS before
@@ -124,8 +125,8 @@ extension KeptAnswer {
         """
     }
 
-    var statement: Statement {
-        var sql: Statement = "WITH open AS MATERIALIZED (SELECT 1 WHERE NOT \(isAnswered))"
+    var statement: PostgresStatement {
+        var sql: PostgresStatement = "WITH open AS MATERIALIZED (SELECT 1 WHERE NOT \(isAnswered))"
         sql += keeping(if: "open")
         sql += "SELECT EXISTS (SELECT FROM open)"
         return sql

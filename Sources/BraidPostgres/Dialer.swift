@@ -3,8 +3,8 @@ import BraidStore
 internal import CPostgreSQL
 import Synchronization
 
-/// Opens connections to one database. After a failure the next attempt has to wait, for longer each time: until then who asks
-/// is told of the failure at once, and a database that comes back is not met by everyone at the same moment.
+/// Opens connections to one database. After a failure the next attempt has to wait, for longer each time: until then
+/// who asks is told of the failure at once, and a database that comes back is not met by everyone at the same moment.
 final class Dialer: Sendable {
     /// The database's, for messages: without a password.
     let name: String
@@ -29,7 +29,7 @@ final class Dialer: Sendable {
     }
 
     /// `timeout`: how long the database may be silent, if that is not the option's time.
-    func connect(timeout: Duration? = nil) throws(StoreError) -> Connection {
+    func connect(timeout: Duration? = nil) throws(StoreError) -> PostgresConnection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
             let connection = try dial(timeout: timeout)
@@ -47,12 +47,13 @@ final class Dialer: Sendable {
     }
 
     /// A connection to a database that may have no tables yet: `checkEpochs` is to follow.
-    func dial(timeout: Duration? = nil) throws -> Connection {
-        try Connection(url: url, timeout: timeout ?? options.timeout, settings: settings)
+    func dial(timeout: Duration? = nil) throws -> PostgresConnection {
+        try PostgresConnection(url: url, timeout: timeout ?? options.timeout, settings: settings)
     }
 
-    /// Sees to it that new epochs begin where they are due, and that those who hear of it do so before the connection is used.
-    func checkEpochs(_ connection: Connection) throws {
+    /// Sees to it that new epochs begin where they are due, and that those who hear of it do so before the connection
+    /// is used.
+    func checkEpochs(_ connection: PostgresConnection) throws {
         let found = try connection.beginEpochs(options)
         let isRenewed = suffix.withLock { suffix in
             defer { suffix = found }
@@ -73,8 +74,8 @@ final class Dialer: Sendable {
             ("idle_in_transaction_session_timeout", "\(timeout)"),
             // Nor a machine that is gone: its connection ends after half a minute.
             ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
-            // Every statement finds its rows by a key, however the planner sees a table that was empty a moment ago: no plan
-            // is made for each execution, none reads a whole table that has grown since, none is compiled.
+            // Every statement finds its rows by a key, however the planner sees a table that was empty a moment ago: no
+            // plan is made for each execution, none reads a whole table that has grown since, none is compiled.
             ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }

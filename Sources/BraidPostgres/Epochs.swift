@@ -1,12 +1,12 @@
 #if PostgreSQL
 import BraidStore
 
-// New epochs for all sessions at once, at the cost of one row. Every connection looks before it is used: a crash and a standby that takes over
-// end all connections, so that no statement is between the loss and the look.
+// New epochs for all sessions at once, at the cost of one row. Every connection looks before it is used: a crash and a
+// standby that takes over end all connections, so that no statement is between the loss and the look.
 
-extension Connection {
-    /// The cluster, its timeline, the database and the table by their OIDs. A restored dump has another table, a copied database another OID, a
-    /// promoted standby or a restored backup of the cluster another timeline.
+extension PostgresConnection {
+    /// The cluster, its timeline, the database and the table by their OIDs. A restored dump has another table, a copied
+    /// database another OID, a promoted standby or a restored backup of the cluster another timeline.
     private static let place = """
         concat_ws('.', (SELECT system_identifier FROM pg_control_system()), left(pg_walfile_name(pg_current_wal_lsn()), 8),
             (SELECT oid FROM pg_database WHERE datname = current_database()), 'epoch_suffix'::regclass::oid)
@@ -22,7 +22,8 @@ extension Connection {
         guard let found = found.first else { throw StoreError.corrupt("it has no epoch_suffix") }
         if found.bool(1), found.bool(2) || !losesCommits { return found.text(0) }
 
-        // One server after the other, the row's lock in hand. On disk before the first commit that does not wait for it.
+        // One server after the other, the row's lock in hand. On disk before the first commit that does not wait for
+        // it.
         let locked = try all([
             "BEGIN", "SELECT set_config('synchronous_commit', 'on', true)",
             "SELECT suffix, place <> '' AND NOT (\(raw: Self.isWhole)), loses_commits FROM epoch_suffix FOR UPDATE",
@@ -30,7 +31,7 @@ extension Connection {
         guard let now = locked.last?.first else { throw StoreError.corrupt("it has no epoch_suffix") }
         let last = now.text(0), isDue = now.bool(1)
         let suffix = isDue ? options.newEpochSuffix(last) : last
-        var statements: [Statement] = []
+        var statements: [PostgresStatement] = []
         if isDue {
             statements.append(
                 "UPDATE epoch_suffix SET suffix = \(name: suffix), last_session = (SELECT coalesce(max(number), 0) FROM session), loses_commits = false"

@@ -27,11 +27,12 @@ struct ServerError: Error {
 
     private var category: Substring { code.prefix(2) }
 
-    /// The fault of one request (55P03: what it waits for is locked), which leaves the others of its group alone; any other befalls them all.
+    /// The fault of one request (55P03: what it waits for is locked), which leaves the others of its group alone; any
+    /// other befalls them all.
     var isOfOneRequest: Bool { ["0A", "21", "22", "23", "40", "42", "54", "55"].contains(category) }
 
-    /// Two wrote at the same time what cannot both be: a deadlock, or rows that came or went since the statement began, an answer
-    /// among them (23502: see `keeping`). Done again, it sees the other's.
+    /// Two wrote at the same time what cannot both be: a deadlock, or rows that came or went since the statement began,
+    /// an answer among them (23502: see `keeping`). Done again, it sees the other's.
     var isOfTheMoment: Bool { category == "40" || ["23505", "23503", "23502"].contains(code) }
 }
 

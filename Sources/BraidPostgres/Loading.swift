@@ -2,13 +2,14 @@
 import BraidEngine
 import BraidStore
 
-// The reads. What needs more than one statement is one transaction, and so of one moment, and one journey to the database.
+// The reads. What needs more than one statement is one transaction, and so of one moment, and one journey to the
+// database.
 
-extension Connection {
+extension PostgresConnection {
     func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }
 
     func journalStart(of id: String) throws -> StoredSession? {
-        let undo: Statement =
+        let undo: PostgresStatement =
             "SELECT revision, undo FROM journal WHERE session = (SELECT number FROM session WHERE id = \(name: id)) ORDER BY revision DESC"
         guard let (session, rows) = try session(id, with: [undo]), session.facts.revision > 0 else { return nil }
         guard let undo = rows.first, undo.map({ $0.int(0) }).last != 1 else { return nil }
@@ -18,12 +19,14 @@ extension Connection {
     }
 
     /// The session, and what other statements say at the same moment.
-    private func session(_ id: String, with others: [Statement]) throws -> (session: StoredSession, others: [Rows])? {
+    private func session(_ id: String, with others: [PostgresStatement]) throws -> (
+        session: StoredSession, others: [Rows]
+    )? {
         let answers = try all(
             [
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                 """
-                SELECT \(raw: SessionFacts.columns), s.table_version, coalesce(o.description, t.description),
+                SELECT \(raw: SessionSummary.columns), s.table_version, coalesce(o.description, t.description),
                        st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
                 FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
                 LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
@@ -35,7 +38,7 @@ extension Connection {
                 Self.part("published_model", Self.rowColumns, of: id),
             ] + others + ["COMMIT"])
         guard answers.count == 8 + others.count, let found = answers[1].first else { return nil }
-        let facts = SessionFacts(found)
+        let facts = SessionSummary(found)
         var content = Content()
         try content.add(sections: answers[2], rows: answers[3])
         var session = StoredSession(
@@ -54,35 +57,35 @@ extension Connection {
     private static var sectionColumns: String { "key, id, ordinal, header, footer, prefetched" }
     private static var rowColumns: String { "key, section, rank, id, body" }
 
-    private static func part(_ table: String, _ columns: String, of id: String) -> Statement {
+    private static func part(_ table: String, _ columns: String, of id: String) -> PostgresStatement {
         "SELECT \(raw: columns) FROM \(raw: table) WHERE session = (SELECT number FROM session WHERE id = \(name: id))"
     }
 
     func opening(_ id: String) throws -> StoredOpening? {
         let rows = try query(
             """
-            SELECT \(raw: SessionFacts.columns), coalesce(o.description, t.description), o.body
+            SELECT \(raw: SessionSummary.columns), coalesce(o.description, t.description), o.body
             FROM session s JOIN opening o ON o.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
             WHERE s.id = \(name: id)
             """)
         return try rows.first.map {
-            StoredOpening(facts: SessionFacts($0), description: try $0.optionalJSON(8), body: try $0.json(9))
+            StoredOpening(facts: SessionSummary($0), description: try $0.optionalJSON(8), body: try $0.json(9))
         }
     }
 
-    func sessionFacts(_ id: String) throws -> SessionFacts? {
-        try query("SELECT \(raw: SessionFacts.columns) FROM session s WHERE s.id = \(name: id)").first.map {
-            SessionFacts($0)
+    func sessionSummary(_ id: String) throws -> SessionSummary? {
+        try query("SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id = \(name: id)").first.map {
+            SessionSummary($0)
         }
     }
 
-    func sessions(after: String?, limit: Int) throws -> [SessionFacts] {
+    func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
         // Ids are not empty, so every one comes after "".
         try query(
-            "SELECT \(raw: SessionFacts.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))"
+            "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))"
         )
-        .map { SessionFacts($0) }
+        .map { SessionSummary($0) }
     }
 
     func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
@@ -130,7 +133,7 @@ extension Connection {
 
 /// A session's sections and rows as they are gathered.
 private struct Content {
-    private var sections: [Int: StoredSectionFacts] = [:]
+    private var sections: [Int: StoredSectionSummary] = [:]
     private var rows: [Int: (section: Int, row: StoredRow)] = [:]
 
     /// Those that come later take the place of those with the same keys; where they are null, there is nothing.
@@ -142,7 +145,7 @@ private struct Content {
             self.sections[number] =
                 $0.optionalText(1) == nil
                 ? nil
-                : StoredSectionFacts(
+                : StoredSectionSummary(
                     number: number, id: SectionID($0.text(1)), ordinal: $0.int(2), header: try $0.optionalJSON(3),
                     footer: try $0.optionalJSON(4), prefetched: $0.optionalInt(5))
         }
@@ -160,7 +163,7 @@ private struct Content {
     }
 
     /// Sections by ordinal, rows by rank, both ascending.
-    func sorted(_ session: Int) throws -> [(facts: StoredSectionFacts, rows: [StoredRow])] {
+    func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {
             guard sections[section] != nil else {

@@ -8,7 +8,7 @@ enum Opening {
     /// Anything; the same for all that open: those that start at once do so one after the other.
     private static let lock = 1_114_792_297
 
-    static func prepare(_ connection: Connection, name: String) throws {
+    static func prepare(_ connection: PostgresConnection, name: String) throws {
         guard connection.serverVersion >= 120_000 else {
             throw StoreError.io("\(name) is PostgreSQL \(connection.serverVersion / 10_000); 12 or later is needed")
         }
@@ -25,8 +25,8 @@ enum Opening {
         _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(lock))"])
         do {
             switch try version(connection, schema: schema, name: name) {
-            case nil: try connection.script(Schema.text)
-            case let found? where found < Schema.version: try Schema.upgrade(connection, from: found)
+            case nil: try connection.script(PostgresSchema.text)
+            case let found? where found < PostgresSchema.version: try PostgresSchema.upgrade(connection, from: found)
             default: break
             }
             _ = try connection.all(["COMMIT"])
@@ -37,7 +37,7 @@ enum Opening {
     }
 
     /// The version of what is there; nil: nothing is. A database of others is left as it is.
-    private static func version(_ connection: Connection, schema: String, name: String) throws -> Int? {
+    private static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(
             """
             SELECT to_regclass(quote_ident(\(schema)) || '.braid_server') IS NOT NULL, EXISTS (
@@ -52,9 +52,13 @@ enum Opening {
         } catch let error as ServerError where error.code == "42703" {  // other columns
             throw StoreError.wrongApplication(path: name)
         }
-        guard let mark, mark.text(0) == Schema.application else { throw StoreError.wrongApplication(path: name) }
+        guard let mark, mark.text(0) == PostgresSchema.application else {
+            throw StoreError.wrongApplication(path: name)
+        }
         let version = mark.int(1)
-        guard version <= Schema.version else { throw StoreError.newerVersion(found: version, known: Schema.version) }
+        guard version <= PostgresSchema.version else {
+            throw StoreError.newerVersion(found: version, known: PostgresSchema.version)
+        }
         return version
     }
 }

@@ -2,28 +2,30 @@
 import BraidEngine
 import BraidStore
 
-/// A store in a PostgreSQL database, which other servers may use at the same time. Writes go through one connection, in groups; reads have connections of their own and
-/// neither wait for a write nor hold one up. A connection that is lost is made again when it is next needed.
+/// A store in a PostgreSQL database, which other servers may use at the same time. Writes go through one connection, in
+/// groups; reads have connections of their own and neither wait for a write nor hold one up. A connection that is lost
+/// is made again when it is next needed.
 public final class PostgresStore: SessionStore {
     /// The database's, for messages: without a password.
     public var name: String { dialer.name }
 
     let dialer: Dialer
     private let options: PostgresStoreOptions
-    let writer: Writer
+    let writer: PostgresWriter
     private let readers: Readers
     private let revisions: Revisions
-    let peers: Peers
+    let peers: ClusterCoordinator
 
-    /// Opens the database at `url` (libpq's: `postgres://user@host:port/database?…`), and makes its tables where there are none.
+    /// Opens the database at `url` (libpq's: `postgres://user@host:port/database?…`), and makes its tables where there
+    /// are none.
     ///
     /// Throws a `StoreError` that says why a database cannot be opened. One with tables of others is not changed.
     public init(url: String, options: PostgresStoreOptions = PostgresStoreOptions()) throws {
         let dialer = try Dialer(url: url, options: options)
         self.dialer = dialer
         self.options = options
-        peers = try Peers(dialer: dialer, wait: options.timeout / 4)
-        let connection: Connection
+        peers = try ClusterCoordinator(dialer: dialer, wait: options.timeout / 4)
+        let connection: PostgresConnection
         do {
             connection = try dialer.dial()
             try Opening.prepare(connection, name: dialer.name)
@@ -31,7 +33,7 @@ public final class PostgresStore: SessionStore {
         } catch {
             throw StoreError(error, of: dialer.name)
         }
-        writer = Writer(dialer: dialer, connection: connection, sender: peers.sender)
+        writer = PostgresWriter(dialer: dialer, connection: connection, sender: peers.sender)
         readers = Readers(dialer: dialer, maximum: options.readers)
         revisions = Revisions(readers: readers)
     }
@@ -56,19 +58,19 @@ extension PostgresStore {
 
     public func table(_ name: String) async throws -> StoredTable? { try await readers.read { try $0.table(name) } }
 
-    public func tables() async throws -> [StoredTableFacts] { try await readers.read { try $0.tables() } }
+    public func tables() async throws -> [TableSummary] { try await readers.read { try $0.tables() } }
 
     public func deleteTable(_ name: String) async throws -> TableDeletion {
         try await waitingForLocks(Tables.delete(name), value: Tables.deletion)
     }
 
-    /// Writes what begins by waiting for others, who may keep it waiting: for a moment only, lest all who write with it and behind it
-    /// wait as well; and again, until the time for locks is over.
+    /// Writes what begins by waiting for others, who may keep it waiting: for a moment only, lest all who write with it
+    /// and behind it wait as well; and again, until the time for locks is over.
     private func waitingForLocks<Value: Sendable>(
-        _ statements: [Statement], value: @escaping @Sendable ([Rows]) throws -> Value
+        _ statements: [PostgresStatement], value: @escaping @Sendable ([Rows]) throws -> Value
     ) async throws -> Value {
         let longest = options.timeout / 4, deadline = ContinuousClock.now + longest
-        func timeout(_ time: Duration) -> Statement {
+        func timeout(_ time: Duration) -> PostgresStatement {
             "SELECT set_config('lock_timeout', \("\(time.milliseconds)"), true)"
         }
         while true {
@@ -99,15 +101,15 @@ extension PostgresStore {
 
     public func opening(_ id: String) async throws -> StoredOpening? { try await readers.read { try $0.opening(id) } }
 
-    public func sessionFacts(_ id: String) async throws -> SessionFacts? {
-        try await readers.read { try $0.sessionFacts(id) }
+    public func sessionSummary(_ id: String) async throws -> SessionSummary? {
+        try await readers.read { try $0.sessionSummary(id) }
     }
 
-    public func sessions(after: String?, limit: Int) async throws -> [SessionFacts] {
+    public func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
         try await readers.read { try $0.sessions(after: after, limit: limit) }
     }
 
-    public func deleteSession(_ id: String, as facts: SessionFacts?) async throws -> Int? {
+    public func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int? {
         try await waitingForLocks(Ending.statements(of: id, as: facts, sender: peers.sender)) { $0.last?.first?.int(0) }
     }
 }

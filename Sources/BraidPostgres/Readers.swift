@@ -1,17 +1,17 @@
 #if PostgreSQL
+import BraidRuntime
 import BraidStore
-import Foundation
 
 /// Those who read: a few threads with a connection each, made as they are needed.
 final class Readers: @unchecked Sendable {
     private struct Job: Sendable {
         /// Returns what tells the caller of the success.
-        let perform: @Sendable (Connection) throws -> @Sendable () -> Void
+        let perform: @Sendable (PostgresConnection) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
     /// Guards what follows down to `dialer`.
-    private let condition = NSCondition()
+    private let condition = Condition()
     private var waiting: [Job] = []
     private var threads = 0
     private var idle = 0
@@ -26,9 +26,9 @@ final class Readers: @unchecked Sendable {
         self.maximum = max(1, maximum)
     }
 
-    /// `body` runs its statements in one pipeline or one after the other. It may be called a second time: on a new connection,
-    /// when the one of before was found broken.
-    func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
+    /// `body` runs its statements in one pipeline or one after the other. It may be called a second time: on a new
+    /// connection, when the one of before was found broken.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             run(
                 perform: { connection in
@@ -41,7 +41,7 @@ final class Readers: @unchecked Sendable {
 
     /// The same; `perform` returns what tells of the success.
     func run(
-        perform: @escaping @Sendable (Connection) throws -> @Sendable () -> Void,
+        perform: @escaping @Sendable (PostgresConnection) throws -> @Sendable () -> Void,
         fail: @escaping @Sendable (StoreError) -> Void
     ) {
         if !enqueue(Job(perform: perform, fail: fail)) { fail(.closed) }
@@ -53,9 +53,7 @@ final class Readers: @unchecked Sendable {
             waiting.append(job)
             if waiting.count > idle, threads < maximum {
                 threads += 1
-                let thread = Thread { [self] in run() }
-                thread.name = "store-reader"
-                thread.start()
+                startThread(named: "store-reader") { [self] in run() }
             } else {
                 condition.signal()
             }
@@ -80,7 +78,7 @@ final class Readers: @unchecked Sendable {
     }
 
     private func run() {
-        var connection: Connection?
+        var connection: PostgresConnection?
         while let job = next() { connection = perform(job, on: connection) }
         connection = nil
         let isLast = condition.withLock {
@@ -100,7 +98,7 @@ final class Readers: @unchecked Sendable {
     }
 
     /// Returns the connection for the next; nil: it is of no more use.
-    private func perform(_ job: Job, on kept: Connection?) -> Connection? {
+    private func perform(_ job: Job, on kept: PostgresConnection?) -> PostgresConnection? {
         do {
             if let kept, kept.isAlive {
                 do {
@@ -116,7 +114,7 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    private func perform(_ job: Job, on connection: Connection) throws -> Connection? {
+    private func perform(_ job: Job, on connection: PostgresConnection) throws -> PostgresConnection? {
         do {
             try job.perform(connection)()
             return connection

@@ -49,7 +49,7 @@ final class Revisions: Sendable {
     private func close(_ batch: Batch) { open.withLock { if $0 === batch { $0 = nil } } }
 }
 
-extension Connection {
+extension PostgresConnection {
     /// By session's number; those that have ended are not there.
     fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
         let rows = try query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")

@@ -2,12 +2,13 @@
 import BraidEngine
 import BraidStore
 
-/// Table descriptions. Whoever changes one waits for others that do: the next version is counted from those that are there.
+/// Table descriptions. Whoever changes one waits for others that do: the next version is counted from those that are
+/// there.
 enum Tables {
-    private static let lock: Statement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
+    private static let lock: PostgresStatement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
 
     /// The second returns the version.
-    static func put(_ name: String, _ description: JSONText, at: Int) -> [Statement] {
+    static func put(_ name: String, _ description: JSONText, at: Int) -> [PostgresStatement] {
         [
             lock,
             """
@@ -24,7 +25,7 @@ enum Tables {
     }
 
     /// The second returns how many sessions have one of its versions, and how many versions are gone.
-    static func delete(_ name: String) -> [Statement] {
+    static func delete(_ name: String) -> [PostgresStatement] {
         [
             lock,
             """
@@ -41,7 +42,7 @@ enum Tables {
     }
 }
 
-extension Connection {
+extension PostgresConnection {
     func table(_ name: String) throws -> StoredTable? {
         let rows = try query(
             "SELECT version, updated, description FROM table_description WHERE name = \(name: name) ORDER BY version DESC LIMIT 1"
@@ -51,9 +52,9 @@ extension Connection {
         }.first
     }
 
-    func tables() throws -> [StoredTableFacts] {
+    func tables() throws -> [TableSummary] {
         try query("SELECT DISTINCT ON (name) name, version, updated FROM table_description ORDER BY name, version DESC")
-            .map { StoredTableFacts(name: $0.text(0), version: $0.int(1), updated: $0.int(2)) }
+            .map { TableSummary(name: $0.text(0), version: $0.int(1), updated: $0.int(2)) }
     }
 }
 #endif

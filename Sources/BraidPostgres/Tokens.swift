@@ -5,7 +5,7 @@ import BraidStore
 
 extension NewToken {
     /// Returns whether there is such a session. Tokens that have expired go, a few at a time, as with answers.
-    func statement(for sessionID: String) -> Statement {
+    func statement(for sessionID: String) -> PostgresStatement {
         """
         WITH made AS (
             INSERT INTO token (id, session, role, created, expires, hash)
@@ -20,7 +20,7 @@ extension NewToken {
     }
 
     /// Returns a row if there was such a token.
-    static func deletion(_ id: String, of sessionID: String, sender: String) -> Statement {
+    static func deletion(_ id: String, of sessionID: String, sender: String) -> PostgresStatement {
         """
         WITH gone AS (
             DELETE FROM token WHERE id = \(name: id) AND session = (SELECT number FROM session WHERE id = \(name: sessionID)) RETURNING 1
@@ -30,7 +30,7 @@ extension NewToken {
     }
 }
 
-extension Connection {
+extension PostgresConnection {
     func token(_ id: String) throws -> StoredToken? {
         try query(
             "SELECT \(raw: StoredToken.columns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = \(name: id)"

@@ -130,7 +130,8 @@ public final class Budget: Sendable {
             if amount > 0 { budget.give(amount, from: account) }
         }
 
-        /// Makes the lease larger, if it is smaller than `wanted`. If that is refused, it stays as it is. One caller at a time.
+        /// Makes the lease larger, if it is smaller than `wanted`. If that is refused, it stays as it is. One caller at
+        /// a time.
         public func grow(to wanted: Int) throws(Refusal) {
             let own = amount.load(ordering: .relaxed)
             guard wanted > own else { return }

@@ -43,9 +43,9 @@ public final class ByteStream: Sendable {
     private let state = Mutex(State())
     /// How many bytes may wait in the queue; as many again may be on their way into the socket.
     public let limit: Int
-    /// Whether the body has no end of its own (events): then the server ends it when it stops, and when the client closes its side,
-    /// which is how a reader leaves. A body with an end (a download) may finish, within the grace, and for a client that only
-    /// closed its side (`nc -N`); that such a one left shows when writing fails.
+    /// Whether the body has no end of its own (events): then the server ends it when it stops, and when the client
+    /// closes its side, which is how a reader leaves. A body with an end (a download) may finish, within the grace, and
+    /// for a client that only closed its side (`nc -N`); that such a one left shows when writing fails.
     public let isEndless: Bool
 
     public init(limit: Int = 256 * 1024, isEndless: Bool = true) {

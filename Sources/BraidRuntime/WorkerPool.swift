@@ -1,7 +1,8 @@
 import CEpoll
 import Glibc
 
-/// A fixed number of threads that run tasks in order of arrival, apart from the event loops and from Swift's own threads.
+/// A fixed number of threads that run tasks in order of arrival, apart from the event loops and from Swift's own
+/// threads.
 ///
 /// A pool can demote: if a task holds a thread for longer than `demotionTime` while others wait, that thread gets a low
 /// scheduling priority and another thread takes its place. The task goes on, but nobody waits for it. A demoted thread
@@ -78,29 +79,9 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     // MARK: Its threads
 
-    private func start(_ body: @escaping (WorkerPool) -> Void) {
-        final class Start {
-            let pool: WorkerPool
-            let body: (WorkerPool) -> Void
-            init(_ pool: WorkerPool, _ body: @escaping (WorkerPool) -> Void) { (self.pool, self.body) = (pool, body) }
-        }
-        var thread = pthread_t()
-        let start = Unmanaged.passRetained(Start(self, body))
-        let failure = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-                var all = sigset_t()
-                sigfillset(&all)
-                pthread_sigmask(SIG_BLOCK, &all, nil)  // signals are for the application's threads
-                cepoll_name_thread(start.pool.configuration.name)
-                start.body(start.pool)
-                return nil
-            }, start.toOpaque())
-        // Without memory for a thread, the others do its work.
-        guard failure == 0 else { return start.release() }
-        pthread_detach(thread)
+    /// Without memory for a thread, the others do its work.
+    private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) {
+        startThread(named: configuration.name) { [self] in body(self) }
     }
 
     private func work() {

@@ -1,6 +1,7 @@
 import BraidEngine
 import BraidHTTP
 import BraidRuntime
+import BraidSessions
 import BraidStore
 import Logging
 import Synchronization
@@ -18,38 +19,40 @@ package final class App: HTTPHandler {
     private let requestLog: LogLines?
     let metrics = Metrics()
     let router: Router
-    private let limits: Limits
+    private let limits: ServerLimits
     /// Requests under way.
     private let requests: Budget
     private let workers = Workers.shared
     private let access: AccessControl
     private let pages: PagePolicy
-    package let source: Source
+    package let clock: Clock
+    private let ids: IDGenerator
 
     /// `token`: the controller's; nil when everyone who can connect is a controller.
     package init(
-        store: any SessionStore, source: Source, limits: Limits = Limits(), token: String?,
-        pages: PagePolicy = PagePolicy(),
+        store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
+        limits: ServerLimits = ServerLimits(), token: String?, pages: PagePolicy = PagePolicy(),
         streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil
     ) {
         self.store = store
-        self.source = source
+        self.clock = clock
+        self.ids = ids
         self.limits = limits
         requests = Budget(limits.requests, resourcePart: 2, clientPart: 16)
         self.pages = pages
         self.logger = logger
         self.requestLog = requestLog
         let sessions = Sessions(
-            store: store, source: source, limits: limits, streams: streams, metrics: metrics, logger: logger)
+            store: store, clock: clock, ids: ids, limits: limits.session, streams: streams, logger: logger)
         self.sessions = sessions
         access = AccessControl(controllerToken: token, tokens: sessions.tokens)
         router = Router(
             operationRoutes(store: store, logger: logger) + [metricsRoute(metrics, sessions: sessions)] + assetRoutes()
-                + tableRoutes(store: store, source: source, limits: limits.table) + sessionRoutes(sessions)
+                + tableRoutes(store: store, clock: clock, limits: limits.table) + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
                 + updateRoutes(sessions)
-                + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens)
-                + statelessRoutes(source: source))
+                + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(clock: clock)
+        )
         metrics.follow(router.routes.map(\.counters))
     }
 
@@ -97,7 +100,7 @@ package final class App: HTTPHandler {
         if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody, route.streamedBody == nil {
             return .gather(limit: length)
         }
-        let exchange = Exchange(head: head, id: requestID(of: head), start: monotonicNanoseconds(), route: route)
+        let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds(), route: route)
         return .refuse(finish(response(to: error, exchange), exchange))
     }
 
@@ -106,7 +109,7 @@ package final class App: HTTPHandler {
     }
 
     private func answer(_ head: HTTPRequestHead, _ body: HTTPBodyReader) async -> HTTPResponse {
-        var exchange = Exchange(head: head, id: requestID(of: head), start: monotonicNanoseconds())
+        var exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
         do {
             guard case .route(let route) = router.match(method: head.method, path: head.path),
                 let taker = route.streamedBody
@@ -126,7 +129,7 @@ package final class App: HTTPHandler {
     }
 
     package func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
-        let id = head.map(requestID(of:)) ?? source.requestID()
+        let id = head.map(requestID(of:)) ?? ids.requestID()
         var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
         // Where the body is too long; a head that was refused itself may have lacked the token still.
         if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
@@ -147,7 +150,8 @@ package final class App: HTTPHandler {
     }
 
     package func handle(_ request: HTTPRequest) -> HTTPReply {
-        var exchange = Exchange(head: request.head, id: requestID(of: request.head), start: monotonicNanoseconds())
+        var exchange = HandledRequest(
+            head: request.head, id: requestID(of: request.head), start: monotonicNanoseconds())
         do {
             switch try reply(to: request, &exchange) {
             case .ready(let response):
@@ -181,9 +185,9 @@ package final class App: HTTPHandler {
         return session
     }
 
-    /// Runs the work as one of the requests under way. Throws `unavailable` when the server has as many as it accepts, and
-    /// `quotaExceeded` when the session or the token has its share. Readiness and metrics are not counted: operators need
-    /// them most when the server is full.
+    /// Runs the work as one of the requests under way. Throws `unavailable` when the server has as many as it accepts,
+    /// and `quotaExceeded` when the session or the token has its share. Readiness and metrics are not counted:
+    /// operators need them most when the server is full.
     private func counted(
         _ work: @escaping @Sendable () async throws -> HTTPResponse, _ head: HTTPRequestHead, _ account: Budget.Account
     ) throws -> @Sendable () async throws -> HTTPResponse {
@@ -197,7 +201,7 @@ package final class App: HTTPHandler {
     }
 
     /// One request, for its answer and its line in the log.
-    private struct Exchange: Sendable {
+    private struct HandledRequest: Sendable {
         let head: HTTPRequestHead
         let id: String
         /// In nanoseconds of the monotonic clock.
@@ -212,7 +216,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    private func reply(to request: HTTPRequest, _ exchange: inout Exchange) throws -> RouteReply {
+    private func reply(to request: HTTPRequest, _ exchange: inout HandledRequest) throws -> RouteReply {
         let head = request.head
         if let response = pages.preflight(head) { return .ready(response) }
         try pages.check(head)
@@ -324,7 +328,8 @@ package final class App: HTTPHandler {
 
     // MARK: What all routes have in common
 
-    /// Throws `notAcceptable` unless the client accepts one of the route's media types, or at least problem documents (RFC 9110, 12.5.1).
+    /// Throws `notAcceptable` unless the client accepts one of the route's media types, or at least problem documents
+    /// (RFC 9110, 12.5.1).
     private func checkAccept(_ head: HTTPRequestHead, _ route: Route) throws {
         guard let accept = head.accept else { return }
         if [route.produces, route.alternative, "application/problem+json"].contains(where: {
@@ -350,7 +355,7 @@ package final class App: HTTPHandler {
             headers: [(route.method == "PATCH" ? "Accept-Patch" : "Accept", route.bodyTypes.joined(separator: ", "))])
     }
 
-    private func response(to error: any Error, _ exchange: Exchange) -> HTTPResponse {
+    private func response(to error: any Error, _ exchange: HandledRequest) -> HTTPResponse {
         // The client has left or has closed its side of the connection: most likely nobody reads this.
         if error is CancellationError {
             return ProblemError(
@@ -369,7 +374,7 @@ package final class App: HTTPHandler {
             .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
 
-    private func finish(_ response: HTTPResponse, _ exchange: Exchange) -> HTTPResponse {
+    private func finish(_ response: HTTPResponse, _ exchange: HandledRequest) -> HTTPResponse {
         let head = exchange.head
         var response = response
         response.headers.append(("X-Request-Id", exchange.id))
@@ -405,13 +410,14 @@ package final class App: HTTPHandler {
     private func requestID(of head: HTTPRequestHead) -> String {
         guard let given = head.headers["x-request-id"], (1...128).contains(given.utf8.count),
             given.utf8.allSatisfy(\.isVisible)
-        else { return source.requestID() }
+        else { return ids.requestID() }
         return given
     }
 }
 
 extension LogLine {
-    /// What is logged of a request, as far as it is known. The path has no query, and bodies and tokens are never logged.
+    /// What is logged of a request, as far as it is known. The path has no query, and bodies and tokens are never
+    /// logged.
     fileprivate mutating func add(id: String, _ head: HTTPRequestHead?, _ route: Route?, status: Int) {
         add("id", id)
         add("method", head?.method ?? "")

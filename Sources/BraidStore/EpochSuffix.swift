@@ -7,6 +7,7 @@ public enum EpochSuffix {
         return "-" + String((0..<8).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
     }
 
-    /// The suffix after `last`: `-1`, `-2`, … For tests, which compare texts. A backup that is restored twice has the same suffix twice.
+    /// The suffix after `last`: `-1`, `-2`, … For tests, which compare texts. A backup that is restored twice has the
+    /// same suffix twice.
     public static func counted(after last: String) -> String { "-\((Int(last.dropFirst()) ?? 0) + 1)" }
 }

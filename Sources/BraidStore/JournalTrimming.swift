@@ -1,7 +1,7 @@
 /// Whether a commit cuts its session's journal to the limit of revisions, and by how much.
 ///
-/// One commit in so many does it, a 64th of the limit: what is deleted stands in another page than what is written. So many more
-/// revisions than the limit, less one, are there meanwhile.
+/// One commit in so many does it, a 64th of the limit: what is deleted stands in another page than what is written. So
+/// many more revisions than the limit, less one, are there meanwhile.
 package struct JournalTrimming {
     package let isDue: Bool
     /// How many of the oldest records to look at: enough to come down to lowered limits within a while, too.

@@ -17,7 +17,8 @@ public struct KeptAnswer: Sendable, Equatable {
     /// How long answers are kept, in milliseconds.
     public static let lifetime = 24 * 60 * 60 * 1000
 
-    /// How much the answers of one requester to one session may cost together. Once they cost more, the oldest are deleted.
+    /// How much the answers of one requester to one session may cost together. Once they cost more, the oldest are
+    /// deleted.
     public static let quota = 16 << 20
     /// The most answers that are deleted when one is stored, so that no commit waits for a long delete.
     package static let mostEvicted = 64

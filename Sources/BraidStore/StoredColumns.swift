@@ -28,7 +28,7 @@ extension StoredColumns {
     package func optionalJSON(_ column: CInt) throws -> JSONText? { isNull(column) ? nil : try json(column) }
 }
 
-extension SessionFacts {
+extension SessionSummary {
     /// What `init(_:)` reads, first in its row: of the table `session` as `s`.
     package static let columns = """
         s.id, s.number, s.table_name, (SELECT s.epoch || CASE WHEN s.number <= last_session THEN suffix ELSE '' END FROM epoch_suffix),

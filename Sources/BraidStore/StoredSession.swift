@@ -7,7 +7,8 @@ public struct NewSession: Sendable {
     public var table: String?
     /// The version of the registered description; nil: the description is inline, or there is none.
     public var tableVersion: Int?
-    /// Inline, or as it was registered. For a session opened without one, what it shows while it has no rows; nil: nothing.
+    /// Inline, or as it was registered. For a session opened without one, what it shows while it has no rows; nil:
+    /// nothing.
     public var description: JSONText?
     public var epoch: String
     public var created: Int
@@ -20,7 +21,7 @@ public struct NewSession: Sendable {
     public var nextKey: Int
     public var nextSection: Int
     public var totalRowCount: Int
-    public var sections: [StoredSectionFacts]
+    public var sections: [StoredSectionSummary]
     public var rows: [(section: Int, row: StoredRow)]
     /// What the client is answered, for when it asks again.
     public var answer: KeptAnswer?
@@ -34,7 +35,7 @@ public struct NewSession: Sendable {
         id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,
         opening: JSONText, state: JSONText, displayedSections: JSONText?, cells: JSONText?, nextKey: Int,
         nextSection: Int,
-        totalRowCount: Int, sections: [StoredSectionFacts], rows: [(section: Int, row: StoredRow)],
+        totalRowCount: Int, sections: [StoredSectionSummary], rows: [(section: Int, row: StoredRow)],
         answer: KeptAnswer? = nil
     ) {
         self.answer = answer
@@ -57,7 +58,7 @@ public struct NewSession: Sendable {
 }
 
 /// What a list of sessions says about each.
-public struct SessionFacts: Sendable, Equatable {
+public struct SessionSummary: Sendable, Equatable {
     public var id: String
     /// The store's own name for it, never used again.
     public var number: Int
@@ -85,13 +86,13 @@ public struct SessionFacts: Sendable, Equatable {
 
 /// What a session was opened with: it can be as large as the session.
 public struct StoredOpening: Sendable {
-    public var facts: SessionFacts
+    public var facts: SessionSummary
     /// As `StoredSession.description`.
     public var description: JSONText?
     /// The body of the request that opened it.
     public var body: JSONText
 
-    public init(facts: SessionFacts, description: JSONText?, body: JSONText) {
+    public init(facts: SessionSummary, description: JSONText?, body: JSONText) {
         self.facts = facts
         self.description = description
         self.body = body
@@ -100,11 +101,11 @@ public struct StoredOpening: Sendable {
 
 /// One session as it is now, all of one moment.
 public struct StoredSession: Sendable {
-    public var facts: SessionFacts
+    public var facts: SessionSummary
     /// The version of the registered description; nil: it was inline.
     public var tableVersion: Int?
-    /// The description's text, inline or registered, in the version that the session was opened with. For a session opened
-    /// without one, what it shows while it has no rows; nil: nothing.
+    /// The description's text, inline or registered, in the version that the session was opened with. For a session
+    /// opened without one, what it shows while it has no rows; nil: nothing.
     public var description: JSONText?
     public var state: JSONText
     public var displayedSections: JSONText?
@@ -113,14 +114,14 @@ public struct StoredSession: Sendable {
     public var nextKey: Int
     public var nextSection: Int
     /// By ordinal ascending; rows by rank ascending.
-    public var sections: [(facts: StoredSectionFacts, rows: [StoredRow])]
+    public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
     /// What clients see, while that is not what is stored.
     public var published: PublishedTable?
 
     public init(
-        facts: SessionFacts, tableVersion: Int?, description: JSONText?, state: JSONText,
+        facts: SessionSummary, tableVersion: Int?, description: JSONText?, state: JSONText,
         displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
-        sections: [(facts: StoredSectionFacts, rows: [StoredRow])], published: PublishedTable? = nil
+        sections: [(facts: StoredSectionSummary, rows: [StoredRow])], published: PublishedTable? = nil
     ) {
         self.facts = facts
         self.tableVersion = tableVersion
@@ -141,10 +142,11 @@ public struct PublishedTable: Sendable {
     public var updated: Int
     public var displayedSections: JSONText?
     /// By ordinal ascending; rows by rank ascending.
-    public var sections: [(facts: StoredSectionFacts, rows: [StoredRow])]
+    public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
 
-    public init(updated: Int, displayedSections: JSONText?, sections: [(facts: StoredSectionFacts, rows: [StoredRow])])
-    {
+    public init(
+        updated: Int, displayedSections: JSONText?, sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
+    ) {
         self.updated = updated
         self.displayedSections = displayedSections
         self.sections = sections
@@ -157,8 +159,8 @@ public struct SessionCommit: Sendable {
     public var session: Int
     /// The revision that the stored session must be at.
     public var from: Int
-    /// When it must have come to that, in milliseconds since 1970: at another time it was another revision of that number, and the
-    /// database has lost the one that is meant. Nil: at any time.
+    /// When it must have come to that, in milliseconds since 1970: at another time it was another revision of that
+    /// number, and the database has lost the one that is meant. Nil: at any time.
     public var fromTime: Int?
     /// `from + 1`.
     public var to: Int

@@ -17,7 +17,7 @@ public struct StoredTable: Sendable {
 }
 
 /// A registered table description without its text.
-public struct StoredTableFacts: Sendable, Equatable {
+public struct TableSummary: Sendable, Equatable {
     public var name: String
     public var version: Int
     /// Milliseconds since 1970.

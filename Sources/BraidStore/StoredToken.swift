@@ -1,4 +1,5 @@
-/// A token to be stored: what its bearer may do, for how long, and how to know it again. Times are milliseconds since 1970.
+/// A token to be stored: what its bearer may do, for how long, and how to know it again. Times are milliseconds since
+/// 1970.
 public struct NewToken: Sendable, Equatable {
     /// Not secret; unique among all tokens.
     public var id: String

@@ -1,7 +1,7 @@
 import BraidEngine
 
-/// What leads a stored session back from one revision to the one before it. The journal keeps one with each record, so that a session can be
-/// had as it was at any revision that the journal reaches back to.
+/// What leads a stored session back from one revision to the one before it. The journal keeps one with each record, so
+/// that a session can be had as it was at any revision that the journal reaches back to.
 public struct StoredUndo: Sendable {
     /// Rows, sections and the rest, the other way round.
     public var change: TableChange
@@ -84,7 +84,7 @@ public struct StoredUndo: Sendable {
             return (section: numbers[2], key: numbers[0], rank: numbers[1])
         }
         change.removedRows = try integers("removedRows")
-        change.writtenSections = try (json["sections"]?.elements() ?? []).map { try StoredSectionFacts(stored: $0) }
+        change.writtenSections = try (json["sections"]?.elements() ?? []).map { try StoredSectionSummary(stored: $0) }
         change.removedSections = try integers("removedSections")
         change.state = json["state"]
         change.displayedSections = json["displayedSections"]
@@ -95,10 +95,11 @@ public struct StoredUndo: Sendable {
 /// A stored session on its way back through its journal.
 package struct SessionRewind {
     private var session: StoredSession
-    private var sections: [Int: StoredSectionFacts]
+    private var sections: [Int: StoredSectionSummary]
     private var rows: [Int: (section: Int, row: StoredRow)]
     private var isPublished: Bool
-    /// The last state on the way whose clients saw what was stored; none of the journal's texts says what else they saw.
+    /// The last state on the way whose clients saw what was stored; none of the journal's texts says what else they
+    /// saw.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {
@@ -133,7 +134,8 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// The earliest state on the way at which clients saw what was stored; if there was none, that of the start. (Its `totalRowCount` is that of the start.)
+    /// The earliest state on the way at which clients saw what was stored; if there was none, that of the start. (Its
+    /// `totalRowCount` is that of the start.)
     package func earliest(from start: StoredSession) throws -> StoredSession {
         isPublished ? try stored : lastPublished ?? start
     }
@@ -184,7 +186,7 @@ extension StoredRow {
     }
 }
 
-extension StoredSectionFacts {
+extension StoredSectionSummary {
     /// `number`, `ordinal`, `id`, and those of `header`, `footer` and `prefetched` that are set.
     public func writeMembers(to writer: inout JSONWriter) {
         writer.name("number")

@@ -1,6 +1,6 @@
 import ArgumentParser
 import BraidServer
-import Foundation
+@preconcurrency import Glibc
 
 @main
 struct BraidServerCommand: AsyncParsableCommand {
@@ -15,16 +15,19 @@ struct BraidServerCommand: AsyncParsableCommand {
         subcommands: [Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Health.self],
         defaultSubcommand: Serve.self)
 
-    /// Commands that the environment has options for.
-    private static let configurable: [any ParsableCommand.Type] = [Serve.self, Health.self]
+    /// Commands that the environment has options for, the default one first.
+    private static let configurable: KeyValuePairs<String, any ParsableCommand.Type> = [
+        "serve": Serve.self, "health": Health.self,
+    ]
 
     static func main() async {
-        // What is closed is a descriptor that the database or a connection could get, and what is meant for the log would go there.
+        // What is closed is a descriptor that the database or a connection could get, and what is meant for the log
+        // would go there.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
         do {
-            let environment = ProcessInfo.processInfo.environment
+            let environment = Self.environment
             var command = try parseAsRoot(try Self.arguments(Array(CommandLine.arguments.dropFirst()), environment))
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch {
@@ -32,18 +35,30 @@ struct BraidServerCommand: AsyncParsableCommand {
         }
     }
 
+    /// The process's environment variables.
+    private static var environment: [String: String] {
+        var variables: [String: String] = [:]
+        var next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
+        while let variable = next?.pointee {
+            let parts = String(cString: variable).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+            next = next?.successor()
+        }
+        return variables
+    }
+
     /// The arguments with those that the environment adds. Without a subcommand, `serve` is meant.
     private static func arguments(_ given: [String], _ environment: [String: String]) throws -> [String] {
         guard environment.keys.contains(where: { $0.hasPrefix(EnvironmentOptions.prefix) }) else { return given }
         let isHelp = given.contains { ["-h", "--help", "--version"].contains($0) }
         guard !isHelp else { return given }
-        let named = configurable.first { $0._commandName == given.first }
+        let named = configurable.first { $0.key == given.first }
         let isBare =
             given.first.map { $0.hasPrefix("-") && !$0.hasPrefix("--generate") && !$0.hasPrefix("--experimental") }
             ?? true
-        guard let command = named ?? (isBare ? Serve.self : nil) else { return given }
+        guard let (name, command) = named ?? (isBare ? configurable.first : nil) else { return given }
         let own = named == nil ? given : Array(given.dropFirst())
-        return [command._commandName] + (try EnvironmentOptions(of: command).arguments(from: environment, beside: own))
+        return [name] + (try EnvironmentOptions(of: command).arguments(from: environment, beside: own))
             + own
     }
 }

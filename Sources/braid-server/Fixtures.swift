@@ -1,7 +1,9 @@
 import BraidEngine
+import BraidRuntime
 import BraidServer
+import BraidSessions
 import BraidStore
-import Foundation
+import Glibc
 
 /// Directories of `*.table.json` (descriptions) and `*.session.json` (bodies of `POST /v1/sessions`, with an `id`),
 /// loaded at start, directories inside them included. A session that is there already is left alone.
@@ -10,15 +12,13 @@ struct Fixtures {
 
     /// Throws with every fault of every file; nothing is stored unless each by itself is right.
     func load(into app: App) async throws {
-        var files = Files(), faults: [String] = []
+        var files = Contents(), faults: [String] = []
         for directory in directories {
-            guard access(directory + "/.", R_OK | X_OK) == 0,
-                let paths = FileManager.default.enumerator(atPath: directory)?.compactMap({ $0 as? String })
-            else {
+            guard access(directory + "/.", R_OK | X_OK) == 0, let paths = Self.files(in: directory) else {
                 faults.append("The fixtures directory \(directory) cannot be read.")
                 continue
             }
-            for path in paths.sorted().map({ "\(directory)/\($0)" }) {
+            for path in paths.sorted() {
                 do throws(FaultyFile) {
                     try files.add(path)
                 } catch {
@@ -29,9 +29,9 @@ struct Fixtures {
         guard faults.isEmpty else { throw FaultyFile(faults) }
         for (_, description) in files.tables
         where try await app.store.table(description.name)?.description != description.text {
-            _ = try await app.store.putTable(description.name, description: description.text, at: app.source.instant())
+            _ = try await app.store.putTable(description.name, description: description.text, at: app.clock.instant())
         }
-        for (path, id, body) in files.sessions where try await app.store.sessionFacts(id) == nil {
+        for (path, id, body) in files.sessions where try await app.store.sessionSummary(id) == nil {
             do {
                 _ = try await app.sessions.open(SessionOpening(body), text: body)
             } catch StoreError.sessionExists {
@@ -43,8 +43,19 @@ struct Fixtures {
         guard faults.isEmpty else { throw FaultyFile(faults) }
     }
 
+    /// The paths of the files in a directory and in the directories inside it. Links to directories are not followed.
+    private static func files(in directory: String) -> [String]? {
+        guard let names = Files.names(in: directory) else { return nil }
+        return names.flatMap { name in
+            let path = "\(directory)/\(name)"
+            var status = stat()
+            let isDirectory = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+            return isDirectory ? files(in: path) ?? [] : [path]
+        }
+    }
+
     /// What the files hold, in their order.
-    private struct Files {
+    private struct Contents {
         var tables: [(path: String, description: TableDescription)] = []
         var sessions: [(path: String, id: String, body: JSONText)] = []
 

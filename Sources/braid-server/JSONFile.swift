@@ -1,6 +1,6 @@
 import BraidEngine
-import BraidServer
-import Foundation
+import BraidRuntime
+import BraidSessions
 
 /// A file of JSON, with its faults told as `file:line:column: pointer: message`.
 struct JSONFile {
@@ -21,7 +21,7 @@ struct JSONFile {
     private func read<Value>(depthLimit: Int = 128, _ make: (JSONText, [UInt8]) throws -> Value) throws(FaultyFile)
         -> Value
     {
-        guard let bytes = InputFile.bytes(of: path) else { throw FaultyFile(["\(path): cannot be read"]) }
+        guard let bytes = Files.bytes(of: path) else { throw FaultyFile(["\(path): cannot be read"]) }
         do {
             return try make(try JSONText(parsing: bytes, depthLimit: depthLimit), bytes)
         } catch {
@@ -30,13 +30,13 @@ struct JSONFile {
     }
 
     /// An error that something made of the file's JSON led to, with its places in the file.
-    func faults(of error: any Error) -> [String] { faults(of: error, in: InputFile.bytes(of: path)) }
+    func faults(of error: any Error) -> [String] { faults(of: error, in: Files.bytes(of: path)) }
 
     private func faults(of error: any Error, in bytes: [UInt8]?) -> [String] {
         switch error {
         case let error as JSONError: return ["\(path):\(error.line):\(error.column): \(error.message)"]
         case let refusal as Refusal: return place(refusal.faults, of: refusal.detail, in: bytes)
-        case let problem as ProblemError: return place(problem.faults, of: problem.detail, in: bytes)
+        case let error as SessionError: return ["\(path): \(error.message)"]
         default: return ["\(path): \(error)"]
         }
     }

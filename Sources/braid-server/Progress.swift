@@ -1,5 +1,5 @@
 import BraidRuntime
-import Foundation
+import Glibc
 import Synchronization
 
 /// How far a long work is, on stderr, for a person: nothing where stderr is no terminal, or where it is done at once.
@@ -28,5 +28,5 @@ final class Progress: Sendable {
         if state.withLock({ $0.shown }) { write("\r\u{1B}[K") }
     }
 
-    private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+    private func write(_ text: String) { Files.write(text.utf8, to: STDERR_FILENO) }
 }

@@ -3,7 +3,9 @@ import BraidEngine
 import BraidHTTP
 import BraidRuntime
 import BraidServer
-import Foundation
+import BraidSessions
+import Dispatch
+import Glibc
 import Logging
 
 /// Runs the server until it is told to stop.
@@ -33,10 +35,10 @@ struct Serve: AsyncParsableCommand {
         try options.access.checkAddress(address, token: token)
         let database = try Database.open(options)
         let store = database.store
-        let source = options.deterministic ? try await Source(countingBehind: store) : Source()
+        let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
         let incoming = options.limits.bufferBudget, outgoing = options.limits.bufferBudget
         let app = App(
-            store: store, source: source, limits: options.limits.limits, token: token,
+            store: store, clock: clock, ids: ids, limits: options.limits.limits, token: token,
             pages: options.access.pages(for: address, token: token),
             streams: StreamLimits(buffers: outgoing), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
         try await Fixtures(directories: options.fixtures).load(into: app)
@@ -54,8 +56,7 @@ struct Serve: AsyncParsableCommand {
         } catch {
             throw Failure("\(error)")
         }
-        try? FileHandle.standardOutput.write(
-            contentsOf: Data("listening on \(server.address?.description ?? "")\n".utf8))
+        Files.write("listening on \(server.address?.description ?? "")\n".utf8, to: STDOUT_FILENO)
         logger.info("serving \(database.name)")
 
         app.sessions.listen()

@@ -32,7 +32,8 @@ import Testing
         #expect(throws: StoreError.exists(path: partial)) { try SQLiteStore.backup(of: path, to: path + ".1") }
         #expect(FileManager.default.contents(atPath: partial) == Data("half".utf8))
         #expect(!FileManager.default.fileExists(atPath: path + ".1"))
-        // One that was killed is at work no more. (A program that another test starts at this moment may have the file, too, and its lock with it.)
+        // One that was killed is at work no more. (A program that another test starts at this moment may have the file,
+        // too, and its lock with it.)
         flock(other, LOCK_UN)
         close(other)
         try SQLiteStore.backup(of: path, to: path + ".1")

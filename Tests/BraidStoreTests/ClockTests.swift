@@ -21,9 +21,9 @@ import Testing
             try await store.commit(commit)
         }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == Array(1...6))
-        #expect(try await store.sessionFacts("s")?.updated == start)
-        // What was answered while the clock was behind by more than a day went when it was set right. Set back by years,
-        // all else is still known, and goes on being known.
+        #expect(try await store.sessionSummary("s")?.updated == start)
+        // What was answered while the clock was behind by more than a day went when it was set right. Set back by
+        // years, all else is still known, and goes on being known.
         for index in [0, 4, 5] {
             #expect(
                 try await store.answer(to: "k\(index)", by: "", of: number, now: -100 * Self.hour)?.request == index)

@@ -18,7 +18,7 @@ import Testing
                 .make(number, to: 1) { [value = large(400_000)] in $0.writtenRows = [(1, .make(2, value))] })
         }
         #expect(try await store.session("s")?.sections[0].rows.count == 1)
-        #expect(try await store.sessionFacts("s")?.revision == 0)
+        #expect(try await store.sessionSummary("s")?.revision == 0)
         try await eventually { try await store.commit(.make(number, to: 1) { $0.writtenRows = [(1, .make(2))] }) }
         try await store.check()
         #expect(try await store.session("s")?.sections[0].rows.count == 2)
@@ -58,7 +58,7 @@ import Testing
         await store.close()
         let again = try SQLiteStore(path: path)
         #expect(try await again.session("s")?.sections[0].rows.count == revision + 1)
-        #expect(try await again.sessionFacts("large") == nil)
+        #expect(try await again.sessionSummary("large") == nil)
         await again.close()
     }
 

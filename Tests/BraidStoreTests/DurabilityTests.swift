@@ -31,10 +31,10 @@ import Testing
     /// Revision n inserts row n and, for every third, removes row n - 1.
     private static func commitForEver(on store: SQLiteStore, session: Int, acknowledging log: CInt) async {
         do {
-            var facts = try await store.sessionFacts("s\(session)")
+            var facts = try await store.sessionSummary("s\(session)")
             if facts == nil {
                 _ = try await store.createSession(.make("s\(session)"))
-                facts = try await store.sessionFacts("s\(session)")
+                facts = try await store.sessionSummary("s\(session)")
             }
             guard let facts else { exit(1) }
             var revision = facts.revision

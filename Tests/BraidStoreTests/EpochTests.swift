@@ -63,7 +63,7 @@ import Testing
         _ = try await store.createSession(.make("t"))
         #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["e-s-1", "e-t"])
         for (id, epoch) in [("s", "e-s-1"), ("t", "e-t")] {
-            #expect(try await store.sessionFacts(id)?.epoch == epoch)
+            #expect(try await store.sessionSummary(id)?.epoch == epoch)
             #expect(try await store.session(id)?.facts.epoch == epoch)
             #expect(try await store.opening(id)?.facts.epoch == epoch)
         }

@@ -80,7 +80,7 @@ import Testing
                 await #expect(throws: Never.self) { try await store.commit(.make(number, to: 1)) }
             }
         }
-        #expect(try await store.sessionFacts("s")?.revision == 1)
+        #expect(try await store.sessionSummary("s")?.revision == 1)
         await store.close()
     }
 
@@ -115,7 +115,7 @@ import Testing
         try await commit
         try await end.value
         let again = try kind.open(at: place)
-        #expect(try await again.sessionFacts("s")?.revision == 1)
+        #expect(try await again.sessionSummary("s")?.revision == 1)
         await again.close()
     }
 }

@@ -63,7 +63,7 @@ extension PostgresStore: HoldableStore {
         let isHeld = Flag()
         let other = Thread { [url] in
             do {
-                let connection = try Connection(url: url, timeout: .seconds(30), settings: [])
+                let connection = try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
                 _ = try connection.query("SELECT pg_advisory_lock(\(key))")
                 isHeld.isSet = true
                 gate.wait()
@@ -75,7 +75,7 @@ extension PostgresStore: HoldableStore {
         while !isHeld.isSet { try await Task.sleep(for: .milliseconds(1)) }
         let end = Task { try await writer.write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
         // It has been taken once another connection sees it wait.
-        let watch = try Connection(url: url, timeout: .seconds(30), settings: [])
+        let watch = try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
         while try watch.query(
             "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid::bigint = \(key & 0xFFFF_FFFF)"
         ).count == 0 { try await Task.sleep(for: .milliseconds(1)) }

@@ -12,7 +12,9 @@ import Testing
 
     init() throws { url = try PostgresCluster.newDatabase() }
 
-    private func connect() throws -> Connection { try Connection(url: url, timeout: .seconds(30), settings: []) }
+    private func connect() throws -> PostgresConnection {
+        try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
+    }
 
     /// Of the other connections to the database.
     private func processes(_ condition: String = "true") throws -> [Int] {
@@ -38,9 +40,9 @@ import Testing
         let store = try PostgresStore(url: url)
         let number = try await store.createSession(.make())
         for revision in 1...3 {
-            #expect(try await store.sessionFacts("s")?.revision == revision - 1)
+            #expect(try await store.sessionSummary("s")?.revision == revision - 1)
             try endConnections()
-            #expect(try await store.sessionFacts("s")?.revision == revision - 1)
+            #expect(try await store.sessionSummary("s")?.revision == revision - 1)
             try await store.commit(.make(number, to: revision))
         }
         await store.close()
@@ -57,7 +59,7 @@ import Testing
         await #expect { try await end.value } throws: { if case StoreError.unavailable = $0 { true } else { false } }
         try await commit
         release()
-        #expect(try await store.sessionFacts("s")?.revision == 1)
+        #expect(try await store.sessionSummary("s")?.revision == 1)
         #expect(store.statistics.failures == 1)
         await store.close()
     }
@@ -74,7 +76,7 @@ import Testing
         // It was sent. Whether it was done shows when the process goes on.
         #expect(kill(pid_t(writer), SIGCONT) == 0)
         while try processes().contains(writer) { try await Task.sleep(for: .milliseconds(1)) }
-        let revision = try #require(try await store.sessionFacts("s")?.revision)
+        let revision = try #require(try await store.sessionSummary("s")?.revision)
         #expect([0, 1].contains(revision))
         try await store.commit(.make(number, to: revision + 1))
         await store.close()
@@ -113,11 +115,12 @@ import Testing
         _ = try holder.all(["COMMIT"])
         #expect(try await ended != nil)
         #expect(try await registered.version == 1)
-        #expect(try await store.sessionFacts("held") == nil)
+        #expect(try await store.sessionSummary("held") == nil)
         await store.close()
     }
 
-    /// A fault that the database finds, after the request has written: its writes are taken back, the others' are not lost.
+    /// A fault that the database finds, after the request has written: its writes are taken back, the others' are not
+    /// lost.
     @Test func aFaultyWriteInAGroupFailsAlone() async throws {
         let store = try PostgresStore(url: url, options: .patient)
         let number = try await store.createSession(.make())
@@ -134,7 +137,7 @@ import Testing
             try await faulty
             Issue.record("the faulty write was taken")
         } catch { #expect("\(error)".contains("23502")) }
-        #expect(try await store.sessionFacts("s")?.revision == 1)
+        #expect(try await store.sessionSummary("s")?.revision == 1)
         await store.close()
     }
 }

@@ -2,7 +2,8 @@ import BraidStore
 import Foundation
 import Testing
 
-/// What a program does to the files of a running store. They stay open, and take what is written to them; but nobody would find it again.
+/// What a program does to the files of a running store. They stay open, and take what is written to them; but nobody
+/// would find it again.
 @Suite struct MovedFilesTests {
     private let path = TestDirectory.make() + "/braid.sqlite"
 
@@ -28,7 +29,7 @@ import Testing
         try await store.check()
         await store.close()
         let again = try SQLiteStore(path: path)
-        #expect(try await again.sessionFacts("s")?.revision == 2)
+        #expect(try await again.sessionSummary("s")?.revision == 2)
         await again.close()
     }
 }

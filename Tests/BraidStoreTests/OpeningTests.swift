@@ -59,7 +59,8 @@ import Testing
 
     // MARK: Two at once
 
-    /// A program that is just being started has a copy of every descriptor for a moment, and kept the lock of a store that was closed meanwhile.
+    /// A program that is just being started has a copy of every descriptor for a moment, and kept the lock of a store
+    /// that was closed meanwhile.
     @Test func aStoreThatIsClosedCanBeOpenedThoughOthersHaveItsFilesOpen() async throws {
         let store = try SQLiteStore(path: path)
         let copies = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.filter
@@ -146,7 +147,7 @@ import Testing
 
     @Test func aNewerDatabaseIsRefused() async throws {
         try await make("PRAGMA user_version = 99")
-        #expect(throws: StoreError.newerVersion(found: 99, known: Schema.version)) { try SQLiteStore(path: path) }
+        #expect(throws: StoreError.newerVersion(found: 99, known: SQLiteSchema.version)) { try SQLiteStore(path: path) }
     }
 
     @Test func aFileThatIsNoDatabaseIsLeftAsItIs() throws {
@@ -212,7 +213,7 @@ import Testing
         await #expect { try await store.session("s") } throws: {
             if case StoreError.corrupt = $0 { true } else { false }
         }
-        #expect(try await store.sessionFacts("s")?.revision == 0)
+        #expect(try await store.sessionSummary("s")?.revision == 0)
         _ = try await store.createSession(.make("other"))
         await store.close()
     }

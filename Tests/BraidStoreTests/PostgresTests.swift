@@ -11,15 +11,15 @@ import Testing
 @Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct PostgresTests {
     private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-    private func connect(_ url: String) throws -> Connection {
-        try Connection(url: url, timeout: .seconds(30), settings: [])
+    private func connect(_ url: String) throws -> PostgresConnection {
+        try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
     }
 
     // MARK: The schema
 
-    /// From every version there ever was, the steps lead to schema-postgres.sql, also from the present one: a schema that has
-    /// been given out is changed by a step, not by hand.
-    @Test(arguments: 1...Schema.version)
+    /// From every version there ever was, the steps lead to schema-postgres.sql, also from the present one: a schema
+    /// that has been given out is changed by a step, not by hand.
+    @Test(arguments: 1...PostgresSchema.version)
     func everyVersionLeadsToTheSchema(version: Int) async throws {
         let old = try PostgresCluster.newDatabase(), new = try PostgresCluster.newDatabase()
         try PostgresCluster.run(
@@ -65,7 +65,9 @@ import Testing
         let url = try PostgresCluster.newDatabase()
         try await PostgresStore(url: url).close()
         try PostgresCluster.run("UPDATE braid_server SET version = 99", in: url)
-        #expect(throws: StoreError.newerVersion(found: 99, known: Schema.version)) { try PostgresStore(url: url) }
+        #expect(throws: StoreError.newerVersion(found: 99, known: PostgresSchema.version)) {
+            try PostgresStore(url: url)
+        }
     }
 
     @Test func anEncodingThatCannotHoldEveryTextIsRefused() throws {
@@ -184,7 +186,7 @@ import Testing
                     }
                 }
             }()
-            while try await stores[1].sessionFacts("s\(round)")?.revision == 0 {
+            while try await stores[1].sessionSummary("s\(round)")?.revision == 0 {
                 try await Task.sleep(for: .milliseconds(1))
             }
             #expect(try await stores[1].deleteSession("s\(round)") == number)

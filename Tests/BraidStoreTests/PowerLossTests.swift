@@ -4,8 +4,8 @@ import Testing
 
 @testable import BraidStore
 
-/// A disk that lost power while it wrote: whatever part of the last commit reached it, the store opens at a whole revision.
-/// `BRAID_POWER_LOSSES=all` tears at every single byte.
+/// A disk that lost power while it wrote: whatever part of the last commit reached it, the store opens at a whole
+/// revision. `BRAID_POWER_LOSSES=all` tears at every single byte.
 @Suite struct PowerLossTests {
     private static let isExhaustive = ProcessInfo.processInfo.environment["BRAID_POWER_LOSSES"] == "all"
     private static let revisions = 6
@@ -42,7 +42,8 @@ import Testing
         return Files(database: contents(path), log: log, commits: ends(of: log))
     }
 
-    /// A frame is 24 bytes and a page; a commit's last one says in bytes 4 to 7 how large the database is (fileformat2, 4.1).
+    /// A frame is 24 bytes and a page; a commit's last one says in bytes 4 to 7 how large the database is (fileformat2,
+    /// 4.1).
     private static func ends(of log: Data) -> [Int] {
         func number(_ offset: Int) -> Int { log[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
         let frame = 24 + number(8)
@@ -133,8 +134,8 @@ import Testing
         #expect((flushed...Self.revisions).contains(found), "\(flushed) revisions were flushed, \(found) are there")
     }
 
-    /// The log is copied into the database, and the power goes in the middle: pages old, new and half of each. The log is
-    /// still there, and mends them.
+    /// The log is copied into the database, and the power goes in the middle: pages old, new and half of each. The log
+    /// is still there, and mends them.
     @Test(arguments: 0..<(isExhaustive ? 1000 : 40)) func aCheckpointBrokenOffAnywhereLosesNothing(seed: Int)
         async throws
     {

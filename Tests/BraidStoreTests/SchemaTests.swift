@@ -8,15 +8,15 @@ import Testing
 
     /// From every version there ever was, the steps lead to schema.sql. Also of the present version: a schema that has
     /// been given out is changed by a step, not by hand.
-    @Test(arguments: 1...Schema.version)
+    @Test(arguments: 1...SQLiteSchema.version)
     func everyVersionLeadsToTheSchema(version: Int) async throws {
         let old = try String(contentsOf: Self.tests.appendingPathComponent("Schemas/\(version).sql"), encoding: .utf8)
-        #expect(try shape(old, from: version) == shape(Schema.text, from: Schema.version))
+        #expect(try shape(old, from: version) == shape(SQLiteSchema.text, from: SQLiteSchema.version))
     }
 
     /// Tables, columns and indexes, however they came about.
     private func shape(_ sql: String, from version: Int) throws -> [String] {
-        try Schema.upgraded(sql, from: version) { db in
+        try SQLiteSchema.upgraded(sql, from: version) { db in
             var lines: [String] = []
             try db.query(
                 """

@@ -39,8 +39,8 @@ import Testing
                   1 @5 Omar {"big":12345678901234567890,"e":1e400}
                 """)
         #expect(
-            try await store.sessionFacts("meeting")
-                == SessionFacts(
+            try await store.sessionSummary("meeting")
+                == SessionSummary(
                     id: "meeting", number: number, table: nil, epoch: "e-meeting", revision: 0, created: 1000,
                     updated: 1000, totalRowCount: 3))
         let opening = try #require(try await store.opening("meeting"))
@@ -49,7 +49,7 @@ import Testing
                 && opening.facts.number == number)
         #expect(try await store.opening("other").map { _ in 1 } == nil)
         #expect(try await store.session("other").map { _ in 1 } == nil)
-        #expect(try await store.sessionFacts("other") == nil)
+        #expect(try await store.sessionSummary("other") == nil)
         await store.close()
     }
 
@@ -83,17 +83,17 @@ import Testing
     func aSessionThatHasChangedIsNotDeletedAsWhatItWas(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make(rows: [(1, .make(1))]))
-        let opened = try #require(try await store.sessionFacts("s"))
+        let opened = try #require(try await store.sessionSummary("s"))
         try await store.commit(.make(number, to: 1))
         #expect(try await store.deleteSession("s", as: opened) == nil)
-        let changed = try #require(try await store.sessionFacts("s"))
+        let changed = try #require(try await store.sessionSummary("s"))
         #expect(changed.revision == 1)
         #expect(try await store.deleteSession("s", as: changed) == number)
         #expect(try await store.deleteSession("s", as: changed) == nil)
         let again = try await store.createSession(.make())
         #expect(again != number)
         #expect(try await store.deleteSession("s", as: opened) == nil, "another session at the same revision")
-        #expect(try await store.sessionFacts("s")?.number == again)
+        #expect(try await store.sessionSummary("s")?.number == again)
         await store.close()
     }
 
@@ -113,7 +113,7 @@ import Testing
         await #expect(throws: StoreError.sessionMissing) { try await store.commit(.make(number, to: 1)) }
         #expect(try await store.session("s")?.sections[0].rows.count == 0)
         #expect(try await store.session("other")?.sections[0].rows.count == 1)
-        #expect(try await store.sessionFacts("other")?.number == other)
+        #expect(try await store.sessionSummary("other")?.number == other)
         await store.close()
     }
 
@@ -366,10 +366,7 @@ import Testing
         #expect(try await store.table("none").map { _ in 1 } == nil)
         #expect(
             try await store.tables()
-                == [
-                    StoredTableFacts(name: "b", version: 1, updated: 5),
-                    StoredTableFacts(name: "t", version: 3, updated: 30),
-                ])
+                == [TableSummary(name: "b", version: 1, updated: 5), TableSummary(name: "t", version: 3, updated: 30)])
         let old = try #require(try await store.session("old"))
         #expect(old.description == "1" && old.tableVersion == 1 && old.facts.table == "t")
         // Version 2 was dropped, for no session had it: whoever had read it before opens a session of it all the same.
@@ -388,7 +385,7 @@ import Testing
         ] {
             await #expect(throws: StoreError.tableMissing) { try await store.createSession(session) }
         }
-        #expect(try await store.sessionFacts("new") == nil)
+        #expect(try await store.sessionSummary("new") == nil)
         #expect(try await store.deleteSession("old") != nil)
         #expect(try await store.deleteTable("t") == .deleted)
         await store.close()
@@ -461,7 +458,7 @@ import Testing
                     let number = try await store.createSession(.make("s\(session)"))
                     for revision in 1...20 {
                         try await store.commit(.make(number, to: revision))
-                        #expect(try await store.sessionFacts("s\(session)")?.revision == revision)
+                        #expect(try await store.sessionSummary("s\(session)")?.revision == revision)
                     }
                 }
             }
@@ -480,7 +477,7 @@ import Testing
         }
         task.cancel()
         try await task.value
-        #expect(try await store.sessionFacts("s")?.revision == 1)
+        #expect(try await store.sessionSummary("s")?.revision == 1)
         await store.close()
     }
 

@@ -76,7 +76,7 @@ enum PostgresCluster {
 
     static func run(_ sql: String, in database: String) throws {
         #if PostgreSQL
-        try Connection(url: database, timeout: .seconds(30), settings: []).script(sql)
+        try PostgresConnection(url: database, timeout: .seconds(30), settings: []).script(sql)
         #endif
     }
 }
@@ -109,7 +109,7 @@ extension NewSession {
     static func make(
         _ id: String = "s", table: String? = nil, version: Int? = nil, description: JSONText? = #"{"table":"inline"}"#,
         opening: JSONText = "{}", state: JSONText = "{}", displayed: JSONText? = nil, cells: JSONText? = nil,
-        sections: [StoredSectionFacts] = [.init(number: 1, id: "a", ordinal: 1)],
+        sections: [StoredSectionSummary] = [.init(number: 1, id: "a", ordinal: 1)],
         rows: [(section: Int, row: StoredRow)] = []
     ) -> NewSession {
         NewSession(
@@ -155,7 +155,7 @@ func dump(_ session: StoredSession?) -> String {
     return lines.joined(separator: "\n")
 }
 
-private func dump(_ sections: [(facts: StoredSectionFacts, rows: [StoredRow])]) -> [String] {
+private func dump(_ sections: [(facts: StoredSectionSummary, rows: [StoredRow])]) -> [String] {
     sections.flatMap { facts, rows in
         ["[\(facts.number) \(facts.id) @\(facts.ordinal) \(facts.header?.text ?? "-") \(facts.footer?.text ?? "-")]"]
             + rows.map { "  \($0.key) @\($0.rank) \($0.id?.text ?? "-") \($0.model.text)" }

@@ -46,7 +46,7 @@ import Testing
                 let new = NewSession.make(id, state: "\(step)", rows: (1...3).map { (1, .make($0, id: "r\($0)")) })
                 let number = try await store.createSession(new)
                 oracle[id] = StoredSession(
-                    facts: SessionFacts(
+                    facts: SessionSummary(
                         id: id, number: number, table: nil, epoch: new.epoch, revision: 0, created: 1000, updated: 1000,
                         totalRowCount: 3),
                     tableVersion: nil, description: new.description, state: new.state,
@@ -135,7 +135,7 @@ import Testing
             case (5, _):
                 let number = session.nextSection
                 session.nextSection += 1
-                let facts = StoredSectionFacts(
+                let facts = StoredSectionSummary(
                     number: number, id: SectionID("id\(number)"), ordinal: number * 2,
                     header: pick(2) == 0 ? nil : "null")
                 session.sections.append((facts, []))

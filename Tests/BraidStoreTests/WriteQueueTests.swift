@@ -40,8 +40,8 @@ import Testing
         #expect(queue.takeGroup() == [7_000] && queue.isEmpty)
     }
 
-    /// Writes come and transactions are made in random order: each write is taken once, waits for one large write of others at most, and a
-    /// large one for no more transactions than twice as many as there are large ones before it.
+    /// Writes come and transactions are made in random order: each write is taken once, waits for one large write of
+    /// others at most, and a large one for no more transactions than twice as many as there are large ones before it.
     @Test(arguments: 0..<200)
     func noWriteWaitsForMoreThanItHasTo(seed: UInt64) {
         var random = SplitMix(seed: seed), queue = WriteQueue<Write>()

@@ -2,9 +2,10 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Several servers on one PostgreSQL: clients command the same sessions at whichever server and sessions of their own, followers go
-/// from server to server; servers are killed and started anew, stand still for a while, lose their connections to the database, and the
-/// database is restarted, at moments of chance. Then everything is compared with what everyone was told. `BRAID_CLUSTER_FAULTS` is how often, `BRAID_CRASH_SEED` another course of events.
+/// Several servers on one PostgreSQL: clients command the same sessions at whichever server and sessions of their own,
+/// followers go from server to server; servers are killed and started anew, stand still for a while, lose their
+/// connections to the database, and the database is restarted, at moments of chance. Then everything is compared with
+/// what everyone was told. `BRAID_CLUSTER_FAULTS` is how often, `BRAID_CRASH_SEED` another course of events.
 @Suite(.serialized) struct ClusterSimulationTests {
     static let faults = ProcessInfo.processInfo.environment["BRAID_CLUSTER_FAULTS"].flatMap { Int($0) } ?? 8
     static let servers = ProcessInfo.processInfo.environment["BRAID_CLUSTER_SERVERS"].flatMap { Int($0) } ?? 3
@@ -111,7 +112,8 @@ private struct ClusterCourse {
         }
     }
 
-    /// One server, or several, at one moment or one after the other; they start again while clients go on at what is left.
+    /// One server, or several, at one moment or one after the other; they start again while clients go on at what is
+    /// left.
     mutating func killSome() async throws {
         let victims = cluster.indices.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random))
         for victim in victims {
@@ -122,7 +124,8 @@ private struct ClusterCourse {
         for victim in victims { try cluster.start(victim) }
     }
 
-    /// A server stands still in the middle of whatever it does, with whatever it has locked, and then goes on with what it knew.
+    /// A server stands still in the middle of whatever it does, with whatever it has locked, and then goes on with what
+    /// it knew.
     mutating func pauseOne() async throws {
         let server = cluster[Int.random(in: cluster.indices, using: &random)]
         kill(server.processIdentifier, SIGSTOP)

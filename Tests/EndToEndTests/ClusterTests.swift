@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What three servers on one PostgreSQL promise together, one claim at a time. (`ClusterSimulationTests`: all at once, under faults.)
+/// What three servers on one PostgreSQL promise together, one claim at a time. (`ClusterSimulationTests`: all at once,
+/// under faults.)
 @Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct ClusterTests {
     /// Three servers, and `x` with rows `a0`, `a1`, … in each of its sections.
     private func open(rows: Int = 3) throws -> (ServerCluster, [KeptClient]) {

@@ -1,10 +1,11 @@
 import Foundation
 import Testing
 
-/// The binary as the image runs it: what the Dockerfile says, in a root of its own with nothing in it but the binary and its
-/// libraries, read-only but for the volume, as another user.
+/// The binary as the image runs it: what the Dockerfile says, in a root of its own with nothing in it but the binary
+/// and its libraries, read-only but for the volume, as another user.
 ///
-/// Without a container engine: mounts in a namespace of their own, and chroot. Where the machine does not allow that, skipped.
+/// Without a container engine: mounts in a namespace of their own, and chroot. Where the machine does not allow that,
+/// skipped.
 @Suite(.serialized, .enabled(if: ContainerRoot.isPossible, "needs root, and mounts in a namespace of their own"))
 struct ContainerTests {
     @Test func theImageServesFromAReadOnlyRootAsAnotherUser() throws {

@@ -3,7 +3,8 @@ import Testing
 
 /// `--deterministic`: the same requests are answered the same, byte for byte.
 ///
-/// To write the golden transcript again, and review what changed: `BRAID_WRITE_GOLDEN=1 swift test --filter DeterministicTests`.
+/// To write the golden transcript again, and review what changed:
+/// `BRAID_WRITE_GOLDEN=1 swift test --filter DeterministicTests`.
 @Suite(.serialized) struct DeterministicTests {
     private static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
         "Golden/deterministic.txt")

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// New epochs: a client that was ahead of what the database has now does not take other contents for those that it knows.
+/// New epochs: a client that was ahead of what the database has now does not take other contents for those that it
+/// knows.
 @Suite(.serialized) struct EpochTests {
     private let directory: TemporaryDirectory
     private let database: String

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// What the machine does to a server: a disk that is full, a file that is damaged, descriptors that run out, clients that
-/// vanish. Nothing is lost, it says what is the matter, and goes on by itself when the fault is gone.
+/// What the machine does to a server: a disk that is full, a file that is damaged, descriptors that run out, clients
+/// that vanish. Nothing is lost, it says what is the matter, and goes on by itself when the fault is gone.
 @Suite(.serialized) struct FaultTests {
     private static let insert = #"{"insert":{"section":"a","row":0},"model":{"id":"%ID%"%MORE%}}"#
     private static let table =
@@ -113,7 +113,8 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == damaged, "what is left of it stays as it is")
     }
 
-    /// A page that went bad while nobody looked: it is an error of the session that stands on it, and says nothing of the inside.
+    /// A page that went bad while nobody looked: it is an error of the session that stands on it, and says nothing of
+    /// the inside.
     @Test(.enabled(if: TestDatabase.isSQLite)) func aDamagedPageIsAnErrorOfItsSessionAlone() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("braid.sqlite")
@@ -166,7 +167,8 @@ import Testing
 
     // MARK: Clients that vanish
 
-    /// A client that goes in the middle of its request changed nothing; one that goes before its answer has done what it asked.
+    /// A client that goes in the middle of its request changed nothing; one that goes before its answer has done what
+    /// it asked.
     @Test func aClientThatVanishesLeavesWholeRevisions() throws {
         let server = try ServerProcess(), client = try server.client()
         try open(client)

@@ -2,10 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What one requester, with or without a valid token, leaves to the others: while an attack is under way, another session's small
-/// commands and the operators' routes are answered.
+/// What one requester, with or without a valid token, leaves to the others: while an attack is under way, another
+/// session's small commands and the operators' routes are answered.
 ///
-/// No test here measures time: each compares the order of answers, or what is refused. `Benchmarks/run isolation` measures.
+/// No test here measures time: each compares the order of answers, or what is refused. `Benchmarks/run isolation`
+/// measures.
 @Suite(.serialized) struct IsolationTests {
     static let controller = ["Authorization": "Bearer secret"]
 

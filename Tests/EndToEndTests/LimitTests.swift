@@ -404,7 +404,8 @@ import Testing
             }
             #expect(try client.get("/healthz").status == 200)
         }
-        // One list is 8 MB, and takes several times as much while it is made: two dozen at once took 400 MiB, and no more than 100 one by one.
+        // One list is 8 MB, and takes several times as much while it is made: two dozen at once took 400 MiB, and no
+        // more than 100 one by one.
         let peak = try Self.peakMemory(of: server)
         #expect(peak < 250 << 20, "\(peak >> 20) MiB")
         // A page of the journal ends where it has become long, and says where the next begins.

@@ -56,7 +56,8 @@ import Testing
 
     @Test func theCommandLineWins() throws {
         let directory = try TemporaryDirectory()
-        // What stands on the command line is not even looked at in the environment; a port of 0 and a database are on it.
+        // What stands on the command line is not even looked at in the environment; a port of 0 and a database are on
+        // it.
         let server = try ServerProcess(
             ["--journal-limit", "2"],
             environment: [

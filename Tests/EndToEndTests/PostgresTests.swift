@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Servers on PostgreSQL beyond what they share with those on SQLite (which `BRAID_TEST_DATABASE=postgres` runs on it, too).
+/// Servers on PostgreSQL beyond what they share with those on SQLite (which `BRAID_TEST_DATABASE=postgres` runs on it,
+/// too).
 @Suite(.serialized) struct PostgresTests {
     /// The database is restarted at once, without a word to anyone, under load: the server goes on, nothing that was
     /// acknowledged is lost, nothing is there twice, and what is not known is not told as done.

@@ -14,7 +14,8 @@ import Testing
         // A short journal: what memory grows by is then the streams'.
         let (client, _) = try StreamTests.start(["--journal-limit", "5"], table: Self.table)
         let stalled = try client.stream(receiveBuffer: 4_096)
-        // Few rounds of much: on a busy machine many would take longer than the server waits for a reader that takes nothing.
+        // Few rounds of much: on a busy machine many would take longer than the server waits for a reader that takes
+        // nothing.
         let rounds = 200, bytes = 60_000
         let others = try (0..<3).map { _ in try client.stream() }
         for stream in others { #expect(try stream.events(through: "caught-up").count == 2) }

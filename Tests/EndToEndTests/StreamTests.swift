@@ -236,7 +236,8 @@ extension KeptClient {
             port: server.port, "/v1/sessions/s/updates\(query)", lastEventID: lastEventID, receiveBuffer: receiveBuffer)
     }
 
-    /// Carries a command out on the session `s`; gives the revision that it led to, nil when it was refused or changed nothing.
+    /// Carries a command out on the session `s`; gives the revision that it led to, nil when it was refused or changed
+    /// nothing.
     func perform(_ command: (method: String, resource: String, body: String)) throws -> Int? {
         let response = try request(command.method, "/v1/sessions/s/\(command.resource)", command.body)
         let answer = response.object

@@ -122,7 +122,8 @@ private final class BenchmarkCluster {
         var servers = 0.0, database = 0.0, load = 0.0
     }
 
-    /// proc(5), "/proc/pid/stat". Of the database: of the processes that it has now; connections are kept, so none ends meanwhile.
+    /// proc(5), "/proc/pid/stat". Of the database: of the processes that it has now; connections are kept, so none ends
+    /// meanwhile.
     private func processorTime() -> ProcessorTime {
         let postmaster = (try? String(contentsOfFile: directory + "/data/postmaster.pid", encoding: .utf8))?.split(
             separator: "\n"

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Measures what one requester, with or without a valid token, leaves to the others: another session's small command, a new
-/// session, and the operators' routes, while an attack goes on.
+/// Measures what one requester, with or without a valid token, leaves to the others: another session's small command, a
+/// new session, and the operators' routes, while an attack goes on.
 func isolationBenchmark() throws {
     print(
         "\nisolation: ms, p50 / p99 / max, and answers that were not 200 or 201, of others during an attack of 8 s (synchronous=FULL; the load runs on the same cores)"
@@ -64,8 +64,8 @@ func isolationBenchmark() throws {
     }
 }
 
-/// A server with a controller's token, and what attackers and others ask of it. A connection for each request: what an attacker
-/// does to a connection is its own affair.
+/// A server with a controller's token, and what attackers and others ask of it. A connection for each request: what an
+/// attacker does to a connection is its own affair.
 private struct AttackedServer: Sendable {
     let port: Int
 

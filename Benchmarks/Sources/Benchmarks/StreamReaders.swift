@@ -59,8 +59,8 @@ final class StreamReaders {
         epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
     }
 
-    /// Opens readers; returns when each was told something that has `mark`, or, without it, anything. Gives what came first.
-    /// `port`: elsewhere than where the commands go.
+    /// Opens readers; returns when each was told something that has `mark`, or, without it, anything. Gives what came
+    /// first. `port`: elsewhere than where the commands go.
     @discardableResult
     func open(_ count: Int, _ request: [UInt8], until mark: String, at port: Int? = nil) throws -> [String] {
         try (0..<count).map { _ in

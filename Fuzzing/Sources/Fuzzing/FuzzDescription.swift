@@ -1,8 +1,8 @@
 import BraidEngine
 
-/// The first line is a table description; each further line is a command in its JSON form, or else bytes that choose one.
-/// A description that is accepted can open a table and answer any command; what a command answers is a legal update to
-/// the snapshot that would be made from nothing. One that is refused has faults.
+/// The first line is a table description; each further line is a command in its JSON form, or else bytes that choose
+/// one. A description that is accepted can open a table and answer any command; what a command answers is a legal
+/// update to the snapshot that would be made from nothing. One that is refused has faults.
 func fuzzDescription(_ input: [UInt8]) {
     var lines = input.split(separator: UInt8(ascii: "\n"), maxSplits: 24, omittingEmptySubsequences: false)[...]
     guard let first = lines.popFirst(), let text = try? JSONText(parsing: Array(first)) else { return }

@@ -1,8 +1,8 @@
 import BraidEngine
 
-/// Two snapshots, as `{"from": …, "to": …}` (what `POST /v1/diff` takes) or made of the input's bytes. The update keeps a table
-/// view's rules and leads from the one to the other, in stages and one operation after another; so does the way back,
-/// and the two folded into one.
+/// Two snapshots, as `{"from": …, "to": …}` (what `POST /v1/diff` takes) or made of the input's bytes. The update keeps
+/// a table view's rules and leads from the one to the other, in stages and one operation after another; so does the way
+/// back, and the two folded into one.
 func fuzzDiff(_ input: [UInt8]) {
     let old: Snapshot, new: Snapshot
     if input.first == UInt8(ascii: "{") {

@@ -1,7 +1,7 @@
 import BraidHTTP
 
-/// The first byte says how the rest is cut into packets. Whatever the cuts, the same requests are read, the same bodies,
-/// and the same failure; and a head that is read could have been sent so.
+/// The first byte says how the rest is cut into packets. Whatever the cuts, the same requests are read, the same
+/// bodies, and the same failure; and a head that is read could have been sent so.
 func fuzzHTTP(_ input: [UInt8]) {
     guard let first = input.first else { return }
     let bytes = Array(input.dropFirst())

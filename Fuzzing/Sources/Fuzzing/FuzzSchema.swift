@@ -1,11 +1,11 @@
 import BraidEngine
 
-/// `{"schema": …, "instance": …}`. A schema is correct or has faults that point into it; mismatches point into the instance
-/// and the schema, and there are no more than were asked for.
+/// `{"schema": …, "instance": …}`. A schema is correct or has faults that point into it; mismatches point into the
+/// instance and the schema, and there are no more than were asked for.
 func fuzzSchema(_ input: [UInt8]) {
     guard let json = try? JSONValue(parsing: input), let object = json.objectValue else { return }
     let document = object["schema"] ?? json, instance = object["instance"] ?? json
-    let (schema, faults) = Schema.compile(document)
+    let (schema, faults) = JTDSchema.compile(document)
     claim((schema == nil) == !faults.isEmpty, "neither a schema nor faults, or both")
     for fault in faults {
         claim(document[fault.pointer] != nil && !fault.message.isEmpty, "the fault \(fault) points nowhere")

@@ -1,14 +1,14 @@
 import BraidEngine
 
-/// `{"template": …, "context": {…}}`, or else the text of an expression. Rendering ends within its budget, gives the same
-/// again, and what it gives is JSON that a client's parser accepts.
+/// `{"template": …, "context": {…}}`, or else the text of an expression. Rendering ends within its budget, gives the
+/// same again, and what it gives is JSON that a client's parser accepts.
 func fuzzTemplate(_ input: [UInt8]) {
     guard let json = try? JSONValue(parsing: input), let object = json.objectValue else { return fuzzExpression(input) }
     let names = (object["context"]?.objectValue?.members ?? []).map { ($0.name, $0.value) }
-    let context = TemplateContext(now: "2000-01-01T00:00:00.000Z", names)
-    do throws(TemplateError) {
-        let template = try Template(object["template"] ?? json)
-        check { (budget) throws(TemplateError) in try template.render(context, budget: &budget) }
+    let context = JSONeContext(now: "2000-01-01T00:00:00.000Z", names)
+    do throws(JSONeError) {
+        let template = try JSONeTemplate(object["template"] ?? json)
+        check { (budget) throws(JSONeError) in try template.render(context, budget: &budget) }
     } catch {
         claim(!error.message.isEmpty, "a fault says nothing")
     }
@@ -18,21 +18,21 @@ private func fuzzExpression(_ input: [UInt8]) {
     guard let source = String(validating: input, as: UTF8.self), let expression = try? Expression(source) else {
         return
     }
-    let context = TemplateContext(
+    let context = JSONeContext(
         now: "2000-01-01T00:00:00.000Z",
         [
             ("model", ["id": "a", "n": 2.5, "list": [3, 1, 2], "none": .null]), ("row", 3), ("section", "attending"),
             ("state", ["on": true]),
         ])
-    check { (budget) throws(TemplateError) in try expression.evaluate(context, budget: &budget) }
+    check { (budget) throws(JSONeError) in try expression.evaluate(context, budget: &budget) }
 }
 
-private func check(_ render: (inout TemplateBudget) throws(TemplateError) -> JSONValue?) {
+private func check(_ render: (inout JSONeBudget) throws(JSONeError) -> JSONValue?) {
     let limits = (steps: 20_000, output: 200_000)
     var results: [String] = []
     for _ in 0..<2 {
-        var budget = TemplateBudget(steps: limits.steps, output: limits.output)
-        do throws(TemplateError) {
+        var budget = JSONeBudget(steps: limits.steps, output: limits.output)
+        do throws(JSONeError) {
             guard let value = try render(&budget) else {
                 results.append("absent")
                 continue

@@ -50,10 +50,10 @@ private struct SnapshotMaking {
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
     /// The table's sections, and those that were shown before.
-    private var stored: ChunkedList<StoredSection>.Window
-    private var shown: ChunkedList<Section>.Window
+    private var stored: PersistentList<StoredSection>.Window
+    private var shown: PersistentList<Section>.Window
     private var inputs: [Int: SectionInput] = [:]
-    private var rows: [Int: ChunkedList<Row>] = [:]
+    private var rows: [Int: PersistentList<Row>] = [:]
     private var shownKeys: [SectionID: [Int]]
     /// How many rows may still be made that are not stored.
     private var room: Int
@@ -187,7 +187,7 @@ private struct SnapshotMaking {
         return input
     }
 
-    private mutating func rows(at position: Int, _ binding: SectionBinding) throws -> ChunkedList<Row> {
+    private mutating func rows(at position: Int, _ binding: SectionBinding) throws -> PersistentList<Row> {
         if let rows = rows[position] { return rows }
         let made = try makeRows(at: position, binding)
         rows[position] = made
@@ -195,13 +195,13 @@ private struct SnapshotMaking {
     }
 
     /// The rows that the section at a position of the table showed before.
-    private mutating func oldRows(at position: Int, _ id: SectionID) -> ChunkedList<Row>? {
+    private mutating func oldRows(at position: Int, _ id: SectionID) -> PersistentList<Row>? {
         guard let previous else { return nil }
         return oldPlace(of: id, near: position).map { previous.snapshot.sections[$0].rows }
             ?? previous.snapshot.offstage[id]
     }
 
-    private mutating func makeRows(at position: Int, _ binding: SectionBinding) throws -> ChunkedList<Row> {
+    private mutating func makeRows(at position: Int, _ binding: SectionBinding) throws -> PersistentList<Row> {
         try evaluation.meter.checkTime()
         let stored = table.sections[position]
         let isTouched = previous?.step.sections.contains(stored.id) ?? true

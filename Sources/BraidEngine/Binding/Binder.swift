@@ -2,7 +2,8 @@
 public struct Binder: Sendable {
     /// The ids of the declared sections, in order. `nil` if sections are dynamic, that is, come with the models.
     public let declaredSections: [SectionID]?
-    /// Which sections are displayed, and in which order. A program can change this between two commands, and in a handler.
+    /// Which sections are displayed, and in which order. A program can change this between two commands, and in a
+    /// handler.
     public var display: SectionDisplay { currentDisplay() }
     /// The snapshot's `empty` while there are no rows.
     private(set) var empty: JSONText?

@@ -24,13 +24,15 @@ struct ModelType: Sendable {
     /// A model with nothing there that could be an id has none, where it would be refused otherwise.
     var isIDOptional = false
     /// Nil: any JSON will do.
-    var schema: Schema?
+    var schema: JTDSchema?
 
-    init(name: String? = nil, id: JSONPointer?, schema: Schema? = nil) {
+    init(name: String? = nil, id: JSONPointer?, schema: JTDSchema? = nil) {
         self.name = name.map { UTF8Key($0) }
         self.id = id
         self.schema = schema
     }
+
+    var nameForMessages: String { name.map { "\"\($0.string)\"" } ?? "of no name" }
 
     /// Checks a model of this type and gives its identity: a string, or an integer turned into a string. Nil for a
     /// type without identity. Throws `modelInvalid`.
@@ -58,16 +60,16 @@ struct ModelType: Sendable {
     }
 }
 
-extension Schema.Mismatch {
+extension JTDSchema.Mismatch {
     var fault: Refusal.Fault { .init(pointer: instancePath, detail: detail) }
 }
 
 /// What a cell declares: the events it can emit, with the form of their parameters, and the form of its view model.
 struct CellDeclaration: Sendable {
-    var events: [UTF8Key: Schema] = [:]
+    var events: [UTF8Key: JTDSchema] = [:]
     /// The form of the parameters of every other event; nil: there are no other events.
-    var otherEvents: Schema?
-    var viewModel: Schema?
+    var otherEvents: JTDSchema?
+    var viewModel: JTDSchema?
 }
 
 /// The cells that a table knows, by name.

@@ -1,6 +1,7 @@
 /// A chain of links that bind cells, models, titles, dimensions, policies and handlers to a scope of sections.
 ///
-/// If two bindings are about the same section, the more specific one wins. Of two equally specific ones, the later one wins.
+/// If two bindings are about the same section, the more specific one wins. Of two equally specific ones, the later one
+/// wins.
 ///
 /// `Cell` and `Model` are the types that the chain's cells were bound to. The chain carries them to its handlers. Until
 /// cells are bound, `Cell` is any cell; until models are bound or assumed, a chain has no model type.
@@ -48,7 +49,8 @@ extension BindingChain {
 
 // Titles and dimensions.
 extension BindingChain {
-    /// A string, null, or `{"view": name, "viewModel": …}`. `section` nil: for all of the scope that have none of their own.
+    /// A string, null, or `{"view": name, "viewModel": …}`. `section` nil: for all of the scope that have none of their
+    /// own.
     @discardableResult
     func bind(header: Computed<SectionInput>, of section: SectionID? = nil) -> Self {
         edit { if let section { $0.headers[section] = header } else { $0.header = header } }

@@ -1,39 +1,35 @@
 import Synchronization
 
-/// What one command may cost. All its templates together: each rendering has a budget of its own, this one bounds a template
-/// that is cheap once, and rendered for a hundred thousand rows. And its time, whatever it is spent on.
+/// What one command may cost. All its templates together: each rendering has a budget of its own, this one bounds a
+/// template that is cheap once, and rendered for a hundred thousand rows. And its time, whatever it is spent on.
 final class CommandMeter: Sendable {
-    private struct Left {
-        var rows: Int
-        var steps: Int
-        var output: Int
-    }
-
-    private let left: Mutex<Left>
+    /// What the command's templates may cost together.
+    let templates: SharedJSONeBudget
+    /// The most rows that the table had so far.
+    private let rows: Mutex<Int>
     private let limit: Duration?
     private let start = ContinuousClock.now
 
     /// Large tables may take more. `isTimed`: what is only read may take as long as it does.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
-        left = Mutex(
-            Left(
-                rows: rows, steps: limits.templateSteps.saturatingAdd(200 * rows),
-                output: limits.renderedBytes.saturatingAdd(1_000 * rows)))
+        self.rows = Mutex(rows)
+        templates = SharedJSONeBudget(
+            steps: limits.templateSteps.saturatingAdd(200 * rows),
+            output: limits.renderedBytes.saturatingAdd(1_000 * rows))
     }
 
     /// The command has brought the table to so many rows.
     func allow(rows: Int) {
-        left.withLock { left in
-            let more = max(0, rows - left.rows)
-            left = Left(
-                rows: left.rows + more, steps: left.steps.saturatingAdd(200 * more),
-                output: left.output.saturatingAdd(1_000 * more))
+        let more = self.rows.withLock { known in
+            defer { known = max(known, rows) }
+            return max(0, rows - known)
         }
+        templates.add(steps: 200 * more, output: 1_000 * more)
     }
 
-    /// Throws `commandTimeout` once the command has taken too long. Every loop calls it whose length a request can choose: over a
-    /// transaction's commands, references, sections, rows, handlers.
+    /// Throws `commandTimeout` once the command has taken too long. Every loop calls it whose length a request can
+    /// choose: over a transaction's commands, references, sections, rows, handlers.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(
@@ -42,26 +38,9 @@ final class CommandMeter: Sendable {
         )
     }
 
-    /// As `checkTime()`, for a loop over many rows: looks at the clock at every 256th index, as rows can take less time than that.
+    /// As `checkTime()`, for a loop over many rows: looks at the clock at every 256th index, as rows can take less time
+    /// than that.
     func checkTime(at index: Int) throws(Refusal) { if index & 0xFF == 0 { try checkTime() } }
-
-    /// One rendering's budget: no more than what is left.
-    var budget: TemplateBudget {
-        let whole = TemplateBudget()
-        return left.withLock { left in
-            TemplateBudget(
-                steps: min(whole.remainingSteps, max(0, left.steps)),
-                output: min(whole.remainingOutput, max(0, left.output)))
-        }
-    }
-
-    /// What a rendering took of its budget.
-    func charge(_ budget: TemplateBudget, of whole: TemplateBudget) {
-        left.withLock { left in
-            left.steps -= whole.remainingSteps - budget.remainingSteps
-            left.output -= whole.remainingOutput - budget.remainingOutput
-        }
-    }
 }
 
 /// The limits of a table's size, and of the cost of one command.
@@ -72,11 +51,11 @@ public struct TableLimits: Sendable {
     public var sections = Int.max
     /// The number of template steps that one command may take, plus 200 for each row of the table.
     ///
-    /// Five million steps take about a third of a second. ``TemplateBudget`` defines a step.
+    /// Five million steps take about a third of a second. ``JSONeBudget`` defines a step.
     public var templateSteps = 5_000_000
     /// The number of bytes that the templates of one command may build, plus 1,000 for each row of the table.
     ///
-    /// Bytes are counted as in ``TemplateBudget``.
+    /// Bytes are counted as in ``JSONeBudget``.
     public var renderedBytes = Int.max
     /// The time that one command may take. `nil` for no limit. It is checked between the parts of a command.
     public var commandTime: Duration?
@@ -99,12 +78,5 @@ public struct TableLimits: Sendable {
 extension Refusal {
     static func tooManyRows(_ limits: TableLimits) -> Refusal {
         Refusal(.tooManyRows, "The table would have more rows than the \(limits.rows) that are allowed here.")
-    }
-}
-
-extension Int {
-    func saturatingAdd(_ other: Int) -> Int {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
     }
 }

@@ -86,15 +86,15 @@ final class Evaluation: Sendable {
     }
 
     /// The names that every expression may read. Only those that are read are set: a context is made for each row.
-    func context(reading reads: Reads) -> TemplateContext {
-        var context = TemplateContext(now: now)
-        context.meter = meter
+    func context(reading reads: Reads) -> JSONeContext {
+        var context = JSONeContext(now: now)
+        context.sharedBudget = meter.templates
         if reads.contains(.state) { context.lazy("state") { [self] in state } }
         if reads.contains(.models) { context.lazy("models") { [self] in models } }
         return context
     }
 
-    func context(for input: RowInput, reading reads: Reads) -> TemplateContext {
+    func context(for input: RowInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         if reads.contains(.model) { context["model"] = input.model.value() }
         if reads.contains(.row) { context["row"] = .number(JSONNumber(input.row)) }
@@ -104,7 +104,7 @@ final class Evaluation: Sendable {
     }
 
     /// `section` is the id, as titles and dimensions read it.
-    func context(forTitleOf input: SectionInput, reading reads: Reads) -> TemplateContext {
+    func context(forTitleOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         context["section"] = .string(input.id.text)
         context["count"] = .number(JSONNumber(input.rowCount))
@@ -112,7 +112,7 @@ final class Evaluation: Sendable {
     }
 
     /// `section` is the object `{id, rowCount, header, footer}`, as `order` and `passing` read it.
-    func context(for input: SectionInput, reading reads: Reads) -> TemplateContext {
+    func context(for input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         context["section"] = .object(
             JSONObject([
@@ -147,5 +147,22 @@ struct Computed<Input>: Sendable {
     func value(for input: Input, _ evaluation: Evaluation) throws -> JSONText? {
         if let constant { return constant }
         return try compute(input, evaluation)
+    }
+}
+
+extension Computed where Input == RowInput {
+    /// The cell of a model's type: the one that the session registered, else the one that the table describes.
+    ///
+    /// Where a model's type has none, `typeNamesCell` gives the type's name in its place; a row is refused otherwise.
+    static func cellByModelType(_ described: RegisteredCells, typeNamesCell: Bool = false) -> Computed<RowInput> {
+        Computed(reads: .cells) { input, evaluation in
+            let type = input.model.modelType
+            if let cell = evaluation.table.cells[type] ?? described[type] { return .string(cell) }
+            if typeNamesCell { return .string(type) }
+            throw Refusal(
+                .modelInvalid,
+                "No cell is registered for the model type \"\(type)\", that of row \(input.row) of the section \"\(input.section)\"."
+            )
+        }
     }
 }

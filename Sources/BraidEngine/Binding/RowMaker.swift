@@ -24,7 +24,7 @@ struct RowMaker {
     }
 
     /// Makes all rows. Where some stored rows are hidden, `shownKeys` receives the keys of the others.
-    func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> ChunkedList<Row> {
+    func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> PersistentList<Row> {
         var rows: [Row] = []
         switch binding.cells.source {
         case .stored:
@@ -75,7 +75,7 @@ struct RowMaker {
                 rows.append(try row(id: nil, model: .null, at: index, of: count))
             }
         }
-        return ChunkedList(rows)
+        return PersistentList(rows)
     }
 
     /// Whatever the limits are.
@@ -83,8 +83,8 @@ struct RowMaker {
 
     /// The rows of a section that shows every stored model; `shown` is how they were before the edits in `touched`.
     func rows(
-        of stored: StoredSection, after old: StoredSection, shown: ChunkedList<Row>, touched: TouchedRows
-    ) throws -> ChunkedList<Row> {
+        of stored: StoredSection, after old: StoredSection, shown: PersistentList<Row>, touched: TouchedRows
+    ) throws -> PersistentList<Row> {
         let changes: [(old: Range<Int>, new: Range<Int>)], removed: [Int]
         switch touched.rows(in: section) {
         case .untouched: return shown
@@ -92,7 +92,7 @@ struct RowMaker {
         case .whole: (changes, removed) = ([(0..<old.rows.count, 0..<stored.rows.count)], Array(0..<old.rows.count))
         }
         // Rows that only changed their places are shown as they were.
-        var places: [Int: Int] = [:], oldRows = ChunkedList.Window(old.rows)
+        var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }
         var rows = shown

@@ -34,8 +34,8 @@ final class SectionBinding: Sendable {
     /// What the header, the footer and their heights depend on beside the section's id.
     let titleReads: Reads
 
-    /// From the bindings that name the section, in the order of their declaration, and those that name none. Nil when no
-    /// binding binds the section's cells.
+    /// From the bindings that name the section, in the order of their declaration, and those that name none. Nil when
+    /// no binding binds the section's cells.
     init?(section: SectionID, named: [Binding], unnamed: UnnamedBindings) {
         // "All other" sections are those whose cells no binding binds by name.
         let other = named.contains { $0.cells != nil } ? nil : unnamed.other
@@ -98,8 +98,8 @@ final class SectionBinding: Sendable {
     /// Whether the section's rows may be moved at all.
     var allowsMoving: Bool { moving != nil && cells.source.isStored }
 
-    /// Whether rows of a model type may be moved here: those of the section's own type, and all others where a program's
-    /// `onInsert` makes the models itself.
+    /// Whether rows of a model type may be moved here: those of the section's own type, and all others where a
+    /// program's `onInsert` makes the models itself.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }

@@ -4,8 +4,8 @@ public struct SectionDisplay: Sendable {
     public enum Behavior: String, Sendable, CaseIterable {
         /// `manuallyManaged` displays the sections that were set, or all if none were set.
         ///
-        /// `hidesSectionsWithNoCellData` displays the sections with rows. `hidesSectionsWithNoData` displays the sections with
-        /// rows, a header or a footer.
+        /// `hidesSectionsWithNoCellData` displays the sections with rows. `hidesSectionsWithNoData` displays the
+        /// sections with rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
         /// Why it cannot be set which sections are displayed; nil where it can.

@@ -1,8 +1,8 @@
 extension Binder {
     /// The binder of sessions that are opened without a table description.
     ///
-    /// Sections are dynamic. A row's cell is the one registered for its model's type, or the type's name. A row's id is its
-    /// model's `/id`, if the model has one.
+    /// Sections are dynamic. A row's cell is the one registered for its model's type, or the type's name. A row's id is
+    /// its model's `/id`, if the model has one.
     public static let dataSource: Binder = {
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
@@ -47,7 +47,8 @@ extension Snapshot {
         return row.model ?? row.json["viewModel"] ?? .null
     }
 
-    /// Returns a section's header and footer, in the form in which commands set them. DataSourceController's `data(for:)`.
+    /// Returns a section's header and footer, in the form in which commands set them. DataSourceController's
+    /// `data(for:)`.
     ///
     /// - Parameter index: the section's index in this snapshot.
     /// - Throws: ``Refusal`` with `rowNotFound`.

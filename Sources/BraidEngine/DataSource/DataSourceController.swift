@@ -7,9 +7,9 @@
 /// source.remove(rowAt: RowPath(section: 0, row: 0), notify: false)
 /// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "")
 /// ```
-/// Counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows, whether or not a call has notified. ``snapshot``
-/// and ``lastUpdate`` show what notifying calls have published. The class is not `Sendable`: use it on the actor or in the
-/// task that created it.
+/// Counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows, whether or not a call has notified.
+/// ``snapshot`` and ``lastUpdate`` show what notifying calls have published. The class is not `Sendable`: use it on the
+/// actor or in the task that created it.
 ///
 /// Every call is a ``DataSourceCommand``: bounds, notifications and updates are those of the HTTP API.
 /// Source: DataSourceController, https://github.com/peredaniel/DataSourceController
@@ -32,8 +32,8 @@ public final class DataSourceController {
     public weak var delegate: (any DataSourceControllerDelegate)?
     /// The table after the last notifying call.
     public private(set) var snapshot: Snapshot
-    /// The update to ``snapshot`` from the snapshot of the notifying call before, for a view's batch updates. `nil` before the
-    /// first call.
+    /// The update to ``snapshot`` from the snapshot of the notifying call before, for a view's batch updates. `nil`
+    /// before the first call.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values
@@ -113,8 +113,8 @@ extension DataSourceController {
 
     /// Returns the data controller for a model.
     ///
-    /// - Returns: the model itself if it is a data controller. Otherwise a data controller of the type registered for the
-    ///   model's type, populated with the model. `nil` if none is registered.
+    /// - Returns: the model itself if it is a data controller. Otherwise a data controller of the type registered for
+    ///   the model's type, populated with the model. `nil` if none is registered.
     public func dataController(for model: Any) -> (any CellDataController)? {
         if let controller = model as? any CellDataController { return controller }
         return dataControllers[ObjectIdentifier(type(of: model))]?.populate(with: model)
@@ -133,8 +133,8 @@ extension DataSourceController {
 
     /// Carries a call out and tells the delegate.
     ///
-    /// `old` are the numbers that the call takes out of the table, `new` those that it puts in; those that are not in the
-    /// table afterwards are forgotten. `data` is that of sections, by their indices after the call.
+    /// `old` are the numbers that the call takes out of the table, `new` those that it puts in; those that are not in
+    /// the table afterwards are forgotten. `data` is that of sections, by their indices after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],
         data: [Int: (any SectionDataModelType)?] = [:]

@@ -1,21 +1,21 @@
 /// An object that changes rows by index path. An index out of bounds never fails; each method says what it does then.
 ///
-/// With `notify` false, the change is stored. The delegate is not notified, and no update contains the change until a later
-/// call notifies. Index paths count in the stored rows.
+/// With `notify` false, the change is stored. The delegate is not notified, and no update contains the change until a
+/// later call notifies. Index paths count in the stored rows.
 public protocol RowManager: AnyObject {
-    /// Inserts a row before the row at an index path. If the section does not exist, a new section at the end gets the row. If
-    /// the row does not exist, the new row is appended to the section.
+    /// Inserts a row before the row at an index path. If the section does not exist, a new section at the end gets the
+    /// row. If the row does not exist, the new row is appended to the section.
     ///
     /// Notifies `dataSourceWasMutated(_:section:)`, or `dataSourceWasMutated(_:)` if it adds a section.
     func add(row: Any, at indexPath: RowPath, notify: Bool)
     /// Replaces the row at an index path. Ignored if the row does not exist. Notifies `dataSourceWasMutated(_:rows:)`.
     func update(row: Any, at indexPath: RowPath, notify: Bool)
-    /// Replaces all rows of a section. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:rows:)` with all
-    /// its rows.
+    /// Replaces all rows of a section. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:rows:)`
+    /// with all its rows.
     func update(rows: [Any], atSection section: Int, notify: Bool)
-    /// Replaces rows, in ascending order. If one section's index is too high, the whole call is ignored. A row that does
-    /// not exist, or a negative index, is skipped. Notifies `dataSourceWasMutated(_:rows:)` with the replaced rows, even if
-    /// there are none.
+    /// Replaces rows, in ascending order. If one section's index is too high, the whole call is ignored. A row that
+    /// does not exist, or a negative index, is skipped. Notifies `dataSourceWasMutated(_:rows:)` with the replaced
+    /// rows, even if there are none.
     func update(rows: [RowPath: Any], notify: Bool)
     /// Removes a row. Ignored if the row does not exist. An empty section is removed with it. Notifies
     /// `dataSourceWasMutated(_:)`.
@@ -42,7 +42,8 @@ public protocol SectionManager: AnyObject {
     func add(section: DataSourceController.Section, at index: Int?, notify: Bool)
     /// Replaces a section's data. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:section:)`.
     func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool)
-    /// Replaces a section's data and rows. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:section:)`.
+    /// Replaces a section's data and rows. Ignored if the section does not exist. Notifies
+    /// `dataSourceWasMutated(_:section:)`.
     func update(section: DataSourceController.Section, at index: Int, notify: Bool)
     /// Replaces all sections. Notifies `dataSourceWasMutated(_:)`.
     func update(allSections sections: [DataSourceController.Section], notify: Bool)

@@ -140,7 +140,7 @@ extension DescriptionCompiler {
 
     /// What can be seen of derived models without a context.
     private func checkDerived(
-        _ source: JSONValue, _ template: Template, _ binding: Binding, _ reader: inout DescriptionReader
+        _ source: JSONValue, _ template: JSONeTemplate, _ binding: Binding, _ reader: inout DescriptionReader
     ) {
         let pointer = binding.pointer.appending("modelsFrom")
         if !template.canGive(.array, .object) {

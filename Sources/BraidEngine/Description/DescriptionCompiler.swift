@@ -1,4 +1,5 @@
-/// Compiles a description's JSON by writing binding chains. One pass, in the order of the document; faults are gathered.
+/// Compiles a description's JSON by writing binding chains. One pass, in the order of the document; faults are
+/// gathered.
 struct DescriptionCompiler {
     struct Compiled {
         var name: String

@@ -1,8 +1,8 @@
 // The values that a description's members share: titles, dimensions, handlers.
 extension DescriptionReader {
     /// A JSON Type Definition (RFC 8927).
-    mutating func schema(_ value: JSONValue, at pointer: JSONPointer) -> Schema? {
-        let (schema, faults) = Schema.compile(value)
+    mutating func schema(_ value: JSONValue, at pointer: JSONPointer) -> JTDSchema? {
+        let (schema, faults) = JTDSchema.compile(value)
         for found in faults { fault(pointer.appending(found.pointer), found.message) }
         return schema
     }
@@ -37,7 +37,7 @@ extension DescriptionReader {
         return Computed(reads: reads) { input, evaluation in
             let value = try template.rendered(evaluation.context(forTitleOf: input, reading: reads)) ?? .null
             do throws(Refusal) {
-                return try Command.title(JSONText(value), at: .root)
+                return try BodyReader.title(JSONText(value), at: .root)
             } catch {
                 throw Refusal(
                     .templateFailed,
@@ -50,7 +50,7 @@ extension DescriptionReader {
     /// A number from 0, `"automatic"`, or a template that gives one of them.
     mutating func dimension<Input>(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [],
-        context: @escaping @Sendable (Input, Evaluation, Reads) -> TemplateContext
+        context: @escaping @Sendable (Input, Evaluation, Reads) -> JSONeContext
     ) -> Computed<Input>? {
         let rule = "must be a number from 0, or \"automatic\""
         @Sendable func isDimension(_ value: JSONValue) -> Bool {
@@ -183,7 +183,8 @@ extension DescriptionReader {
     }
 
     /// A template that must give an object, an array or a string: what can be seen of it without a context is checked.
-    private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> Template? {
+    private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> JSONeTemplate?
+    {
         guard let template = template(value, at: pointer) else { return nil }
         if !template.canGive(kind) {
             fault(
@@ -197,7 +198,7 @@ extension DescriptionReader {
     /// A template of an object from section ids to values. Those that stand there by name are checked.
     private mutating func bySection<Checked>(
         _ value: JSONValue, at pointer: JSONPointer, _ check: (inout Self, JSONValue, JSONPointer) -> Checked?
-    ) -> Template? {
+    ) -> JSONeTemplate? {
         guard let template = template(value, at: pointer, giving: .object) else { return nil }
         guard template.kind == .object, case .object(let object) = value else { return template }
         for (name, value) in object.members where !name.utf8.contains(UInt8(ascii: "$")) {
@@ -208,7 +209,7 @@ extension DescriptionReader {
     }
 
     /// A template of an array of section ids. Those that stand there are checked.
-    private mutating func displayed(_ value: JSONValue, at pointer: JSONPointer) -> Template? {
+    private mutating func displayed(_ value: JSONValue, at pointer: JSONPointer) -> JSONeTemplate? {
         guard let template = template(value, at: pointer, giving: .array) else { return nil }
         guard case .array(let elements) = value else { return template }
         var seen: Set<SectionID> = []
@@ -221,7 +222,7 @@ extension DescriptionReader {
         return template
     }
 
-    private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer) -> Template? {
+    private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer) -> JSONeTemplate? {
         guard let value = object[name] else {
             fault(pointer, "the member `\(name)` is missing")
             return nil
@@ -272,7 +273,7 @@ extension DescriptionReader {
 }
 
 extension Computed {
-    init(rendering template: Template, context: @escaping @Sendable (Input, Evaluation, Reads) -> TemplateContext) {
+    init(rendering template: JSONeTemplate, context: @escaping @Sendable (Input, Evaluation, Reads) -> JSONeContext) {
         if let constant = template.constant {
             self.init(constant: JSONText(constant))
         } else {
@@ -285,12 +286,12 @@ extension Computed {
 }
 
 // A template's failure at run time is the command's refusal: nothing has changed.
-extension Template {
-    func rendered(_ context: TemplateContext) throws(Refusal) -> JSONValue? {
-        let whole = context.meter?.budget ?? TemplateBudget()
+extension JSONeTemplate {
+    func rendered(_ context: JSONeContext) throws(Refusal) -> JSONValue? {
+        let whole = context.sharedBudget?.budget ?? JSONeBudget()
         var budget = whole
-        defer { context.meter?.charge(budget, of: whole) }
-        do throws(TemplateError) {
+        defer { context.sharedBudget?.charge(budget, of: whole) }
+        do throws(JSONeError) {
             return try render(context, budget: &budget)
         } catch {
             throw Refusal(
@@ -301,11 +302,11 @@ extension Template {
 }
 
 extension Expression {
-    func evaluated(_ context: TemplateContext) throws(Refusal) -> JSONValue {
-        let whole = context.meter?.budget ?? TemplateBudget()
+    func evaluated(_ context: JSONeContext) throws(Refusal) -> JSONValue {
+        let whole = context.sharedBudget?.budget ?? JSONeBudget()
         var budget = whole
-        defer { context.meter?.charge(budget, of: whole) }
-        do throws(TemplateError) {
+        defer { context.sharedBudget?.charge(budget, of: whole) }
+        do throws(JSONeError) {
             return try evaluate(context, budget: &budget)
         } catch {
             throw Refusal(

@@ -100,9 +100,9 @@ struct DescriptionReader {
     }
 
     /// `names`: what the template may read beside what all may.
-    mutating func template(_ value: JSONValue, at pointer: JSONPointer, over names: [String] = []) -> Template? {
-        do throws(TemplateError) {
-            var template = try Template(value)
+    mutating func template(_ value: JSONValue, at pointer: JSONPointer, over names: [String] = []) -> JSONeTemplate? {
+        do throws(JSONeError) {
+            var template = try JSONeTemplate(value)
             template.place = pointer
             checkNames(template.names, names, at: pointer)
             return template
@@ -116,7 +116,7 @@ struct DescriptionReader {
         -> Expression?
     {
         guard let source = string(value, at: pointer, what: "\(what), a JSON-e expression,") else { return nil }
-        do throws(TemplateError) {
+        do throws(JSONeError) {
             var expression = try Expression(source)
             expression.place = pointer
             checkNames(expression.names, names, at: pointer)

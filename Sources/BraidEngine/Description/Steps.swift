@@ -6,23 +6,23 @@ indirect enum HandlerStep: Sendable {
 
 /// One thing that a handler does. Fields are templates over what the handler may read.
 enum HandlerAction: Sendable {
-    case insert(section: Template, row: Template?, model: Template)
+    case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
     case remove(ActionTarget)
-    case update(ActionTarget?, merge: Template)
-    case replace(ActionTarget?, model: Template)
-    case move(id: Template, section: Template, row: Template?)
-    case setModels(Template)
-    case setState(Template)
-    case setHeaders(Template)
-    case setFooters(Template)
-    case display(Template)
-    case reject(Template)
+    case update(ActionTarget?, merge: JSONeTemplate)
+    case replace(ActionTarget?, model: JSONeTemplate)
+    case move(id: JSONeTemplate, section: JSONeTemplate, row: JSONeTemplate?)
+    case setModels(JSONeTemplate)
+    case setState(JSONeTemplate)
+    case setHeaders(JSONeTemplate)
+    case setFooters(JSONeTemplate)
+    case display(JSONeTemplate)
+    case reject(JSONeTemplate)
 }
 
 /// The stored row that an action is about.
 enum ActionTarget: Sendable {
-    case id(Template, section: Template?)
-    case place(section: Template, row: Template)
+    case id(JSONeTemplate, section: JSONeTemplate?)
+    case place(section: JSONeTemplate, row: JSONeTemplate)
 }
 
 /// Runs a handler's steps on the table.
@@ -57,7 +57,7 @@ struct StepRunner {
         }
     }
 
-    private func names(_ editor: TableEditor) -> TemplateContext {
+    private func names(_ editor: TableEditor) -> JSONeContext {
         var context = evaluation.context(reading: .everything)
         let model = current(editor)?.model ?? call.model
         context.lazy("model") { model.value() }
@@ -174,7 +174,7 @@ struct StepRunner {
         try editor.replace(at: place.row, in: place.section, id: identified.id, model: identified.model)
     }
 
-    private func locate(_ target: ActionTarget?, _ names: TemplateContext, _ editor: TableEditor) throws -> (
+    private func locate(_ target: ActionTarget?, _ names: JSONeContext, _ editor: TableEditor) throws -> (
         section: SectionID, row: Int
     ) {
         switch target {
@@ -233,18 +233,18 @@ extension StepRunner {
         Refusal(.handlerContract, "A handler of the section \"\(call.section)\" failed: \(detail).")
     }
 
-    private func value(_ template: Template, _ names: TemplateContext, _ what: String) throws -> JSONValue {
+    private func value(_ template: JSONeTemplate, _ names: JSONeContext, _ what: String) throws -> JSONValue {
         guard let value = try template.rendered(names) else { throw fault("`\(what)` has no value") }
         return value
     }
 
-    private func object(_ template: Template, _ names: TemplateContext, _ what: String) throws -> JSONValue {
+    private func object(_ template: JSONeTemplate, _ names: JSONeContext, _ what: String) throws -> JSONValue {
         let value = try value(template, names, what)
         guard case .object = value else { throw fault("`\(what)` must give an object") }
         return value
     }
 
-    private func json(_ template: Template, _ names: TemplateContext, _ what: String) throws -> JSONText {
+    private func json(_ template: JSONeTemplate, _ names: JSONeContext, _ what: String) throws -> JSONText {
         try bounded(JSONText(try value(template, names, what)))
     }
 
@@ -254,14 +254,14 @@ extension StepRunner {
         return json
     }
 
-    private func sectionID(_ template: Template, _ names: TemplateContext) throws -> SectionID {
+    private func sectionID(_ template: JSONeTemplate, _ names: JSONeContext) throws -> SectionID {
         guard case .string(let id) = try value(template, names, "section") else {
             throw fault("`section` must give a section's id")
         }
         return SectionID(id)
     }
 
-    private func index(_ template: Template, _ names: TemplateContext) throws -> Int {
+    private func index(_ template: JSONeTemplate, _ names: JSONeContext) throws -> Int {
         guard let index = try value(template, names, "row").intValue, index >= 0 else {
             throw fault("`row` must give an integer from 0")
         }
@@ -270,7 +270,7 @@ extension StepRunner {
 
     private func title(_ value: JSONValue, of section: String, _ what: String) throws -> JSONText {
         do throws(Refusal) {
-            return try Command.title(JSONText(value), at: .root)
+            return try BodyReader.title(JSONText(value), at: .root)
         } catch {
             throw fault(
                 "the title of the section \"\(section)\", from `\(what)`, cannot be \(JSONText(value).text): it must be a string, null, or a view"
@@ -278,7 +278,7 @@ extension StepRunner {
         }
     }
 
-    private func members(_ template: Template, _ names: TemplateContext, _ what: String) throws -> [(
+    private func members(_ template: JSONeTemplate, _ names: JSONeContext, _ what: String) throws -> [(
         name: String, value: JSONValue
     )] {
         guard case .object(let object) = try value(template, names, what) else {

@@ -9,7 +9,8 @@ public struct TableDescription: Sendable {
     public let binder: Binder
     /// The initial state of a session, a JSON object.
     public let state: JSONText
-    /// The initial models of each section, in declared order or in order of first appearance, with their pointers in the document.
+    /// The initial models of each section, in declared order or in order of first appearance, with their pointers in
+    /// the document.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     /// What is allowed but probably a mistake, each with its pointer: for example names that nothing provides.
     public let warnings: [Refusal.Fault]
@@ -64,8 +65,8 @@ public struct TableDescription: Sendable {
         return faults
     }
 
-    /// Returns whether a string can name a table or a session: it matches `[A-Za-z0-9._-]{1,64}` and is neither `.` nor `..`,
-    /// which no URL path can contain (RFC 3986, section 5.2.4).
+    /// Returns whether a string can name a table or a session: it matches `[A-Za-z0-9._-]{1,64}` and is neither `.` nor
+    /// `..`, which no URL path can contain (RFC 3986, section 5.2.4).
     public static func isName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy {
@@ -106,7 +107,8 @@ public struct TableDescription: Sendable {
         return editor.table
     }
 
-    /// Returns the fault that no session can be opened with the description's own models and state. `nil` if one can be opened.
+    /// Returns the fault that no session can be opened with the description's own models and state. `nil` if one can be
+    /// opened.
     ///
     /// - Parameters:
     ///   - limits: the limits of the session's table.

@@ -1,4 +1,5 @@
-/// The reason why an update cannot be applied: a table view would crash here, or the update breaks a rule of the wire format.
+/// The reason why an update cannot be applied: a table view would crash here, or the update breaks a rule of the wire
+/// format.
 public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?
@@ -22,8 +23,8 @@ extension BatchUpdate {
     /// Returns the update's stages, each with the sections before and after it.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``UpdateFault`` if the snapshot is of another revision, and for the faults of ``applied(to:)`` except a wrong
-    ///   ``totalRowCount``.
+    /// - Throws: ``UpdateFault`` if the snapshot is of another revision, and for the faults of ``applied(to:)`` except
+    ///   a wrong ``totalRowCount``.
     /// - Complexity: O(sections, and rows of the changed ones).
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         guard snapshot.revision == from else {
@@ -170,8 +171,8 @@ private struct StageApplication {
         return after
     }
 
-    /// Carries out what happens to rows where they were. Of the sections with such rows it leaves the rows that stay, with
-    /// their new content, at their indexes before the stage.
+    /// Carries out what happens to rows where they were. Of the sections with such rows it leaves the rows that stay,
+    /// with their new content, at their indexes before the stage.
     private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(UpdateFault) {
         var sources: Set<RowPath> = []
         func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {
@@ -241,7 +242,7 @@ private struct StageApplication {
 
     /// A section's rows: arrivals at their places, those that stayed around them in order.
     private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(UpdateFault)
-        -> ChunkedList<Row>
+        -> PersistentList<Row>
     {
         let count = stayed.count + arrivals.count
         if let row = arrivals.keys.filter({ $0 < 0 || $0 >= count }).min() {
@@ -251,6 +252,6 @@ private struct StageApplication {
             )
         }
         var next = stayed.makeIterator()
-        return ChunkedList((0..<count).compactMap { arrivals[$0] ?? next.next() })
+        return PersistentList((0..<count).compactMap { arrivals[$0] ?? next.next() })
     }
 }

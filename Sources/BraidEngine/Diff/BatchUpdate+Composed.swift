@@ -5,16 +5,18 @@ extension BatchUpdate {
     /// Folds consecutive updates into one update, which leads from the first one's ``from`` to the last one's ``to``.
     ///
     /// The result contains as few row operations and stages as can be known without the table. It obeys the rules that
-    /// ``applied(to:)`` checks. Rows and sections that are inserted and deleted again disappear. Several moves become one, or
-    /// none if the row is back in its place. Several changes of content become one, with a visual reload if any of them had one.
-    /// ``state`` and ``empty`` are the last ones that were set. If only one update has stages, they stay as they are.
+    /// ``applied(to:)`` checks. Rows and sections that are inserted and deleted again disappear. Several moves become
+    /// one, or none if the row is back in its place. Several changes of content become one, with a visual reload if any
+    /// of them had one. ``state`` and ``empty`` are the last ones that were set. If only one update has stages, they
+    /// stay as they are.
     ///
     /// Updates do not contain everything, so the result differs from the diff of the two snapshots in these cases:
-    /// - A deleted row's id is unknown unless an earlier update changed the row's content. If the id is known and the row is
-    ///   inserted again, it is the same row. Otherwise the result contains a delete and an insert. Sections likewise.
+    /// - A deleted row's id is unknown unless an earlier update changed the row's content. If the id is known and the
+    ///   row is inserted again, it is the same row. Otherwise the result contains a delete and an insert. Sections
+    ///   likewise.
     /// - The first content of a row or title is unknown. One that was changed and changed back is still an update.
-    /// - The content of a row that was only moved is unknown. It moves into an inserted section after the insert, and out of a
-    ///   deleted section before the delete.
+    /// - The content of a row that was only moved is unknown. It moves into an inserted section after the insert, and
+    ///   out of a deleted section before the delete.
     /// - If such a row moves into or out of a reloaded section, the result deletes and inserts the section instead.
     ///
     /// - Parameter updates: the updates, in order. Each begins at the revision at which the one before it ends.

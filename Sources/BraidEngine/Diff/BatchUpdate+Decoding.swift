@@ -1,8 +1,8 @@
 extension BatchUpdate {
     /// Decodes an update from its wire form with `stages`. Unknown members are faults.
     ///
-    /// Encoding the update again gives the same bytes, if ``json`` wrote the input. Indexes are only checked for their sign;
-    /// ``applied(to:)`` says whether the update fits a table.
+    /// Encoding the update again gives the same bytes, if ``json`` wrote the input. Indexes are only checked for their
+    /// sign; ``applied(to:)`` says whether the update fits a table.
     ///
     /// - Parameters:
     ///   - json: the update's object.

@@ -1,16 +1,18 @@
 extension BatchUpdate {
     /// Returns the index path that a displayed row has after this update.
     ///
-    /// - Parameter path: the row's index path before the update. If the table had no such row, the result is meaningless.
-    /// - Returns: the row's index path after the update. `nil` if the update deletes the row, or deletes or reloads its section,
-    ///   and for a negative path.
+    /// - Parameter path: the row's index path before the update. If the table had no such row, the result is
+    ///   meaningless.
+    /// - Returns: the row's index path after the update. `nil` if the update deletes the row, or deletes or reloads its
+    ///   section, and for a negative path.
     /// - Complexity: O(n log n) for n operations.
     public func following(_ path: RowPath) -> RowPath? {
         let path = stages.reduce(Optional(path)) { path, stage in path.flatMap { stage.following($0) } }
         return path.flatMap { $0.section >= 0 && $0.row >= 0 ? $0 : nil }
     }
 
-    /// Where the row stood before this update that stands at `path` after it: `following` backwards. Nil if the update brought it. O(n log n).
+    /// Where the row stood before this update that stands at `path` after it: `following` backwards. Nil if the update
+    /// brought it. O(n log n).
     func preceding(_ path: RowPath) -> RowPath? {
         stages.reversed().reduce(path) { path, stage in path.flatMap { stage.preceding($0) } }
     }

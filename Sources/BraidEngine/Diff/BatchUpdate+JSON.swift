@@ -1,6 +1,7 @@
 // The update as the contract has it, members in its order; lists that are empty are left out.
 extension BatchUpdate {
-    /// The update's wire form: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. Empty lists are left out.
+    /// The update's wire form: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. Empty lists are left
+    /// out.
     public var json: JSONText {
         json("stages") { writer in
             for stage in stages { stage.write(to: &writer) }

@@ -26,7 +26,8 @@ public enum TableOperation: Sendable {
 }
 
 extension BatchUpdate {
-    /// Returns the same change as operations, one after another. Their number is the number of operations in the stages.
+    /// Returns the same change as operations, one after another. Their number is the number of operations in the
+    /// stages.
     ///
     /// The result is meaningless if ``applied(to:)`` would refuse the update.
     ///

@@ -120,7 +120,7 @@ struct FoldedDifference: ~Copyable {
             }
             index += piece.count
         }
-        return section.with(ChunkedList(rows))
+        return section.with(PersistentList(rows))
     }
 
     private mutating func compareRows(
@@ -229,7 +229,7 @@ extension FoldedDifference {
 }
 
 extension Section {
-    fileprivate func with(_ rows: ChunkedList<Row>) -> Section {
+    fileprivate func with(_ rows: PersistentList<Row>) -> Section {
         var section = self
         section.rows = rows
         return section

@@ -48,7 +48,7 @@ struct FoldedTable {
         case changed(Origin, Row, needsReload: Bool)
         case came(Row)
         /// Some of the rows that a section brought along.
-        case brought(ChunkedList<Row>, start: Int, count: Int)
+        case brought(PersistentList<Row>, start: Int, count: Int)
 
         var count: Int {
             switch self {

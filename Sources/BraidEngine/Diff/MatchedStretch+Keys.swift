@@ -3,17 +3,17 @@ extension MatchedStretch {
     /// The rows that are in both lists, in the same order: as many as possible.
     ///
     /// O(n log n) for the n rows between the first and the last that differ, and O(log rows) to find those two.
-    static func matching(_ old: ChunkedList<StoredRow>, _ new: ChunkedList<StoredRow>) -> [MatchedStretch] {
+    static func matching(_ old: PersistentList<StoredRow>, _ new: PersistentList<StoredRow>) -> [MatchedStretch] {
         let shorter = min(old.count, new.count)
-        let prefix = ChunkedList.walk(old, 0, new, 0, limit: shorter, .forward) { left, right, count, _ in
+        let prefix = PersistentList.walk(old, 0, new, 0, limit: shorter, .forward) { left, right, count, _ in
             (0..<count).first { left.chunk[left.offset + $0].key != right.chunk[right.offset + $0].key } ?? count
         }
-        let suffix = ChunkedList.walk(old, old.count, new, new.count, limit: shorter - prefix, .backward) {
+        let suffix = PersistentList.walk(old, old.count, new, new.count, limit: shorter - prefix, .backward) {
             left, right, count, _ in
             (1...count).first { left.chunk[left.offset - $0].key != right.chunk[right.offset - $0].key }.map { $0 - 1 }
                 ?? count
         }
-        func keys(_ rows: ChunkedList<StoredRow>) -> [Int] {
+        func keys(_ rows: PersistentList<StoredRow>) -> [Int] {
             var keys: [Int] = []
             rows.forEach(in: prefix..<rows.count - suffix) { keys.append($1.key) }
             return keys

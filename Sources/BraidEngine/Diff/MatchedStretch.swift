@@ -9,8 +9,9 @@ extension RowMatching {
     /// Of so many old entries one is an anchor.
     private static var anchorDistance: Int { 16 }
 
-    /// Looks new entries up among a few old ones, the anchors, and follows each match both ways; gives up where that finds
-    /// little, as in a shuffled list: what is left is matched one by one, which makes no difference to the update.
+    /// Looks new entries up among a few old ones, the anchors, and follows each match both ways; gives up where that
+    /// finds little, as in a shuffled list: what is left is matched one by one, which makes no difference to the
+    /// update.
     private func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<
         MatchedStretch
     > {

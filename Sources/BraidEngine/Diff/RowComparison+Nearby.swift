@@ -2,9 +2,9 @@ extension RowComparison {
     /// How far ahead a row is looked for.
     private static var reach: Int { 8 }
 
-    /// Matches rows of two ranges that stand side by side before and after, hashing few of them, and leaves the others to
-    /// `matching`. Ids are unique in a section, so whatever has the same id is the same row: which rows are found here
-    /// makes no difference to the update.
+    /// Matches rows of two ranges that stand side by side before and after, hashing few of them, and leaves the others
+    /// to `matching`. Ids are unique in a section, so whatever has the same id is the same row: which rows are found
+    /// here makes no difference to the update.
     ///
     /// First what stands in the same order not far from each other; where little of that is found, as in a shuffled
     /// list, long stretches that moved, if there are any. O(rows).
@@ -40,7 +40,7 @@ extension RowComparison {
         // Rows from here on are in no run and have not been left to `matching`.
         var open = at
         var misses = 0
-        var oldAhead = ChunkedList.Window(old), newAhead = ChunkedList.Window(new)
+        var oldAhead = PersistentList.Window(old), newAhead = PersistentList.Window(new)
         while at.old < oldRange.upperBound, at.new < newRange.upperBound, misses < 64 {
             guard
                 let skipped = Self.nearest(
@@ -67,11 +67,11 @@ extension RowComparison {
         return open
     }
 
-    /// Where the fewest rows have to be passed, of one list or of the other, for the next ones to be the same. The ranges
-    /// are not empty.
+    /// Where the fewest rows have to be passed, of one list or of the other, for the next ones to be the same. The
+    /// ranges are not empty.
     private static func nearest(
-        _ oldRows: inout ChunkedList<Row>.Window, _ oldRange: Range<Int>, _ newRows: inout ChunkedList<Row>.Window,
-        _ newRange: Range<Int>
+        _ oldRows: inout PersistentList<Row>.Window, _ oldRange: Range<Int>,
+        _ newRows: inout PersistentList<Row>.Window, _ newRange: Range<Int>
     ) -> (old: Int, new: Int)? {
         let old = RowView(oldRows[oldRange.lowerBound]), new = RowView(newRows[newRange.lowerBound])
         if old.hasSameID(as: new) { return (0, 0) }

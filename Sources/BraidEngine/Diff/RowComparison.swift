@@ -8,9 +8,9 @@ struct RowComparison {
     }
 
     let oldSection: Int
-    let old: ChunkedList<Row>
+    let old: PersistentList<Row>
     let newSection: Int
-    let new: ChunkedList<Row>
+    let new: PersistentList<Row>
     var rule = Rule.sameID
 
     /// How many rows from `oldStart` and `newStart` on are the same rows, at most `limit`; those whose content
@@ -18,7 +18,7 @@ struct RowComparison {
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
         -> Int
     {
-        ChunkedList.walk(old, oldStart, new, newStart, limit: limit, .forward) { left, right, count, passed in
+        PersistentList.walk(old, oldStart, new, newStart, limit: limit, .forward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
                 for step in 0..<count {
                     guard
@@ -34,7 +34,7 @@ struct RowComparison {
 
     /// As `matchingPrefix`, backward from the lists' ends.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
-        ChunkedList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
+        PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
                 for step in 1...count {
                     guard
@@ -50,7 +50,7 @@ struct RowComparison {
 
     @inline(__always)
     private func withRows(
-        _ left: ChunkedList<Row>.Chunk, _ right: ChunkedList<Row>.Chunk,
+        _ left: PersistentList<Row>.Chunk, _ right: PersistentList<Row>.Chunk,
         _ body: (UnsafeBufferPointer<RowView>, UnsafeBufferPointer<RowView>) -> Int
     ) -> Int {
         left.withUnsafeBufferPointer { oldRows in
@@ -73,8 +73,8 @@ struct RowComparison {
         _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int,
         _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
-        // Ids with one hash are taken for one, so that nothing is read but the lists: if they ever were not, the update would
-        // bring the whole of the new row.
+        // Ids with one hash are taken for one, so that nothing is read but the lists: if they ever were not, the update
+        // would bring the whole of the new row.
         if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0
         {
             return false

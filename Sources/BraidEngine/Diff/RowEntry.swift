@@ -48,7 +48,7 @@ struct RowEntry {
     }
 }
 
-extension ChunkedList<Row> {
+extension PersistentList<Row> {
     /// Adds the rows of a range. Throws when one has no id.
     func appendEntries(
         of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>

@@ -7,16 +7,13 @@ extension RowMatching {
         }
         guard !self.old.isEmpty || !self.new.isEmpty, !stayed.isEmpty else { return }
         var isLookedAt = Array(repeating: false, count: new.sections.count)
-        var marks = IDMarks(capacity: self.old.count + leftCount)
         for entry in self.old {
             isLookedAt[Int(entry.section)] = true
-            marks.insert(entry.hash)
         }
         // What is not among the old entries is here.
         var left = RowTable(capacity: leftCount)
         for (position, entry) in self.new.enumerated() where !entry.isMatched {
             isLookedAt[Int(entry.section)] = true
-            marks.insert(entry.hash)
             _ = left.findOrInsert(position, entry.hashInSection) { self.new[$0].isTwin(of: entry) }
         }
         for run in stayed where isLookedAt[run.newSection] {
@@ -25,7 +22,6 @@ extension RowMatching {
                 (index, rows) throws(Refusal) in
                 let twin = rows.withReferences { rows in
                     rows.indices.first { offset in
-                        guard marks.mayHold(rows[offset].marks.idHash) else { return false }
                         let entry = RowEntry(rows[offset], section: run.newSection, index: index + offset)
                         return findOld(entry) != nil
                             || left.find(entry.hashInSection, { self.new[$0].isTwin(of: entry) }) != nil
@@ -34,31 +30,6 @@ extension RowMatching {
                 if let twin, let id = rows[twin].id { throw .duplicateRow(id, in: section.id) }
             }
         }
-    }
-}
-
-/// A set of hashes that may hold more than was put in: one bit for each, of at least 16 a hash.
-/// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970, with one hash function.
-private struct IDMarks {
-    private var words: ContiguousArray<UInt64>
-    private let shift: UInt64
-
-    init(capacity: Int) {
-        var bits: UInt64 = 9
-        while 1 << bits < 16 * capacity { bits += 1 }
-        words = ContiguousArray(repeating: 0, count: 1 << (bits - 6))
-        shift = 64 - bits
-    }
-
-    mutating func insert(_ hash: UInt64) {
-        let bit = Int(truncatingIfNeeded: hash >> shift)
-        words[bit >> 6] |= 1 << UInt64(bit & 63)
-    }
-
-    @inline(__always)
-    func mayHold(_ hash: UInt64) -> Bool {
-        let bit = Int(truncatingIfNeeded: hash >> shift)
-        return words[bit >> 6] & 1 << UInt64(bit & 63) != 0
     }
 }
 

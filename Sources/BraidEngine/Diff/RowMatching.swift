@@ -15,13 +15,13 @@ struct RowMatching {
     private static var few: Int { 8 }
 
     /// Rows that stand side by side. Throws when one has no id.
-    mutating func addOld(_ range: Range<Int>, of rows: ChunkedList<Row>, in section: Int, _ id: SectionID)
+    mutating func addOld(_ range: Range<Int>, of rows: PersistentList<Row>, in section: Int, _ id: SectionID)
         throws(Refusal)
     {
         try rows.appendEntries(of: range, in: section, id, to: &old)
     }
 
-    mutating func addNew(_ range: Range<Int>, of rows: ChunkedList<Row>, in section: Int, _ id: SectionID)
+    mutating func addNew(_ range: Range<Int>, of rows: PersistentList<Row>, in section: Int, _ id: SectionID)
         throws(Refusal)
     {
         try rows.appendEntries(of: range, in: section, id, to: &new)

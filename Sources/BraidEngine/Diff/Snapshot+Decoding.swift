@@ -1,14 +1,14 @@
 extension Snapshot {
     /// Decodes a snapshot from its wire form. Unknown members are faults.
     ///
-    /// The rows' members are put into the order of the wire format, so that equal rows have equal bytes. The members `session`,
-    /// `table` and `epoch` are checked and dropped.
+    /// The rows' members are put into the order of the wire format, so that equal rows have equal bytes. The members
+    /// `session`, `table` and `epoch` are checked and dropped.
     ///
     /// - Parameters:
     ///   - json: the snapshot's object.
     ///   - pointer: the pointer to the object in a larger document, for the faults.
-    /// - Throws: ``Refusal`` with the pointers of the first hundred faults. Its code is `duplicateRowID` if all faults are ids
-    ///   that a section contains twice, and `badRequest` otherwise.
+    /// - Throws: ``Refusal`` with the pointers of the first hundred faults. Its code is `duplicateRowID` if all faults
+    ///   are ids that a section contains twice, and `badRequest` otherwise.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let snapshot = reader.snapshot(json, pointer)
@@ -49,7 +49,7 @@ struct SnapshotReader {
             case "totalRowCount": total = reader.count(value, pointer)
             case "sections":
                 hasSections = true
-                result.sections = ChunkedList(reader.sections(value, pointer))
+                result.sections = PersistentList(reader.sections(value, pointer))
             case "state":
                 result.state = reader.state(value, pointer)
             default: result.empty = value.detached
@@ -106,7 +106,7 @@ struct SnapshotReader {
         return section
     }
 
-    private mutating func rows(_ json: JSONText, _ pointer: JSONPointer, isDiffable: Bool) -> ChunkedList<Row> {
+    private mutating func rows(_ json: JSONText, _ pointer: JSONPointer, isDiffable: Bool) -> PersistentList<Row> {
         var ids: Set<RowID> = []
         var rows: [Row] = []
         for (index, element) in elements(json, pointer).enumerated() {
@@ -124,7 +124,7 @@ struct SnapshotReader {
             }
             rows.append(row)
         }
-        return ChunkedList(rows)
+        return PersistentList(rows)
     }
 
     mutating func row(_ json: JSONText, _ pointer: JSONPointer) -> Row {

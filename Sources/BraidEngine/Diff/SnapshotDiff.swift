@@ -1,12 +1,12 @@
 extension BatchUpdate {
     /// Computes the update from one snapshot to another: the fewest row operations, in the fewest stages.
     ///
-    /// Sections are matched by id, then rows across all surviving sections: a row that changed its section is one move. The rows
-    /// of a deleted section are deleted with it, and those of an inserted section are inserted with it. Chunks that both
-    /// snapshots share are not read, and rows that are equal at a section's start and end are not hashed.
+    /// Sections are matched by id, then rows across all surviving sections: a row that changed its section is one move.
+    /// The rows of a deleted section are deleted with it, and those of an inserted section are inserted with it. Chunks
+    /// that both snapshots share are not read, and rows that are equal at a section's start and end are not hashed.
     ///
-    /// - Throws: ``Refusal`` with `duplicateRowID` if a new or moved row has the id of another row of its section, and with
-    ///   `badRequest` if two sections have the same id.
+    /// - Throws: ``Refusal`` with `duplicateRowID` if a new or moved row has the id of another row of its section, and
+    ///   with `badRequest` if two sections have the same id.
     /// - Complexity: O(rows) expected, O(n log n) for n moved rows.
     public init(from old: Snapshot, to new: Snapshot) throws(Refusal) {
         self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: nil))
@@ -69,7 +69,8 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches the rows that both lists start with and end with, then stretches between, and leaves the rest to `matching`.
+    /// Matches the rows that both lists start with and end with, then stretches between, and leaves the rest to
+    /// `matching`.
     func matchRows(
         _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) {
@@ -102,8 +103,8 @@ extension TableDifference {
         return sectionsStay ? stagesInPlace() : Staging(self).stages()
     }
 
-    /// What `Staging` comes to for most updates, those in which no section comes, goes or moves: one stage, or two where
-    /// rows move and something is reloaded.
+    /// What `Staging` comes to for most updates, those in which no section comes, goes or moves: one stage, or two
+    /// where rows move and something is reloaded.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
         func place(_ change: ChangedRow) -> RowPath { isOne ? change.old : change.new }

@@ -3,7 +3,8 @@
 /// Sections are inserted in the first stage, and all that move do so in one. What then forces a further stage:
 /// - reloads never share a stage with moves;
 /// - nothing happens inside a section in the stage in which it comes, moves or goes;
-/// - a row that moves into a section that comes does so later, one that moves out of a section that goes does so before.
+/// - a row that moves into a section that comes does so later, one that moves out of a section that goes does so
+///   before.
 ///
 /// One or two stages are tried; three are always enough. Source: the wire contract, "Update".
 struct StagePlan {

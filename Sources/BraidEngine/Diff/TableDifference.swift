@@ -1,6 +1,6 @@
 /// All that differs between two tables, each thing once and not yet in stages. Places count in the old table,
-/// in the new one, or in both, as they are named. It is made once and handed on: copying its lists by mistake would show
-/// in small tables.
+/// in the new one, or in both, as they are named. It is made once and handed on: copying its lists by mistake would
+/// show in small tables.
 struct TableDifference: ~Copyable {
     /// A section that is in both tables.
     struct Pair {
@@ -54,7 +54,7 @@ struct TableDifference: ~Copyable {
     static func matchingSections(_ old: Snapshot, _ new: Snapshot, unique: Bool) throws(Refusal) -> TableDifference {
         // Most updates leave the sections as they are.
         var differing: [Int] = []
-        let rest = ChunkedList.walk(
+        let rest = PersistentList.walk(
             old.sections, 0, new.sections, 0, limit: min(old.sections.count, new.sections.count), .forward
         ) { left, right, count, passed in
             for step in 0..<count {
@@ -160,8 +160,8 @@ struct TableDifference: ~Copyable {
     /// inserted, and rows that changed section or are not part of their section's heaviest increasing subsequence
     /// moved. O(runs log runs + operations).
     ///
-    /// Runs cover each row at most once; both lists are put in order. `insert` is given the rows of a section that are not
-    /// matched.
+    /// Runs cover each row at most once; both lists are put in order. `insert` is given the rows of a section that are
+    /// not matched.
     mutating func compareRows(
         _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
         insert: (_ rows: Range<Int>, _ section: Int, _ inserted: inout [BatchUpdate.PlacedRow]) -> Void
@@ -250,7 +250,8 @@ struct TableDifference: ~Copyable {
                 of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
             for position in kept { runs[own[position]].isMoved = false }
         } else {
-            // Short runs are quicker taken row by row. Of a run all rows are kept or none: whatever goes with one goes with all.
+            // Short runs are quicker taken row by row. Of a run all rows are kept or none: whatever goes with one goes
+            // with all.
             var rows: [Int] = [], sources: [Int] = []
             rows.reserveCapacity(rowCount)
             sources.reserveCapacity(rowCount)

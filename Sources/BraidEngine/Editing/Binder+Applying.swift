@@ -6,7 +6,8 @@ public struct Outcome: Sendable {
         case applied
         /// The command had nothing to change. There is no new revision.
         case unchanged
-        /// The command was one that the contract ignores instead of refusing. There is no new revision. The reason is a sentence.
+        /// The command was one that the contract ignores instead of refusing. There is no new revision. The reason is a
+        /// sentence.
         case ignored(reason: String)
     }
 
@@ -34,18 +35,21 @@ public struct Outcome: Sendable {
 }
 
 extension Binder {
-    /// Executes a command: checks the policy, runs the handlers, checks the invariants, and computes the new snapshot and update.
+    /// Executes a command: checks the policy, runs the handlers, checks the invariants, and computes the new snapshot
+    /// and update.
     ///
     /// All arguments are values, so a command that throws changes nothing.
     ///
     /// - Parameters:
     ///   - command: the command. Its index paths count in `shown`.
     ///   - table: the stored table before the command.
-    ///   - shown: the snapshot that clients see: the one of `table`, or the published one while a change is unpublished.
+    ///   - shown: the snapshot that clients see: the one of `table`, or the published one while a change is
+    ///     unpublished.
     ///   - unpublished: the stored change that clients do not see yet, if any.
     ///   - now: the time in RFC 3339, which templates and handlers read.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
-    /// - Complexity: O(sections), and what the touched rows cost. A command that publishes also pays for the unpublished change.
+    /// - Complexity: O(sections), and what the touched rows cost. A command that publishes also pays for the
+    ///   unpublished change.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
@@ -136,21 +140,6 @@ extension Refusal {
             return refusal
         }
     }
-
-    /// Returns the same refusal with its faults' pointers placed inside a larger document.
-    ///
-    /// - Parameter place: the pointer from the larger document's root to the part that was refused.
-    public func placed(at place: JSONPointer) -> Refusal {
-        var refusal = self
-        refusal.faults = faults.map { fault in
-            Fault(pointer: fault.pointer.tokens.reduce(place) { $0.appending($1) }, detail: fault.detail)
-        }
-        return refusal
-    }
-}
-
-extension ModelType {
-    var nameForMessages: String { name.map { "\"\($0.string)\"" } ?? "of no name" }
 }
 
 extension Refusal {

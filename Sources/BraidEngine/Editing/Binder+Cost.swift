@@ -1,5 +1,6 @@
 extension Binder {
-    /// Returns the estimated cost of a command, in rows that the engine renders and compares, at about two microseconds each.
+    /// Returns the estimated cost of a command, in rows that the engine renders and compares, at about two microseconds
+    /// each.
     ///
     /// The estimate ignores what handlers do and how expensive a template is.
     ///
@@ -10,7 +11,8 @@ extension Binder {
     public func estimatedCost(of command: Command, rowCount: Int) -> Int {
         switch command {
         case .delete, .insert, .move, .tap, .event:
-            // Rows that read their index, their section's count, other models or the time are rendered again with any change.
+            // Rows that read their index, their section's count, other models or the time are rendered again with any
+            // change.
             reads.isDisjoint(with: [.row, .count, .models, .now]) ? 1 : rowCount
         case .setModels(let sections, let partial):
             sections.reduce(partial ? 0 : rowCount) { $0 + 1 + $1.models.count }

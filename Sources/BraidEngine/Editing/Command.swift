@@ -14,7 +14,8 @@ public enum RowReference: Sendable, Equatable {
     case id(RowID, in: SectionReference?)
 }
 
-/// A command for a session. A command is executed as a whole or refused, and one that changes something makes a revision.
+/// A command for a session. A command is executed as a whole or refused, and one that changes something makes a
+/// revision.
 public indirect enum Command: Sendable {
     /// Deletes a row. The section's editing policy must allow it.
     case delete(RowReference)
@@ -24,8 +25,8 @@ public indirect enum Command: Sendable {
     case insert(RowReference, model: JSONText?)
     /// Moves a row. The target index counts after the row has been taken out, which is UITableView's rule.
     case move(RowReference, to: SectionReference, row: Int)
-    /// Replaces the models of sections. Other sections keep theirs. Dynamic sections that are not named become empty, unless
-    /// `partial` is true.
+    /// Replaces the models of sections. Other sections keep theirs. Dynamic sections that are not named become empty,
+    /// unless `partial` is true.
     case setModels([(section: SectionID, models: [JSONText])], partial: Bool)
     /// Sets the headers of sections: a title, a view or JSON `null` for none.
     case setHeaders([(section: SectionID, title: JSONText)])
@@ -41,7 +42,8 @@ public indirect enum Command: Sendable {
     case event(RowReference, name: String, parameters: JSONText)
     /// Reports rows that a client has on its screen, for the `onPrefetch` handlers.
     case displayedRows([RowReference])
-    /// Calls the data source. Without `notify` the change is stored, but clients see it only after a later command publishes it.
+    /// Calls the data source. Without `notify` the change is stored, but clients see it only after a later command
+    /// publishes it.
     case dataSource(DataSourceCommand, notify: Bool)
     /// Returns to the table that the session was opened with.
     case reset(to: TableModel)
@@ -159,8 +161,8 @@ extension Command {
 
     /// Creates a command from its JSON form, as in transactions and in the journal.
     ///
-    /// The form is an object with one member: a resource's name, with the body of that resource. `models` may be accompanied by
-    /// `partial`. The bodies of `edits` and `moves` may be given without the name.
+    /// The form is an object with one member: a resource's name, with the body of that resource. `models` may be
+    /// accompanied by `partial`. The bodies of `edits` and `moves` may be given without the name.
     ///
     /// - Parameters:
     ///   - json: the command's object.
@@ -200,27 +202,15 @@ extension Command {
     )] {
         var titles: [(section: SectionID, title: JSONText)] = []
         for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with titles") {
-            titles.append((SectionID(name), try Self.title(value, at: pointer.appending(name))))
+            titles.append((SectionID(name), try BodyReader.title(value, at: pointer.appending(name))))
         }
         return titles
-    }
-
-    /// A title: a string, null, or `{"view": name, "viewModel"?: …}`.
-    static func title(_ value: JSONText, at pointer: JSONPointer) throws(Refusal) -> JSONText {
-        switch value.kind {
-        case .string, .null: return value
-        case .object:
-            let object = try BodyReader(value, at: pointer, members: ["view", "viewModel"])
-            guard try object.required("view").kind == .string else {
-                throw object.fault("view", "must be the name of a view, a string")
-            }
-            return value
-        default: throw Refusal.bad(pointer, "a title must be a string, null, or {\"view\": name, \"viewModel\": …}")
-        }
     }
 }
 
 extension RowReference {
+    init(_ path: RowPath) { self = .at(.displayed(path.section), row: path.row) }
+
     init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         let object = try BodyReader(json, at: pointer, members: ["section", "row", "id"])
         if let id = object["id"] {
@@ -235,52 +225,7 @@ extension RowReference {
     }
 }
 
-extension Refusal {
-    static func bad(_ pointer: JSONPointer, _ detail: String) -> Refusal {
-        Refusal(
-            .badRequest,
-            "The request's body is not what it should be: \(pointer.description.isEmpty ? "the whole" : "\"\(pointer)\""): \(detail).",
-            faults: [.init(pointer: pointer, detail: detail)])
-    }
-}
-
-/// Reads an object of a request: members by name, unknown ones refused, every fault with its pointer.
-struct BodyReader {
-    private let members: [(name: String, value: JSONText)]
-    private let pointer: JSONPointer
-
-    init(_ json: JSONText, at pointer: JSONPointer, members known: [String]) throws(Refusal) {
-        members = try Self.members(json, at: pointer, what: known.map { "`\($0)`" }.joined(separator: ", "))
-        self.pointer = pointer
-        for (name, _) in members where !known.contains(name) {
-            throw Refusal.bad(
-                pointer.appending(name),
-                "there is no such member; there are \(known.map { "`\($0)`" }.joined(separator: ", "))")
-        }
-    }
-
-    static func members(_ json: JSONText, at pointer: JSONPointer, what: String) throws(Refusal) -> [(
-        name: String, value: JSONText
-    )] {
-        guard let members = json.members() else { throw Refusal.bad(pointer, "must be an object of \(what)") }
-        return members
-    }
-
-    subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
-
-    func required(_ name: String) throws(Refusal) -> JSONText {
-        guard let value = self[name] else { throw Refusal.bad(pointer, "the member `\(name)` is missing") }
-        return value
-    }
-
-    func index(_ name: String) throws(Refusal) -> Int {
-        let value = try required(name)
-        guard let index = value.intValue, index >= 0 else {
-            throw fault(name, "must be an integer from 0")
-        }
-        return index
-    }
-
+extension BodyReader {
     func sectionReference(_ name: String) throws(Refusal) -> SectionReference {
         let value = try required(name)
         if let id = value.stringValue { return .id(SectionID(id)) }
@@ -289,8 +234,4 @@ struct BodyReader {
         }
         return .displayed(index)
     }
-
-    func fault(_ name: String, _ detail: String) -> Refusal { .bad(place(of: name), detail) }
-
-    func place(of name: String) -> JSONPointer { pointer.appending(name) }
 }

@@ -24,7 +24,8 @@ extension CommandInProgress {
         try self.call(handler, call)
     }
 
-    /// Records an event for controllers. The command is a revision even if no row changes, so that no controller misses the event.
+    /// Records an event for controllers. The command is a revision even if no row changes, so that no controller misses
+    /// the event.
     private mutating func note(_ kind: RowEvent.Kind, at place: Place) {
         isRevision = true
         let section = displayedPlace(of: place.section.id) ?? 0

@@ -41,8 +41,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Where a section is displayed. O(1) where sections are displayed as they are stored, O(log sections) where they are in that
-    /// order, else O(sections).
+    /// Where a section is displayed. O(1) where sections are displayed as they are stored, O(log sections) where they
+    /// are in that order, else O(sections).
     func displayedPlace(of id: SectionID) -> Int? {
         let table = editor.table
         if let position = table.position(of: id) {
@@ -103,7 +103,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Where the rows that a section shows are stored: by the time when they were shown, which may have passed for some.
+    /// Where the rows that a section shows are stored: by the time when they were shown, which may have passed for
+    /// some.
     private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
         try search.storedPlaces(of: section) {
             guard let stored = editor.table[section] else { return [] }
@@ -116,8 +117,9 @@ extension CommandInProgress {
     }
 }
 
-/// Looks for displayed rows by their ids, in the sections that may show them. Some sections must be searched row by row: after
-/// many such searches an index of all displayed rows is made, so that n references to n rows do not cost n times n looks.
+/// Looks for displayed rows by their ids, in the sections that may show them. Some sections must be searched row by
+/// row: after many such searches an index of all displayed rows is made, so that n references to n rows do not cost n
+/// times n looks.
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?

@@ -76,7 +76,8 @@ struct CommandInProgress {
         return ignored
     }
 
-    /// Reads anew the models that a program keeps: its handlers may have changed them. `isEdit`: one row came, went or moved.
+    /// Reads anew the models that a program keeps: its handlers may have changed them. `isEdit`: one row came, went or
+    /// moved.
     mutating func readProvided(isEdit: Bool = false) throws {
         hasReadProvided = true
         let providers = binder.providers.value

@@ -1,5 +1,6 @@
-/// The sections and rows that an update hid, as the journal keeps them: `{"sections": [{"at": index, "id": …, "rows": [id or
-/// null]}], "rows": [{"at": [section, row], "id"?: …}]}`. Indices count in the table before the update.
+/// The sections and rows that an update hid, as the journal keeps them:
+/// `{"sections": [{"at": index, "id": …, "rows": [id or null]}], "rows": [{"at": [section, row], "id"?: …}]}`. Indices
+/// count in the table before the update.
 struct HiddenRows: Sendable {
     struct HiddenSection: Sendable {
         var index: Int
@@ -48,7 +49,8 @@ struct HiddenRows: Sendable {
 }
 
 extension BatchUpdate {
-    /// Returns the rows and sections that this update hides, so that ``RowHistory`` recognizes them when they are displayed again.
+    /// Returns the rows and sections that this update hides, so that ``RowHistory`` recognizes them when they are
+    /// displayed again.
     ///
     /// - Parameter before: the snapshot that the update is applied to.
     /// - Returns: a JSON object for the journal. `nil` if the update hides nothing.
@@ -130,8 +132,8 @@ extension BatchUpdate.Stage {
         }
     }
 
-    /// Turns the sections after the stage, and the number of rows in each, into those before it. Of a deleted section neither
-    /// is known (`nil` and 0), of a reloaded one the number is not.
+    /// Turns the sections after the stage, and the number of rows in each, into those before it. Of a deleted section
+    /// neither is known (`nil` and 0), of a reloaded one the number is not.
     func undo(in sections: inout [SectionID?], counts: inout [Int]) {
         func count(_ paths: some Sequence<RowPath>, _ difference: Int) {
             for path in paths where counts.indices.contains(path.section) { counts[path.section] += difference }

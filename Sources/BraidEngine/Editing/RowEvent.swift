@@ -15,7 +15,8 @@ public struct RowEvent: Sendable {
     /// What happened to the row.
     public var kind: Kind
 
-    /// The event's wire form: `{"at", "id"?, "cell", "event"?, "model"?}`. A tap has no `event`. As in the snapshot, members that the row does not have are absent.
+    /// The event's wire form: `{"at", "id"?, "cell", "event"?, "model"?}`. A tap has no `event`. As in the snapshot,
+    /// members that the row does not have are absent.
     public var json: JSONText {
         var writer = JSONWriter(capacity: 64 + row.json.count)
         writer.beginObject()

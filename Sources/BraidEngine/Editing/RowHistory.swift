@@ -1,9 +1,10 @@
-/// The updates from an earlier revision to now. It rebases commands of clients that have seen only the earlier revision.
+/// The updates from an earlier revision to now. It rebases commands of clients that have seen only the earlier
+/// revision.
 ///
-/// An index path is followed through the updates one after the other: through deletes, inserts, moves, and sections that are
-/// inserted, deleted and moved. The journal keeps the ids of rows that an update hides. If such a row is displayed
-/// again, it is found in its own section, or in another one if only one row can be meant. A row without an id is followed
-/// while it stays displayed with the same model.
+/// An index path is followed through the updates one after the other: through deletes, inserts, moves, and sections
+/// that are inserted, deleted and moved. The journal keeps the ids of rows that an update hides. If such a row is
+/// displayed again, it is found in its own section, or in another one if only one row can be meant. A row without an id
+/// is followed while it stays displayed with the same model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
@@ -22,7 +23,8 @@ public struct RowHistory: Sendable {
 
     /// Creates a history from the journal.
     ///
-    /// This and ``present(_:)`` throw `commandTimeout` once the command has taken longer than `limits` allow, counted from here.
+    /// This and ``rebased(_:)`` throw `commandTimeout` once the command has taken longer than `limits` allow, counted
+    /// from here.
     ///
     /// - Parameters:
     ///   - updates: the updates since the earlier revision in order, each with the rows that it hid
@@ -59,35 +61,36 @@ public struct RowHistory: Sendable {
     ///
     /// - Parameter command: a command whose index paths count at the earlier revision.
     /// - Returns: the rebased command, and the index path of its row now.
-    /// - Throws: ``Refusal`` with `rowNotFound` if the earlier table had no such row or place. With `rowGone` if the row, the
-    ///   section or the target of a move cannot be found any more. With `ambiguousRow` if several sections had the id.
-    public func present(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
+    /// - Throws: ``Refusal`` with `rowNotFound` if the earlier table had no such row or place. With `rowGone` if the
+    ///   row, the section or the target of a move cannot be found any more. With `ambiguousRow` if several sections had
+    ///   the id.
+    public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
         case .delete(let row):
-            let at = try present(row)
+            let at = try rebased(row)
             return (.delete(RowReference(at)), at)
         case .insert(let row, let model):
-            let at = try present(row, orEnd: true)
+            let at = try rebased(row, orEnd: true)
             return (.insert(RowReference(at), model: model), at)
         case .tap(let row):
-            let at = try present(row)
+            let at = try rebased(row)
             return (.tap(RowReference(at)), at)
         case .event(let row, let name, let parameters):
-            let at = try present(row)
+            let at = try rebased(row)
             return (.event(RowReference(at), name: name, parameters: parameters), at)
         case .move(let row, let section, let index):
-            let at = try present(row)
+            let at = try rebased(row)
             let target = try target(section, index, of: row, at: at)
             return (.move(RowReference(at), to: .displayed(target.section), row: target.row), at)
         case .dataSource(let call, let notify):
-            let (call, at) = try present(call)
+            let (call, at) = try rebased(call)
             return (.dataSource(call, notify: notify), at)
         default: return (command, nil)
         }
     }
 
     /// Where the row is displayed now. `orEnd`: the place behind the section's last row is accepted.
-    private func present(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> RowPath {
+    private func rebased(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> RowPath {
         switch reference {
         case .at(let section, let row):
             let path = RowPath(section: try index(of: section), row: row), count = countsThen[path.section]
@@ -98,7 +101,7 @@ public struct RowHistory: Sendable {
         case .id(let id, let section):
             // An id says by itself which row it is.
             var found: [RowPath] = []
-            let only = try section.map { section throws(Refusal) in try present(section) }
+            let only = try section.map { section throws(Refusal) in try rebased(section) }
             for (index, section) in now.sections.enumerated() where only == nil || only == index {
                 if let row = section.rows.indexes(of: id).first { found.append(RowPath(section: index, row: row)) }
             }
@@ -139,11 +142,11 @@ public struct RowHistory: Sendable {
     }
 
     /// The index that a section has among the displayed sections now.
-    private func present(_ section: SectionReference) throws(Refusal) -> Int {
-        try present(section: try index(of: section))
+    private func rebased(_ section: SectionReference) throws(Refusal) -> Int {
+        try rebased(section: try index(of: section))
     }
 
-    private func present(section then: Int) throws(Refusal) -> Int {
+    private func rebased(section then: Int) throws(Refusal) -> Int {
         guard let id = sectionsThen[then], let index = now.sections.firstIndex(where: { $0.id == id }) else {
             throw Refusal(
                 .rowGone,
@@ -155,7 +158,7 @@ public struct RowHistory: Sendable {
 
     /// The place behind the last row of a section that was displayed then.
     private func end(of section: Int) throws(Refusal) -> RowPath {
-        let index = try present(section: section)
+        let index = try rebased(section: section)
         return RowPath(section: index, row: now.sections[index].rows.count)
     }
 }
@@ -218,14 +221,16 @@ extension RowHistory {
 
 // The target of a move.
 extension RowHistory {
-    /// The place that the row is to be moved to. The target is the place between two rows that the client saw. In this order:
+    /// The place that the row is to be moved to. The target is the place between two rows that the client saw. In this
+    /// order:
     /// 1. What was to go to the section's end goes to its end.
     /// 2. The row goes before the row that it was to precede.
     /// 3. It goes behind the nearest row above its place that is still in the section.
     /// 4. What was to go to the section's beginning goes to its beginning.
     /// 5. It goes before the nearest row below its place that is still in the section.
     ///
-    /// Throws `rowGone` where no such row is left, and where rows without ids have changed, so that it is not known which are left.
+    /// Throws `rowGone` where no such row is left, and where rows without ids have changed, so that it is not known
+    /// which are left.
     private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal)
         -> RowPath
     {
@@ -317,10 +322,10 @@ extension Refusal {
 // Calls to the data source. What was out of bounds then stays out of bounds.
 extension RowHistory {
     /// `at`: where the row, or the section's first row, stands that the call is about.
-    private func present(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
+    private func rebased(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
         switch call {
         case .addRow(let model, let path):
-            let at = try present(path)
+            let at = try rebased(path)
             // A section too high makes a new one; a row too high is the section's last.
             guard now.sections.indices.contains(at.section) else { return (.addRow(model, at: at), nil) }
             return (
@@ -328,18 +333,18 @@ extension RowHistory {
                 RowPath(section: at.section, row: min(at.row, now.sections[at.section].rows.count))
             )
         case .updateRow(let model, let path):
-            let at = try present(path)
+            let at = try rebased(path)
             return (.updateRow(model, at: at), displayed(at))
         case .removeRow(let path):
-            let at = try present(path)
+            let at = try rebased(path)
             return (.removeRow(at: at), displayed(at))
         case .updateRows(let rows):
-            var present: [(at: RowPath, model: JSONText)] = []
+            var rebased: [(at: RowPath, model: JSONText)] = []
             for (path, model) in rows {
                 try meter.checkTime()
-                present.append((try self.present(path), model))
+                rebased.append((try self.rebased(path), model))
             }
-            return (.updateRows(present), nil)
+            return (.updateRows(rebased), nil)
         case .updateRowsOfSection(let rows, let section):
             return (.updateRowsOfSection(rows, at: try presentSection(section)), nil)
         case .updateSectionData(let header, let footer, let section):
@@ -352,18 +357,19 @@ extension RowHistory {
         }
     }
 
-    private func present(_ path: RowPath) throws(Refusal) -> RowPath {
+    private func rebased(_ path: RowPath) throws(Refusal) -> RowPath {
         let section = try presentSection(path.section)
         guard sectionsThen.indices.contains(path.section) else { return RowPath(section: section, row: path.row) }
         guard (0..<countsThen[path.section]).contains(path.row) else {
             return RowPath(section: section, row: max(path.row, now.sections[section].rows.count))
         }
-        return try present(RowReference(path))
+        return try rebased(RowReference(path))
     }
 
-    /// The index of a section now. For a section that was not displayed then: its own, unless another section has that by now.
+    /// The index of a section now. For a section that was not displayed then: its own, unless another section has that
+    /// by now.
     private func presentSection(_ index: Int) throws(Refusal) -> Int {
-        sectionsThen.indices.contains(index) ? try present(.displayed(index)) : max(index, now.sections.count)
+        sectionsThen.indices.contains(index) ? try rebased(.displayed(index)) : max(index, now.sections.count)
     }
 
     /// The place, if a row is displayed there; `nil` if the call is ignored.

@@ -12,7 +12,8 @@ public struct JSONError: Error, Sendable, Equatable {
     public var column: Int
     /// What the text contains at the position and what the grammar expects, as a clause without a full stop.
     public var message: String
-    /// The pointer to the value that could not be read, or to the innermost value around the position. `nil` if unknown.
+    /// The pointer to the value that could not be read, or to the innermost value around the position. `nil` if
+    /// unknown.
     public var pointer: JSONPointer?
 
     /// Creates an error from its parts. The parser creates its errors itself; a program rarely needs this initialiser.

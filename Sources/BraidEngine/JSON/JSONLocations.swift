@@ -21,7 +21,8 @@ public struct JSONLocations: Sendable {
         find(pointer).flatMap { $0.isExact ? ($0.line, $0.column) : nil }
     }
 
-    /// Returns the line and column of the value at a pointer or, if it is missing, of the nearest existing value around it.
+    /// Returns the line and column of the value at a pointer or, if it is missing, of the nearest existing value around
+    /// it.
     ///
     /// Use it for messages about missing members. The line and the column count from 1, the column in bytes.
     public func position(nearest pointer: JSONPointer) -> (line: Int, column: Int)? {

@@ -32,13 +32,13 @@ struct JSONScanner {
     }
 
     /// What a scan finds: the compact text is a part of the input, or new bytes.
-    enum Outcome {
+    enum Finding {
         case part(Range<Int>)
         case compacted([UInt8])
         case failure(JSONError)
     }
 
-    static func scan(_ input: UnsafeRawBufferPointer, depthLimit: Int) -> Outcome {
+    static func scan(_ input: UnsafeRawBufferPointer, depthLimit: Int) -> Finding {
         var scanner = JSONScanner(input, depthLimit: depthLimit)
         do throws(JSONFault) {
             return try scanner.text()
@@ -55,7 +55,7 @@ struct JSONScanner {
     // MARK: Grammar
 
     /// RFC 8259, section 2: `JSON-text = ws value ws`.
-    private mutating func text() throws(JSONFault) -> Outcome {
+    private mutating func text() throws(JSONFault) -> Finding {
         if input.count >= 3, input[0] == 0xEF, input[1] == 0xBB, input[2] == 0xBF {
             throw JSONFault(0, .wrong("the text must not start with a byte order mark"))
         }

@@ -19,8 +19,8 @@ public struct JSONText: Sendable, Hashable {
 
     /// Checks that bytes are one JSON value and removes the white space between tokens. Compact input is not copied.
     ///
-    /// The grammar is RFC 8259 with the restrictions of I-JSON (RFC 7493): the text is UTF-8, contains no lone surrogate,
-    /// and no object contains a name twice.
+    /// The grammar is RFC 8259 with the restrictions of I-JSON (RFC 7493): the text is UTF-8, contains no lone
+    /// surrogate, and no object contains a name twice.
     ///
     /// - Parameters:
     ///   - bytes: the text, at most 2,147,483,647 bytes.

@@ -1,7 +1,7 @@
 /// A writer of compact JSON into an array of bytes. It inserts the commas and colons.
 ///
-/// The caller is responsible for the structure: inside an object, every value follows a name, and every `begin…` has its
-/// `end…`. The writer does not check that names are unique.
+/// The caller is responsible for the structure: inside an object, every value follows a name, and every `begin…` has
+/// its `end…`. The writer does not check that names are unique.
 public struct JSONWriter: Sendable {
     /// The UTF-8 bytes written so far. A caller may move them out between two values.
     public var bytes: [UInt8] = []

@@ -1,8 +1,8 @@
 extension JSONValue {
     /// Returns the value after a JSON merge patch (RFC 7396, section 2).
     ///
-    /// If the patch is an object, each of its members replaces or adds the member of that name, recursively. A member that
-    /// is `null` removes it. Any other patch replaces the whole value.
+    /// If the patch is an object, each of its members replaces or adds the member of that name, recursively. A member
+    /// that is `null` removes it. Any other patch replaces the whole value.
     public func merging(patch: JSONValue) -> JSONValue {
         guard case .object(let patch) = patch else { return patch }
         var target = objectValue ?? JSONObject()

@@ -6,7 +6,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type. Its reuse identifier is the `cell` of the rows.
-    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no rows.
+    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no
+    ///     rows.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]]
@@ -18,7 +19,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
-    ///   - viewModels: returns the view models by section, and is called at every refresh. A section that is left out has no rows.
+    ///   - viewModels: returns the view models by section, and is called at every refresh. A section that is left out
+    ///     has no rows.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
@@ -32,7 +34,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
-    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no rows.
+    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no
+    ///     rows.
     ///   - mapToViewModels: makes a cell's view model from a model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
@@ -47,9 +50,10 @@ extension BindingChain where Model == Never {
     /// Binds to each model the cell that a closure makes, whose type may differ from row to row.
     ///
     /// - Parameters:
-    ///   - cellProvider: makes the cell from the section, the row's index in it and the model. It is called when a row is
-    ///     inserted, changes or gets another index, and when a view asks for the row's cell after a later command.
-    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no rows.
+    ///   - cellProvider: makes the cell from the section, the row's index in it and the model. It is called when a row
+    ///     is inserted, changes or gets another index, and when a view asks for the row's cell after a later command.
+    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no
+    ///     rows.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -61,8 +65,8 @@ extension BindingChain where Model == Never {
     /// Binds a number of cells without models, which a closure makes.
     ///
     /// - Parameters:
-    ///   - cellProvider: makes the cell from the section and the row's index in it. It is called for each row at every refresh,
-    ///     because no model says whether the row has changed.
+    ///   - cellProvider: makes the cell from the section and the row's index in it. It is called for each row at every
+    ///     refresh, because no model says whether the row has changed.
     ///   - numberOfCells: returns the number of rows by section, and is called at every refresh.
     @discardableResult
     public func bind(
@@ -85,8 +89,8 @@ extension BindingChain where Model == Never {
 
     /// Binds one cell of a type to each model of the chain's only section.
     ///
-    /// `finish()` throws `descriptionInvalid` if the chain is not about exactly one section. This applies to every form of `bind`
-    /// whose models are an array.
+    /// `finish()` throws `descriptionInvalid` if the chain is not about exactly one section. This applies to every form
+    /// of `bind` whose models are an array.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type. Its reuse identifier is the `cell` of the rows.
@@ -193,7 +197,8 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// Declares the model type of sections whose cells and models another chain binds. Handlers get the models as this type.
+    /// Declares the model type of sections whose cells and models another chain binds. Handlers get the models as this
+    /// type.
     ///
     /// `finish()` throws `descriptionInvalid` if the other chain binds models of another type.
     public func assuming<NewModel>(modelType: NewModel.Type) -> BindingChain<Section, Cell, NewModel> {
@@ -202,8 +207,8 @@ extension BindingChain {
 
     /// Fills a cell with its row's model when a view asks for the cell.
     ///
-    /// The closure gets the section, the row's index in it, the cell and the model. A chain that begins with `onAnySection()`
-    /// fills the cell in addition to the section's own chain.
+    /// The closure gets the section, the row's index in it, the cell and the model. A chain that begins with
+    /// `onAnySection()` fills the cell in addition to the section's own chain.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell, Model) throws -> Void) -> Self {
         let values = bindings.values

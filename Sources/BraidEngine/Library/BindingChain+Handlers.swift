@@ -68,7 +68,8 @@ extension BindingChain {
         return onDelete(handler { try run($0, $1.row, bindings.deletionReason($1), bindings.values.model($1.model)) })
     }
 
-    /// Removes a row's model from the program's data, without the model. The command fails unless exactly one model has gone.
+    /// Removes a row's model from the program's data, without the model. The command fails unless exactly one model has
+    /// gone.
     ///
     /// The closure gets the section, the row's index in it and the reason.
     @discardableResult
@@ -79,8 +80,8 @@ extension BindingChain {
 
     /// Inserts a model into the program's data at a row. The command fails unless exactly one model has come.
     ///
-    /// The closure gets the section, the new row's index in it, the reason and the moved model. The model is `nil` for an
-    /// insert by editing, for which the program makes the model.
+    /// The closure gets the section, the new row's index in it, the reason and the moved model. The model is `nil` for
+    /// an insert by editing, for which the program makes the model.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>, Model?) throws -> Void) -> Self {
         let bindings = bindings
@@ -91,10 +92,11 @@ extension BindingChain {
             })
     }
 
-    /// Inserts a model that the program makes into its data at a row. The command fails unless exactly one model has come.
+    /// Inserts a model that the program makes into its data at a row. The command fails unless exactly one model has
+    /// come.
     ///
-    /// Rows of another model type can be moved to the chain's sections, too. The closure gets the section, the new row's index
-    /// in it and the reason.
+    /// Rows of another model type can be moved to the chain's sections, too. The closure gets the section, the new
+    /// row's index in it and the reason.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
@@ -131,4 +133,20 @@ extension ViewEventEmitting {
     /// The one name of all events of the type, whose parameters are the program's value. Another type has another one,
     /// though its cells may be called the same.
     static var eventName: String { "\(ObjectIdentifier(Self.self))" }
+}
+
+/// The reason why a row's model is deleted from a section.
+public enum DeletionReason<Section: TableSection>: Sendable {
+    /// The person deleted the row.
+    case editing
+    /// The row moved to another place. `row` is its index in the target section, after the model has been taken out.
+    case moved(toSection: Section, row: Int)
+}
+
+/// The reason why a model is inserted into a section.
+public enum InsertionReason<Section: TableSection>: Sendable {
+    /// The person inserted a row.
+    case editing
+    /// The row moved from another place. `row` was its index in the source section, before the move.
+    case moved(fromSection: Section, row: Int)
 }

@@ -126,8 +126,8 @@ private struct BoundView<View: ViewModelBindable>: ShownView {
     var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
 
-/// The numbers of the view models that a chain's headers, or footers, were given: the last one that is shown, and those of
-/// commands since.
+/// The numbers of the view models that a chain's headers, or footers, were given: the last one that is shown, and those
+/// of commands since.
 private final class ViewMemory {
     var numbers: [SectionID: [JSONText]] = [:]
 }
@@ -152,7 +152,8 @@ extension BindingChain {
         estimatedCellHeight(rule { try height($0, $1).json })
     }
 
-    /// Binds the estimated heights of cells, in points. The closure gets the section, the row's index in it and the model.
+    /// Binds the estimated heights of cells, in points. The closure gets the section, the row's index in it and the
+    /// model.
     @discardableResult
     public func estimatedCellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self {
         estimatedCellHeight(rule { try height($0, $1, $2).json })
@@ -217,7 +218,8 @@ extension BindingChain {
         allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1)) })
     }
 
-    /// Allows some rows to move to the sections of a policy. The closure gets the section, the row's index in it and the model.
+    /// Allows some rows to move to the sections of a policy. The closure gets the section, the row's index in it and
+    /// the model.
     @discardableResult
     public func allowMoving(
         _ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool

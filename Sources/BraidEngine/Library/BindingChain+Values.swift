@@ -1,6 +1,8 @@
-// Models, numbers and titles as plain values. A value stays as it is, unless the program asks for a closure that replaces it.
+// Models, numbers and titles as plain values. A value stays as it is, unless the program asks for a closure that
+// replaces it.
 
-/// A closure that receives the update closure of a bound value. The update closure replaces the value and refreshes the table.
+/// A closure that receives the update closure of a bound value. The update closure replaces the value and refreshes the
+/// table.
 ///
 /// The program keeps the update closure, and calls it with each new value:
 ///
@@ -10,7 +12,8 @@
 /// …
 /// updateSongs(newSongs)
 /// ```
-/// If the refresh throws, the table does not change, but the value stays replaced: the next command throws the same error.
+/// If the refresh throws, the table does not change, but the value stays replaced: the next command throws the same
+/// error.
 public typealias UpdateHandler<Value> = (_ update: @escaping (Value) -> Void) -> Void
 
 extension BindingChain {

@@ -56,10 +56,11 @@ extension TableBindings {
 
 // Sequences in the place of closures. What is not here takes the closure of `latest(of:initially:)`.
 extension BindingChain where Model == Never {
-    /// Binds one cell of a type to each model of the chain's only section. The models are the sequence's latest element.
+    /// Binds one cell of a type to each model of the chain's only section. The models are the sequence's latest
+    /// element.
     ///
-    /// The section has no rows until the sequence produces its first element. ``SectionedTableBinder/observe(isolation:)`` reads
-    /// the sequence.
+    /// The section has no rows until the sequence produces its first element.
+    /// ``SectionedTableBinder/observe(isolation:)`` reads the sequence.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -69,8 +70,8 @@ extension BindingChain where Model == Never {
 
     /// Binds one cell of a type to each model. The models by section are the sequence's latest element.
     ///
-    /// The sections have no rows until the sequence produces its first element. ``SectionedTableBinder/observe(isolation:)`` reads
-    /// the sequence.
+    /// The sections have no rows until the sequence produces its first element.
+    /// ``SectionedTableBinder/observe(isolation:)`` reads the sequence.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -80,7 +81,8 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// Binds the header title of the chain's sections to the sequence's latest element. There is no header before the first one.
+    /// Binds the header title of the chain's sections to the sequence's latest element. There is no header before the
+    /// first one.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(headerTitle titles: Titles) -> Self
     where Titles.Element == String? {
@@ -88,7 +90,8 @@ extension BindingChain {
         return bind(headerTitle: { _ in title() })
     }
 
-    /// Binds the footer title of the chain's sections to the sequence's latest element. There is no footer before the first one.
+    /// Binds the footer title of the chain's sections to the sequence's latest element. There is no footer before the
+    /// first one.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(footerTitle titles: Titles) -> Self
     where Titles.Element == String? {

@@ -1,8 +1,9 @@
 /// The cells that a chain's cell provider makes, and their names.
 ///
-/// A row's snapshot has the name of its cell, so the provider is called when a row is rendered. A row with the same model and
-/// place keeps the name, and the provider is not called for it again. The cell itself is kept until the next command, for a
-/// view that asks for it; a view that asks later gets a new one, as `UITableView` does when a row comes into sight again.
+/// A row's snapshot has the name of its cell, so the provider is called when a row is rendered. A row with the same
+/// model and place keeps the name, and the provider is not called for it again. The cell itself is kept until the next
+/// command, for a view that asks for it; a view that asks later gets a new one, as `UITableView` does when a row comes
+/// into sight again.
 final class ProvidedCells {
     private let make: (RowInput) throws -> any ReuseIdentifiable
     private var names: [SectionID: [Named?]] = [:]

@@ -1,61 +1,12 @@
-/// Models that a program keeps, read anew with every command: what Braid's `models: { … }` closures are.
-///
-/// One command reads all of them before it places any, so that a model that left one chain's section for another's is
-/// known to be the same.
-protocol ModelProvider: AnyObject {
-    /// Reads the models and finds out what changed since the last command that succeeded.
-    func read(_ table: TableModel, _ departures: inout Departures) throws
-    /// Brings the table up to date with what was read.
-    func place(into editor: inout TableEditor, _ departures: inout Departures) throws
-    /// Gives up the models that left, and turned up nowhere.
-    func settle(_ departures: Departures)
-    /// The sections that the program named when the provider was last read, with models or without.
-    var sections: Set<SectionID> { get }
-    func commit()
-    func rollBack()
-}
-
-/// Models that left their places in this command, by id: those that turn up elsewhere keep their numbers.
-struct Departures {
-    private var numbers: [RowID: JSONText] = [:]
-    /// Of ids that several sections hold, those that left later.
-    private var others: [RowID: [JSONText]] = [:]
-    private var kept: Set<JSONText> = []
-
-    mutating func add(_ row: StoredRow) {
-        guard let id = row.id else { return }
-        if numbers[id] == nil { numbers[id] = row.model } else { others[id, default: []].append(row.model) }
-    }
-
-    mutating func take(_ id: RowID, where isSame: (JSONText) -> Bool) -> JSONText? {
-        if let number = numbers[id], isSame(number) {
-            numbers[id] = others[id]?.popLast()
-            kept.insert(number)
-            return number
-        }
-        guard let index = others[id]?.firstIndex(where: isSame), let number = others[id]?.remove(at: index) else {
-            return nil
-        }
-        kept.insert(number)
-        return number
-    }
-
-    mutating func keep(_ number: JSONText) -> JSONText {
-        kept.insert(number)
-        return number
-    }
-
-    func isKept(_ number: JSONText) -> Bool { kept.contains(number) }
-}
-
 /// What a model type says of its models. The less it says, the coarser the updates (Braid's tiers of diffing).
 struct ModelTraits<Model> {
-    /// Nil: rows have no identity. They are told apart by their places, and a section in which anything changed is reloaded.
+    /// Nil: rows have no identity. They are told apart by their places, and a section in which anything changed is
+    /// reloaded.
     let identity: ((Model) -> String)?
     /// Nil: any model may have changed, whenever the models are read.
     let areEqual: ((Model, Model) -> Bool)?
-    /// Whether two models are equal and, if they have identity, stand for the same thing: equal ones need not. Nil where
-    /// `areEqual` is. By address, as a program may have many models, and a copy of one counts references.
+    /// Whether two models are equal and, if they have identity, stand for the same thing: equal ones need not. Nil
+    /// where `areEqual` is. By address, as a program may have many models, and a copy of one counts references.
     let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
@@ -238,8 +189,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             }
             return nil
         }
-        /// A place further on where both have the same row, though it may have changed; passing few of those that were looked at, which
-        /// are further and further apart: blocks that come, go or move are passed at once.
+        /// A place further on where both have the same row, though it may have changed; passing few of those that were
+        /// looked at, which are further and further apart: blocks that come, go or move are passed at once.
         func further(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
             var best: (old: Int, new: Int, passed: Int)?, distance = 0
             while at.new + distance < end.new, distance < best?.passed ?? .max {
@@ -256,8 +207,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // To look once more costs about as much as to take a model for another one, or, by ids, some eight: lists that have little
-        // in common are not worth it.
+        // To look once more costs about as much as to take a model for another one, or, by ids, some eight: lists that
+        // have little in common are not worth it.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {

@@ -13,9 +13,9 @@
 /// let update = try binder.refresh()
 /// ```
 ///
-/// The binder is not `Sendable`. It calls its closures where it is called itself: on one actor, or in one task. A command that
-/// throws does not change the table. If a handler changes the program's data before it fails, the program must undo that;
-/// the next `refresh()` shows the data as they are then. A handler cannot give the binder a command.
+/// The binder is not `Sendable`. It calls its closures where it is called itself: on one actor, or in one task. A
+/// command that throws does not change the table. If a handler changes the program's data before it fails, the program
+/// must undo that; the next `refresh()` shows the data as they are then. A handler cannot give the binder a command.
 ///
 /// Source: Braid's `SectionedTableViewBinder`. ``snapshot`` and the updates replace its table view.
 public final class SectionedTableBinder<Section: TableSection> {
@@ -63,9 +63,9 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Ends the binding and reads the models for the first time. Call this once, before any command.
     ///
-    /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes: cells that are bound twice or not at all, or a
-    ///   model type that is not the assumed one. With `badRequest` at the second call. Also what the program's closures throw.
-    ///   Everything that is bound afterwards makes every command throw.
+    /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes: cells that are bound twice or not
+    ///   at all, or a model type that is not the assumed one. With `badRequest` at the second call. Also what the
+    ///   program's closures throw. Everything that is bound afterwards makes every command throw.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -108,8 +108,9 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Sets which sections are displayed, and in which order, and refreshes the table by the new rule.
     ///
-    /// Before ``finish()`` nothing is refreshed. In a handler, the rule takes effect with the command that runs the handler.
-    /// A table that becomes manually managed keeps the sections that it displays, until ``displayedSections`` is set.
+    /// Before ``finish()`` nothing is refreshed. In a handler, the rule takes effect with the command that runs the
+    /// handler. A table that becomes manually managed keeps the sections that it displays, until ``displayedSections``
+    /// is set.
     ///
     /// - Returns: the update, from the snapshot before the refresh.
     /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. The rule and the
@@ -122,15 +123,15 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// The displayed table. Empty before ``finish()``.
     ///
-    /// A row's `model` is a number that stands for the program's model, and so is a `viewModel`. Another number means a changed
-    /// model. ``model(at:as:)`` returns the model itself.
+    /// A row's `model` is a number that stands for the program's model, and so is a `viewModel`. Another number means a
+    /// changed model. ``model(at:as:)`` returns the model itself.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
     /// The displayed sections, in order.
     ///
-    /// Under `manuallyManaged` they can be set. The new value takes effect with ``finish()``, or with the next ``refresh()``
-    /// outside a handler. If that refresh throws, the displayed sections are again those that the table shows.
-    /// Under the other behaviours setting them does nothing.
+    /// Under `manuallyManaged` they can be set. The new value takes effect with ``finish()``, or with the next
+    /// ``refresh()`` outside a handler. If that refresh throws, the displayed sections are again those that the table
+    /// shows. Under the other behaviours setting them does nothing.
     public var displayedSections: [Section] {
         get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
@@ -150,8 +151,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///
     /// - Parameters:
     ///   - path: the row's index path.
-    ///   - sections: the sections in which `path` counts, if they are not those of ``snapshot``. A view that is between two
-    ///     steps of the last update passes the sections before or after a step (``BatchUpdate/Step``).
+    ///   - sections: the sections in which `path` counts, if they are not those of ``snapshot``. A view that is between
+    ///     two steps of the last update passes the sections before or after a step (``BatchUpdate/Step``).
     /// - Throws: ``Refusal`` with `rowNotFound`, and what the program's closures throw.
     public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {
         let (input, binding) = try place(at: path, in: sections)
@@ -238,7 +239,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///   - style: the edit. The section's editing rule must allow it for this row.
     ///   - path: the row's index path in ``snapshot``. An insert puts the new row at this place.
     /// - Returns: the update.
-    /// - Throws: ``Refusal`` with `editingNotAllowed`, or with `handlerContract` if not exactly one model has gone or come.
+    /// - Throws: ``Refusal`` with `editingNotAllowed`, or with `handlerContract` if not exactly one model has gone or
+    ///   come.
     @discardableResult
     public func commit(_ style: EditingStyle, at path: RowPath) throws -> BatchUpdate {
         switch style {
@@ -248,13 +250,15 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of its section and `onInsert` of the target's.
+    /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of its section and `onInsert` of the
+    /// target's.
     ///
     /// - Parameters:
     ///   - path: the row's index path in ``snapshot``.
     ///   - target: the target's index path. Its row counts after the row has been taken out.
     /// - Returns: the update.
-    /// - Throws: ``Refusal`` with `moveNotAllowed`, or with `handlerContract` if the models did not change as the move requires.
+    /// - Throws: ``Refusal`` with `moveNotAllowed`, or with `handlerContract` if the models did not change as the move
+    ///   requires.
     @discardableResult
     public func move(from path: RowPath, to target: RowPath) throws -> BatchUpdate {
         try apply(.move(RowReference(path), to: .displayed(target.section), row: target.row))
@@ -315,8 +319,8 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Reads the bound sequences, and refreshes the table whenever one of them produces an element.
     ///
-    /// The method returns once all sequences have ended. If several elements arrive while the binder is busy, the last one counts.
-    /// When the method throws, the other sequences are cancelled, which ends an `AsyncStream`.
+    /// The method returns once all sequences have ended. If several elements arrive while the binder is busy, the last
+    /// one counts. When the method throws, the other sequences are cancelled, which ends an `AsyncStream`.
     ///
     /// - Throws: what a sequence or a refresh throws.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
@@ -384,8 +388,4 @@ public final class SectionedTableBinder<Section: TableSection> {
             throw error
         }
     }
-}
-
-extension RowReference {
-    init(_ path: RowPath) { self = .at(.displayed(path.section), row: path.row) }
 }

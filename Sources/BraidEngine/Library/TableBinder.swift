@@ -1,7 +1,8 @@
 /// The only section of a table without sections. Its id is `table`.
 public enum OnlySection: String, TableSection, CaseIterable { case table }
 
-/// A table without sections that a program binds: a ``SectionedTableBinder`` with one section, which is always displayed.
+/// A table without sections that a program binds: a ``SectionedTableBinder`` with one section, which is always
+/// displayed.
 ///
 /// Rows are named by their index in the section, from 0. Errors are those of ``SectionedTableBinder``.
 ///

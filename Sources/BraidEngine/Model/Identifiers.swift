@@ -64,8 +64,8 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public var description: String { text }
 }
 
-/// A row's index path in the displayed table: the section's index among the displayed sections and the row's index in it.
-/// Both count from 0. On the wire it is `[section, row]`.
+/// A row's index path in the displayed table: the section's index among the displayed sections and the row's index in
+/// it. Both count from 0. On the wire it is `[section, row]`.
 ///
 /// The engine does not import Foundation, so it has no `IndexPath`. A program that imports both converts in either
 /// direction: `IndexPath(indexes: path.indexes)` and `RowPath(indexPath)`.
@@ -98,8 +98,8 @@ public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
 }
 
 extension String {
-    /// Both have the same bytes, for one of two reasons that need no look at them: they share their storage, or they are
-    /// short enough to be stored in place of a reference to it. Not the other way round.
+    /// Both have the same bytes, for one of two reasons that need no look at them: they share their storage, or they
+    /// are short enough to be stored in place of a reference to it. Not the other way round.
     @inline(__always)
     fileprivate func isIdentical(to other: String) -> Bool {
         withUnsafeBytes(of: self) { mine in withUnsafeBytes(of: other) { mine.hasSameBytes(as: $0) } }

@@ -75,13 +75,33 @@ public struct Refusal: Error, Sendable, Equatable {
         self.faults = faults
     }
 
-    /// The same refusal of what the description made of a request: it stands nowhere in the request, so no pointer leads there.
+    /// The same refusal of what the description made of a request: it stands nowhere in the request, so no pointer
+    /// leads there.
     func ofWhatWasMade(by maker: String) -> Refusal {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(
             code,
             "\(maker) made a model that is refused. \(detail)\(places.isEmpty ? "" : " (\(places.joined(separator: "; ")))")"
         )
+    }
+
+    /// Returns the same refusal with its faults' pointers placed inside a larger document.
+    ///
+    /// - Parameter place: the pointer from the larger document's root to the part that was refused.
+    public func placed(at place: JSONPointer) -> Refusal {
+        var refusal = self
+        refusal.faults = faults.map { fault in
+            Fault(pointer: fault.pointer.tokens.reduce(place) { $0.appending($1) }, detail: fault.detail)
+        }
+        return refusal
+    }
+
+    static func noSection(_ id: SectionID) -> Refusal {
+        Refusal(.sectionNotFound, "There is no section \"\(id)\" in this table.")
+    }
+
+    static func noRow(_ index: Int, in section: SectionID, of count: Int) -> Refusal {
+        Refusal(.rowNotFound, "The section \"\(section)\" has \(count) rows, counted from 0: there is no row \(index).")
     }
 
     static func duplicateRow(_ id: RowID, in section: SectionID) -> Refusal {

@@ -1,4 +1,5 @@
-/// One displayed row, as the snapshot contains it. Rows are immutable, and all snapshots that show a row share its content.
+/// One displayed row, as the snapshot contains it. Rows are immutable, and all snapshots that show a row share its
+/// content.
 ///
 /// Rows are compared by 128-bit hashes with a seed of the process. The hashes are computed when the row is made and are
 /// stored in the list of rows itself, so a diff reads unchanged rows without following a reference.
@@ -12,17 +13,19 @@ public struct Row: Sendable {
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
     }
 
-    /// The row's identity, unique in its section. `nil` for a model without identity. Parsed from ``json`` at each call.
+    /// The row's identity, unique in its section. `nil` for a model without identity. Parsed from ``json`` at each
+    /// call.
     public var id: RowID? { content.id }
 
-    /// The row's object in the snapshot. Its members are `id`, `cell`, `model` and `viewModel`, then `editing`, `movable`,
-    /// `height` and `estimatedHeight`, in this order, where they apply.
+    /// The row's object in the snapshot. Its members are `id`, `cell`, `model` and `viewModel`, then `editing`,
+    /// `movable`, `height` and `estimatedHeight`, in this order, where they apply.
     public var json: JSONText { content.json }
 
     /// The model in the snapshot, a part of ``json``. `nil` if the binding shows view models or numbered cells. O(1).
     public var model: JSONText? { content.model }
 
-    /// Whether the binding says `updates: manually`. Updates then contain `updateRows` instead of `reloadRows` for this row.
+    /// Whether the binding says `updates: manually`. Updates then contain `updateRows` instead of `reloadRows` for this
+    /// row.
     public var updatesManually: Bool { marks.updatesManually }
 
     /// Returns whether both rows are the same in everything that a snapshot shows. O(1).
@@ -36,7 +39,7 @@ public struct Row: Sendable {
     }
 }
 
-extension ChunkedList<Row> {
+extension PersistentList<Row> {
     /// Where rows of an id stand, ascending. O(rows), but of most only the hash is looked at, which stands in the list.
     func indexes(of id: RowID) -> [Int] {
         let hash = RowHash.hash(id)

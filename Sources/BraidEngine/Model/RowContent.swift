@@ -1,13 +1,15 @@
-/// A row's JSON and where its parts stand in it, in one block of memory: what a row is beside what is compared of it, and
-/// what a stored row has its id and its model in. Where both have the same model, it is one block for both.
+/// A row's JSON and where its parts stand in it, in one block of memory: what a row is beside what is compared of it,
+/// and what a stored row has its id and its model in. Where both have the same model, it is one block for both.
 ///
-/// There may be hundreds of thousands. An object for each beside the JSON, and the ids once more, took a fifth of a session.
+/// There may be hundreds of thousands. An object for each beside the JSON, and the ids once more, took a fifth of a
+/// session.
 struct RowContent: Sendable {
-    /// The JSON; behind it, of `width` bytes each, the length of what the cell shows, and where the model begins and ends;
-    /// then a byte that says `width`.
+    /// The JSON; behind it, of `width` bytes each, the length of what the cell shows, and where the model begins and
+    /// ends; then a byte that says `width`.
     private let bytes: [UInt8]
 
-    /// `writer` has written the row's object, nothing else: its id is the first member, so that equal ids are equal bytes.
+    /// `writer` has written the row's object, nothing else: its id is the first member, so that equal ids are equal
+    /// bytes.
     ///
     /// `contentLength`: of the part that says what the cell shows, all before the properties. `model`: where the model
     /// stands; empty when there is none. With `room(behind:)` to spare, the writer's bytes are not copied.

@@ -18,8 +18,8 @@ extension Snapshot {
     ///   - session: the session's id, or `nil` to leave the member out.
     ///   - table: the name of the session's table description, or `nil` to leave the member out.
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
-    ///   - window: if set, the result contains every section without its rows, except for the given rows of this section.
-    ///     `offset` counts displayed rows from 0. A window beyond the end contains fewer rows or none.
+    ///   - window: if set, the result contains every section without its rows, except for the given rows of this
+    ///     section. `offset` counts displayed rows from 0. A window beyond the end contains fewer rows or none.
     /// - Complexity: O(bytes of the result). Rows are copied, not encoded.
     public func encoded(
         session: String? = nil, table: String? = nil, epoch: String? = nil,
@@ -45,8 +45,8 @@ extension Snapshot {
     ///   - session: the session's id, or `nil` to leave the member out.
     ///   - table: the name of the session's table description, or `nil` to leave the member out.
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
-    ///   - size: the size of a piece in bytes. Every piece but the last has at least this size, and is larger by at most
-    ///     64 rows.
+    ///   - size: the size of a piece in bytes. Every piece but the last has at least this size, and is larger by at
+    ///     most 64 rows.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
         -> SnapshotPieces
     {

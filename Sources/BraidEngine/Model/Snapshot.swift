@@ -11,14 +11,14 @@ public struct Section: Sendable {
     /// Whether the section's rows have ids. `false` if the models are not identifiable.
     public var isDiffable: Bool
     /// The section's displayed rows, in order.
-    public var rows: ChunkedList<Row> { didSet { idsWereChecked = false } }
+    public var rows: PersistentList<Row> { didSet { idsWereChecked = false } }
     /// It is known that no two rows have the same id, and that all have one: a diff need not look for that again.
     var idsWereChecked = false
 
     /// Creates a section from its parts. A ``Binder`` makes the sections of a snapshot; tests and decoders use this.
     public init(
         id: SectionID, header: JSONText = .null, footer: JSONText = .null, movesTo: JSONText? = nil,
-        isDiffable: Bool = true, rows: ChunkedList<Row> = []
+        isDiffable: Bool = true, rows: PersistentList<Row> = []
     ) {
         self.id = id
         self.header = header
@@ -43,7 +43,7 @@ public struct Snapshot: Sendable {
     /// The session's revision that this snapshot shows: 0 at creation, one more for each committed command.
     public var revision: Int
     /// The displayed sections, in order. Hidden sections are absent.
-    public var sections: ChunkedList<Section>
+    public var sections: PersistentList<Section>
     /// The number of displayed rows in all sections.
     public var totalRowCount: Int
     /// The session's state: a JSON object that templates and handlers read and write.
@@ -53,7 +53,7 @@ public struct Snapshot: Sendable {
     /// The time that its rows and titles have read, where they read one.
     var now = ""
     /// Rows of sections that are not displayed, but whose rows had to be made to know that.
-    var offstage: [SectionID: ChunkedList<Row>] = [:]
+    var offstage: [SectionID: PersistentList<Row>] = [:]
     /// The keys of the stored rows that are shown, of sections that hide some of their rows and whose rows have no ids.
     var shownKeys: [SectionID: [Int]] = [:]
 
@@ -62,7 +62,7 @@ public struct Snapshot: Sendable {
     /// - Complexity: O(sections).
     public init(revision: Int = 0, sections: [Section] = [], state: JSONText = .emptyObject, empty: JSONText? = nil) {
         self.revision = revision
-        self.sections = ChunkedList(sections)
+        self.sections = PersistentList(sections)
         self.totalRowCount = sections.reduce(0) { $0 + $1.rows.count }
         self.state = state
         self.empty = empty

@@ -2,8 +2,8 @@
 public struct StoredRow: Sendable {
     /// The row's number in its session: 1, 2, 3, … It never changes, and no later row gets the same number.
     public var key: Int
-    /// The row's position among its section's rows. Ranks ascend with gaps, so that an insert writes one row and not all
-    /// rows after it.
+    /// The row's position among its section's rows. Ranks ascend with gaps, so that an insert writes one row and not
+    /// all rows after it.
     public var rank: Int
     /// Id and model, in bytes of their own, so that no row keeps a whole request in memory, or in those of the row that
     /// shows them.
@@ -30,14 +30,15 @@ public struct StoredRow: Sendable {
 }
 
 /// What a store keeps of a section, apart from its rows.
-public struct StoredSectionFacts: Sendable, Equatable {
+public struct StoredSectionSummary: Sendable, Equatable {
     /// The section's number in its session: 1, 2, 3, … No later section gets the same number.
     public var number: Int
     /// The section's id.
     public var id: SectionID
     /// The section's position in the order of declaration or first appearance. Ordinals ascend, with gaps.
     public var ordinal: Int
-    /// The header that a command set in place of the description's. `nil` if none was set; JSON `null` if it was set to none.
+    /// The header that a command set in place of the description's. `nil` if none was set; JSON `null` if it was set to
+    /// none.
     public var header: JSONText?
     /// The footer that a command set, of the same form as ``header``.
     public var footer: JSONText?
@@ -62,12 +63,13 @@ public struct StoredSectionFacts: Sendable, Equatable {
 public struct TableChange: Sendable {
     /// The rows that are new or whose model changed, each with its section's number.
     public var writtenRows: [(section: Int, row: StoredRow)] = []
-    /// The rows whose model is unchanged but whose section or rank changed: the section's number, the row's key, its new rank.
+    /// The rows whose model is unchanged but whose section or rank changed: the section's number, the row's key, its
+    /// new rank.
     public var placedRows: [(section: Int, key: Int, rank: Int)] = []
     /// The keys of the removed rows.
     public var removedRows: [Int] = []
     /// The facts of sections that are new or whose facts changed.
-    public var writtenSections: [StoredSectionFacts] = []
+    public var writtenSections: [StoredSectionSummary] = []
     /// The numbers of the removed sections. ``removedRows`` contains their rows.
     public var removedSections: [Int] = []
     /// The new state. `nil` if it did not change.

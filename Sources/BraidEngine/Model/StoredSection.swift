@@ -1,16 +1,16 @@
 /// One section's stored models, whether or not the section is displayed.
 public struct StoredSection: Sendable {
     /// The section's facts, apart from its rows.
-    public internal(set) var facts: StoredSectionFacts
+    public internal(set) var facts: StoredSectionSummary
     /// The section's stored rows, ascending by rank.
-    public private(set) var rows = ChunkedList<StoredRow>()
+    public private(set) var rows = PersistentList<StoredRow>()
     /// Ranks of the identifiable rows; a rank leads to the row's index by binary search.
     private var ranks = RankIndex()
 
     /// The section's id.
     public var id: SectionID { facts.id }
 
-    init(facts: StoredSectionFacts) { self.facts = facts }
+    init(facts: StoredSectionSummary) { self.facts = facts }
 
     /// Creates a section from its facts and rows, as a store has read them.
     ///
@@ -19,9 +19,9 @@ public struct StoredSection: Sendable {
     ///   - rows: the section's rows, ascending by rank.
     /// - Throws: ``Refusal`` with `duplicateRowID` if two rows have the same id.
     /// - Complexity: O(rows), expected.
-    public init(facts: StoredSectionFacts, rows: [StoredRow]) throws(Refusal) {
+    public init(facts: StoredSectionSummary, rows: [StoredRow]) throws(Refusal) {
         self.facts = facts
-        self.rows = ChunkedList(rows)
+        self.rows = PersistentList(rows)
         try index(rows)
     }
 
@@ -78,10 +78,11 @@ public struct StoredSection: Sendable {
         return removed
     }
 
-    /// Puts rows, with ranks for their places, in the place of others. Throws `duplicateRowID`; the section is of no use then.
-    mutating func replace(_ replacements: [ChunkedList<StoredRow>.Replacement]) throws(Refusal) {
+    /// Puts rows, with ranks for their places, in the place of others. Throws `duplicateRowID`; the section is of no
+    /// use then.
+    mutating func replace(_ replacements: [PersistentList<StoredRow>.Replacement]) throws(Refusal) {
         var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
-        var window = ChunkedList.Window(rows)
+        var window = PersistentList.Window(rows)
         for (range, new) in replacements {
             for offset in 0..<max(range.count, new.count) {
                 let old = offset < range.count ? window[range.lowerBound + offset] : nil,
@@ -108,8 +109,8 @@ public struct StoredSection: Sendable {
     }
 
     /// Keeps each model in the bytes of the row that shows the same, in its place.
-    mutating func shareModels(with shown: ChunkedList<Row>) {
-        rows = ChunkedList(
+    mutating func shareModels(with shown: PersistentList<Row>) {
+        rows = PersistentList(
             zip(rows, shown).lazy.map { stored, shown in
                 guard shown.content.holds(stored.content) else { return stored }
                 var row = stored
@@ -149,8 +150,8 @@ extension StoredSection {
         return makeRoom(for: 1, in: index..<index, relabel)
     }
 
-    /// Spreads the ranks around a range, so that so many rows have room between any two there. Returns the indices of the rows that
-    /// have new ranks; `relabel` is called with each of them as it was.
+    /// Spreads the ranks around a range, so that so many rows have room between any two there. Returns the indices of
+    /// the rows that have new ranks; `relabel` is called with each of them as it was.
     mutating func makeRoom(for count: Int, in range: Range<Int>, _ relabel: (StoredRow) -> Void) -> Range<Int> {
         var reach = 32
         while true {

@@ -3,8 +3,9 @@
 ///
 /// A copy costs O(1), and a changed copy shares everything that did not change.
 public struct TableModel: Sendable {
-    /// All sections, displayed or not, in declared order. Sections that are not declared are in order of first appearance.
-    public internal(set) var sections: ChunkedList<StoredSection> = [] { didSet { locator.noteChange() } }
+    /// All sections, displayed or not, in declared order. Sections that are not declared are in order of first
+    /// appearance.
+    public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
     /// The sections that a program or a command displays manually, in that order. `nil` if none were set.
@@ -32,7 +33,7 @@ public struct TableModel: Sendable {
         sections: [StoredSection] = [], displayedSections: [SectionID]? = nil, state: JSONText = .emptyObject,
         cells: RegisteredCells = RegisteredCells(), nextKey: Int = 1, nextSection: Int = 1
     ) {
-        self.sections = ChunkedList(sections)
+        self.sections = PersistentList(sections)
         self.displayedSections = displayedSections
         self.state = state
         self.cells = cells
@@ -63,8 +64,8 @@ public struct TableModel: Sendable {
     /// The section with an id, displayed or not. `nil` if the table has no such section.
     public subscript(id: SectionID) -> StoredSection? { positions[id].map { sections[$0] } }
 
-    /// The positions of the sections that contain a row with the id. Ascending; hidden sections count. O(log rows) in a table of
-    /// many sections, once its `RowLocator` is made.
+    /// The positions of the sections that contain a row with the id. Ascending; hidden sections count. O(log rows) in a
+    /// table of many sections, once its `RowLocator` is made.
     func positions(ofSectionsWith id: RowID) -> [Int] {
         // By index: no section is copied.
         guard sections.count > Self.fewSections else { return sections.indices.filter { sections[$0].contains(id) } }
@@ -83,7 +84,8 @@ public struct TableModel: Sendable {
     /// Sections' ordinals start this far apart, so that one that comes between two of them need not change the others.
     private static let ordinalGap = 1 << 16
 
-    /// Puts a section at `position`, 0...count; O(sections behind it). Returns the ids of the sections whose facts changed, the new one first.
+    /// Puts a section at `position`, 0...count; O(sections behind it). Returns the ids of the sections whose facts
+    /// changed, the new one first.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
         let before = position > 0 ? sections[position - 1].facts.ordinal : nil
         let after = position < sections.count ? sections[position].facts.ordinal : nil
@@ -95,7 +97,7 @@ public struct TableModel: Sendable {
             case (let before?, let after?): before + (after - before) / 2
             }
         sections.insert(
-            StoredSection(facts: StoredSectionFacts(number: nextSection, id: id, ordinal: ordinal)), at: position)
+            StoredSection(facts: StoredSectionSummary(number: nextSection, id: id, ordinal: ordinal)), at: position)
         nextSection += 1
         notePositions(from: position)
         return [id] + raiseOrdinals(from: position)
@@ -103,7 +105,7 @@ public struct TableModel: Sendable {
 
     /// Brings the sections into this order, which names each of them once.
     mutating func arrangeSections(_ order: [SectionID]) -> [SectionID] {
-        sections = ChunkedList(order.compactMap { self[$0] })
+        sections = PersistentList(order.compactMap { self[$0] })
         reindex()
         return raiseOrdinals(from: 1)
     }
@@ -121,13 +123,14 @@ public struct TableModel: Sendable {
     }
 
     mutating func removeSections(_ ids: Set<SectionID>) {
-        sections = ChunkedList(sections.lazy.filter { !ids.contains($0.id) })
+        sections = PersistentList(sections.lazy.filter { !ids.contains($0.id) })
         reindex()
     }
 }
 
 extension TableModel {
-    /// Returns the same table, with models that share the bytes of a snapshot's rows. Memory then contains each model once.
+    /// Returns the same table, with models that share the bytes of a snapshot's rows. Memory then contains each model
+    /// once.
     ///
     /// - Parameter snapshot: the snapshot that shows this table.
     /// - Complexity: O(rows).

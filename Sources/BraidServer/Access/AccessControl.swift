@@ -1,4 +1,5 @@
 import BraidHTTP
+import BraidSessions
 import Crypto
 
 /// Who is let in: the controller's token, tokens for single sessions, or, without the former, everyone as a controller.
@@ -8,7 +9,7 @@ struct AccessControl: Sendable {
     private let tokens: SessionTokens
 
     init(controllerToken: String?, tokens: SessionTokens) {
-        controller = controllerToken.map { Bearer.digest(of: $0) }
+        controller = controllerToken.map { PresentedToken($0).digest }
         self.tokens = tokens
     }
 
@@ -16,18 +17,18 @@ struct AccessControl: Sendable {
     enum Claim {
         case known(Requester)
         /// Nobody that is known yet: the store has to be asked.
-        case unknown(Bearer)
+        case unknown(PresentedToken)
     }
 
     /// Throws `unauthorized`, or `badRequest` for what is no token at all.
     func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
         guard let controller, admission != .everyone else { return .known(.controller) }
-        guard let bearer = try Bearer(head) else { throw Bearer.missing }
-        if bearer.digest == controller { return .known(.controller) }
-        return try tokens.known(bearer).map { .known(Requester($0)) } ?? .unknown(bearer)
+        guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
+        if token.digest == controller { return .known(.controller) }
+        return try tokens.known(token).map { .known(Requester($0)) } ?? .unknown(token)
     }
 
-    func find(_ bearer: Bearer) async throws -> Requester { Requester(try await tokens.find(bearer)) }
+    func find(_ token: PresentedToken) async throws -> Requester { Requester(try await tokens.find(token)) }
 
     /// What is wrong with the request's token, as far as that is known without waiting.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {

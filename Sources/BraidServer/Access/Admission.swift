@@ -1,24 +1,5 @@
 import BraidEngine
-
-/// What whoever asks may do; each role may also do what those before it may.
-enum Role: String, Comparable, CaseIterable, Sendable {
-    /// Looks at a session and follows it.
-    case viewer
-    /// Edits, moves, taps: as the table's policy allows.
-    case participant
-    /// Everything.
-    case controller
-
-    static func < (left: Role, right: Role) -> Bool { left.rank < right.rank }
-
-    private var rank: Int {
-        switch self {
-        case .viewer: 0
-        case .participant: 1
-        case .controller: 2
-        }
-    }
-}
+import BraidSessions
 
 /// Who a route is for.
 enum Admission: Sendable, Equatable {
@@ -28,8 +9,8 @@ enum Admission: Sendable, Equatable {
     /// The highest role that any of the transaction's commands needs.
     case commands
 
-    /// Which route is for whom, all in one place: the column "role" of docs/http-api.md. What does not stand here is for
-    /// controllers; a test compares it with the router both ways.
+    /// Which route is for whom, all in one place: the column "role" of docs/http-api.md. What does not stand here is
+    /// for controllers; a test compares it with the router both ways.
     static let table: [String: Admission] = [
         // What runs the server, and says nothing about what is in it: health, metrics, the API's own description.
         "GET /healthz": .everyone,

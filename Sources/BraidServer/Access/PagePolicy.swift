@@ -3,21 +3,23 @@ import Glibc
 
 /// Which web pages may talk to the server.
 ///
-/// A browser lets any page send requests to any server, the one on the user's own machine included. The answers it keeps from
-/// pages of other origins, unless the server allows them (CORS); but a command has been carried out by then. Where a token is
-/// needed no page can do harm without it, as browsers never add one by themselves. Where none is, everyone is a controller, and
-/// so would be every page that the user has open: requests of pages from elsewhere are refused then.
-/// Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2; RFC 6454, 7.
+/// A browser lets any page send requests to any server, the one on the user's own machine included. The answers it
+/// keeps from pages of other origins, unless the server allows them (CORS); but a command has been carried out by then.
+/// Where a token is needed no page can do harm without it, as browsers never add one by themselves. Where none is,
+/// everyone is a controller, and so would be every page that the user has open: requests of pages from elsewhere are
+/// refused then. Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2;
+/// RFC 6454, 7.
 package struct PagePolicy: Sendable {
-    /// Origins whose pages may use the API, as browsers write them: `https://app.example`, `http://localhost:3000`; or `*`.
+    /// Origins whose pages may use the API, as browsers write them: `https://app.example`, `http://localhost:3000`; or
+    /// `*`.
     private let origins: Set<String>
     private let allowsAll: Bool
     /// Whether everyone is a controller.
     private let isOpen: Bool
     /// Names that the server answers for, beside IP addresses and localhost; nil: all.
     ///
-    /// Keeps out DNS rebinding: a page of evil.example, whose name is then made to lead to 127.0.0.1, is of the same origin for
-    /// the browser; but its requests say `Host: evil.example`. An address cannot be rebound.
+    /// Keeps out DNS rebinding: a page of evil.example, whose name is then made to lead to 127.0.0.1, is of the same
+    /// origin for the browser; but its requests say `Host: evil.example`. An address cannot be rebound.
     private let hosts: Set<String>?
 
     /// `hosts` are needed for a server without a token on a loopback address only.
@@ -75,7 +77,8 @@ package struct PagePolicy: Sendable {
         return [vary, ("Access-Control-Allow-Origin", origin), Self.exposed]
     }
 
-    /// The answer to a browser that asks whether a page may send a request; nil for any other OPTIONS, and for pages that may not.
+    /// The answer to a browser that asks whether a page may send a request; nil for any other OPTIONS, and for pages
+    /// that may not.
     func preflight(_ head: HTTPRequestHead) -> HTTPResponse? {
         guard head.method == "OPTIONS", head.headers["access-control-request-method"] != nil,
             let origin = head.headers["origin"], allows(origin)
@@ -99,7 +102,8 @@ package struct PagePolicy: Sendable {
 
     // MARK: Parts of origins
 
-    /// An origin as browsers write it, or nil: scheme and host in lower case, the port only where it is not the scheme's own.
+    /// An origin as browsers write it, or nil: scheme and host in lower case, the port only where it is not the
+    /// scheme's own.
     package static func origin(_ text: String) -> String? {
         if text == "*" { return text }
         let text = text.lowercased()

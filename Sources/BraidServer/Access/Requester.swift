@@ -1,5 +1,5 @@
 import BraidHTTP
-import Crypto
+import BraidSessions
 
 /// Who asks: which role it has, and in which session.
 struct Requester: Sendable {
@@ -22,26 +22,19 @@ struct Requester: Sendable {
     /// Refuses any session but the token's own, as one that does not exist: without having looked, so that neither the
     /// answer nor its time tells whether it does.
     func require(session id: String) throws {
-        if let token, token.sessionID != id { throw ProblemError(noSession: id) }
+        if let token, token.sessionID != id { throw SessionError(noSession: id) }
     }
 
     /// The same, once the session is found: another one may have been opened under the id while the request waited.
     func require(sessionNumber number: Int, id: String) throws {
-        if let token, token.session != number { throw ProblemError(noSession: id) }
+        if let token, token.session != number { throw SessionError(noSession: id) }
     }
 }
 
-extension ProblemError {
-    package init(noSession id: String) { self.init(.notFound, "There is no session \"\(id)\".") }
-}
-
-/// A token as it comes with a request: `Authorization: Bearer …`. Source: RFC 6750, 2.1 and 3.
-package struct Bearer: Sendable {
-    package let text: String
-    let digest: SHA256Digest
-
-    /// Nil for a request without one.
-    package init?(_ head: HTTPRequestHead) throws {
+/// Tokens as they come with a request: `Authorization: Bearer …`. Source: RFC 6750, 2.1 and 3.
+package enum Bearer {
+    /// The request's token; `nil` for a request without one.
+    static func token(in head: HTTPRequestHead) throws -> PresentedToken? {
         let fields = head.headers.values("authorization")
         guard fields.count <= 1 else { throw Self.malformed("There are \(fields.count) Authorization fields.") }
         guard let field = fields.first, field.prefix(6).lowercased() == "bearer",
@@ -51,13 +44,8 @@ package struct Bearer: Sendable {
         guard Self.isToken(text) else {
             throw Self.malformed("A bearer token is one word of visible ASCII characters.")
         }
-        self.text = String(text)
-        digest = Self.digest(of: text)
+        return PresentedToken(String(text))
     }
-
-    /// What a token is known by, so that whoever reads the database has no token. Digests are compared in a time that says nothing about
-    /// where they differ.
-    static func digest(of token: some StringProtocol) -> SHA256Digest { SHA256.hash(data: Array(token.utf8)) }
 
     package static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(\.isVisible)
@@ -76,11 +64,7 @@ package struct Bearer: Sendable {
         ProblemError(.unauthorized, "This needs a token: `Authorization: Bearer …`.", headers: [challenge()])
     }
 
-    static var invalid: ProblemError {
-        ProblemError(
-            .unauthorized, "The token is not valid, or no longer.",
-            headers: [challenge("invalid_token", "The token is unknown, expired or revoked.")])
-    }
+    static let invalidChallenge = challenge("invalid_token", "The token is unknown, expired or revoked.")
 
     private static func malformed(_ detail: String) -> ProblemError {
         ProblemError(.badRequest, detail, headers: [challenge("invalid_request", detail)])

@@ -1,9 +1,11 @@
 import BraidEngine
 import BraidHTTP
+import BraidSessions
 import Glibc
 import Logging
 
-/// Writes each event to stderr as one line, in one piece: time, level, message and the event's values, as text or as a JSON object.
+/// Writes each event to stderr as one line, in one piece: time, level, message and the event's values, as text or as a
+/// JSON object.
 ///
 /// Whatever a client sent stays within its value: it neither breaks the line nor adds a value.
 package struct LogLines: LogHandler {
@@ -27,7 +29,8 @@ package struct LogLines: LogHandler {
         }
     }
 
-    /// The same, for what happens too often for a dictionary of values to be made each time; in the order in which they are added.
+    /// The same, for what happens too often for a dictionary of values to be made each time; in the order in which they
+    /// are added.
     func write(_ level: Logger.Level, _ message: String, _ addValues: (inout LogLine) -> Void) {
         var line = LogLine(format, level, message)
         addValues(&line)
@@ -53,7 +56,7 @@ struct LogLine {
         self.format = format
         switch format {
         case .text:
-            writer.bytes.append(text: Instant(millisecondsSince1970: Source.clock()).text)
+            writer.bytes.append(text: Instant(millisecondsSince1970: Clock.system()).text)
             for word in [level.rawValue, message] {
                 writer.bytes.append(.space)
                 writer.bytes.append(text: word)
@@ -61,7 +64,7 @@ struct LogLine {
         case .json:
             writer.beginObject()
             writer.name("time")
-            writer.value(Instant(millisecondsSince1970: Source.clock()).text)
+            writer.value(Instant(millisecondsSince1970: Clock.system()).text)
             add("level", level.rawValue)
             add("message", message)
         }

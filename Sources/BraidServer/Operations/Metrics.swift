@@ -1,6 +1,5 @@
-import BraidEngine
 import BraidHTTP
-import BraidRuntime
+import BraidSessions
 import BraidStore
 import Synchronization
 
@@ -8,16 +7,10 @@ import Synchronization
 ///
 /// No count is kept by anything that a client chose: not by session, path, token or method, but by route and status.
 final class Metrics: Sendable {
-    let commands = CommandCounters()
-    /// Readers of streams that did not keep up, and were sent a snapshot in place of what they missed.
-    let streamsBehind = Counter()
-    /// Where servers share the database: commits that another server's came before, and revisions of others that were taken over.
-    let lostRaces = Counter()
-    let revisionsOfOthers = Counter()
     /// Requests that met no route: unknown paths and methods, and what was not HTTP.
     let unrouted = RouteCounters(method: "", template: "")
     private let routed = Mutex<[RouteCounters]>([])
-    let start = Double(Source.clock()) / 1000
+    let start = Double(Clock.system()) / 1000
     /// What the server under the application knows; nil while there is none.
     let connections = Mutex<(@Sendable () -> HTTPConnections?)?>(nil)
 
@@ -25,14 +18,6 @@ final class Metrics: Sendable {
     func follow(_ routes: [RouteCounters]) { routed.withLock { $0 = routes } }
 
     var routes: [RouteCounters] { routed.withLock { $0 } + [unrouted] }
-}
-
-/// A number that only grows.
-final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-
-    func add(_ amount: Int = 1) { count.wrappingAdd(amount, ordering: .relaxed) }
-    var value: Int { count.load(ordering: .relaxed) }
 }
 
 /// One route's answers: by status, and how long they took.
@@ -85,72 +70,5 @@ final class RouteCounters: Sendable {
         }()
 
         static func index(_ status: Int) -> Int { indices.indices.contains(status) ? Int(indices[status]) : 0 }
-    }
-}
-
-/// Commands, by what they were and what became of them.
-final class CommandCounters: Sendable {
-    enum Outcome: String, CaseIterable {
-        case applied, unchanged, ignored
-        /// Computed and not carried out, as it was asked.
-        case dryRun = "dry-run"
-        /// The client's doing.
-        case refused
-        /// The server's or its disk's.
-        case failed
-    }
-
-    private static let kinds = Command.resources + ["reset"]
-    private let counters = kinds.map { _ in Outcome.allCases.map { _ in Counter() } }
-
-    func count(_ command: Command, _ outcome: Outcome) {
-        guard let kind = Self.kinds.firstIndex(of: command.resource),
-            let outcome = Outcome.allCases.firstIndex(of: outcome)
-        else { return }
-        counters[kind][outcome].add()
-    }
-
-    /// Counts what a command was refused by, or failed with.
-    func count(_ command: Command, thrown error: any Error) {
-        if error is StaleSession { return }  // to be tried again
-        let status = ProblemError(error)?.problem.status ?? 500
-        count(command, status < 500 ? .refused : .failed)
-    }
-
-    var all: [(kind: String, outcome: Outcome, count: Int)] {
-        zip(Self.kinds, counters).flatMap { kind, row in
-            zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil }
-        }
-    }
-}
-
-extension Session.Answer {
-    var outcome: CommandCounters.Outcome {
-        switch kind {
-        case .applied: .applied
-        case .unchanged: .unchanged
-        case .ignored: .ignored
-        }
-    }
-}
-
-extension Command {
-    /// The resource that takes the command.
-    var resource: String {
-        switch self {
-        case .delete, .insert: "edits"
-        case .move: "moves"
-        case .setModels: "models"
-        case .setHeaders: "headers"
-        case .setFooters: "footers"
-        case .setDisplayedSections: "displayed-sections"
-        case .patchState: "state"
-        case .tap: "taps"
-        case .event: "events"
-        case .displayedRows: "displayed-rows"
-        case .dataSource: "data-source"
-        case .reset: "reset"
-        case .transaction: "transactions"
-        }
     }
 }

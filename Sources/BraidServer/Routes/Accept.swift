@@ -43,7 +43,8 @@ extension HTTPRequestHead {
     /// `nil` if the request does not say what it accepts: then it accepts everything.
     var accept: Accept? { headers["accept"].flatMap { $0.isEmpty ? nil : Accept($0) } }
 
-    /// Whether an answer of the type `alternative` is wanted more than JSON. Of two equal weights the one that is named wins: `*/*` means JSON.
+    /// Whether an answer of the type `alternative` is wanted more than JSON. Of two equal weights the one that is named
+    /// wins: `*/*` means JSON.
     func prefers(_ alternative: String) -> Bool {
         guard let accept else { return false }
         let weight = accept.weight(of: alternative), json = accept.weight(of: "application/json")

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidSessions
 
 extension Sessions {
     /// Query parameters of every request that changes a session.
@@ -15,10 +16,11 @@ extension Sessions {
     ) throws -> RouteReply {
         let form = try CommandForm(context)
         let id = context.parameter("id")
-        let options = Session.CommandOptions(
-            dryRun: form.dryRun, ifMatch: context.head.headers["if-match"],
-            base: try context.query("base").map { try Position($0) },
-            role: context.requester.role)
+        var options = Session.CommandOptions()
+        options.dryRun = form.dryRun
+        options.condition = context.head.positionCondition
+        options.base = try context.query("base").map { try Position($0) }
+        options.role = context.requester.role
         let command = { @Sendable (session: Session) in
             try context.require(session)
             return try await command(session)
@@ -26,12 +28,12 @@ extension Sessions {
         let key = try IdempotencyKey(context)
         // Nothing is done by a dry run, and nothing can be done twice.
         guard !form.dryRun, let key else {
-            return .later { [self] in
+            return .later { [self, options] in
                 let (session, answer) = try await perform(command, on: id, options)
                 return form.response(answer, of: session, notifies: notifies)
             }
         }
-        return .later { [self] in
+        return .later { [self, options] in
             let session = try await current(id)
             try context.require(session)
             return try await once(key, session: session.number, context: context) { keep in

@@ -1,12 +1,12 @@
 import BraidHTTP
-import BraidStore
+import BraidSessions
 
 // Conditions of requests: RFC 9110, section 13.
 
 extension Route {
-    /// Refuses a request that is to be carried out only under a condition which this route does not evaluate: to do it all the same
-    /// would be what the client asked not to be done (RFC 9110, 13.1.1 and 13.1.2). Reading does no harm, and `If-Unmodified-Since` says
-    /// nothing of what has no date of modification (13.1.4).
+    /// Refuses a request that is to be carried out only under a condition which this route does not evaluate: to do it
+    /// all the same would be what the client asked not to be done (RFC 9110, 13.1.1 and 13.1.2). Reading does no harm,
+    /// and `If-Unmodified-Since` says nothing of what has no date of modification (13.1.4).
     func checkConditions(_ head: HTTPRequestHead) throws {
         guard method != "GET" else { return }
         if !obeysIfMatch, head.headers["if-match"] != nil {
@@ -23,23 +23,32 @@ extension Route {
     }
 }
 
-/// Throws `etagMismatch` unless `If-Match`, where there is one, names what a session is at.
-func requireMatch(_ ifMatch: String?, _ etag: String) throws {
-    guard let ifMatch, !etags(in: ifMatch, include: etag, weakly: false) else { return }
-    throw ProblemError(.etagMismatch, "The session is at \(etag), not at \(ifMatch).", headers: [("ETag", etag)])
+extension HTTPRequestHead {
+    /// The condition in `If-Match`: that it names the session's entity tag. `nil` for a request without the field.
+    var positionCondition: PositionCondition? {
+        headers["if-match"].map { list in
+            PositionCondition(list) { etags(in: list, include: $0.entityTag, weakly: false) }
+        }
+    }
 }
 
 /// The answer 304 if `If-None-Match` names the entity tag, otherwise `nil`.
 func notModified(_ ifNoneMatch: String?, _ etag: String) -> HTTPResponse? {
-    guard let ifNoneMatch, etags(in: ifNoneMatch, include: etag, weakly: true) else { return nil }
-    return HTTPResponse(status: 304, headers: [("ETag", etag)])
+    isKnown(etag, by: ifNoneMatch) ? HTTPResponse(status: 304, headers: [("ETag", etag)]) : nil
 }
 
-/// A session's entity tag: its position, in quotes.
-func entityTag(epoch: String, revision: Int) -> String { "\"\(epoch).\(revision)\"" }
+/// Whether `If-None-Match` names the entity tag.
+func isKnown(_ etag: String, by ifNoneMatch: String?) -> Bool {
+    ifNoneMatch.map { etags(in: $0, include: etag, weakly: true) } ?? false
+}
 
-/// Whether a list of entity tags, or `*`, names one (RFC 9110, 8.8.3 and 13.1). A tag may have commas between its quotes. The weak
-/// comparison ignores `W/`.
+extension Position {
+    /// A session's entity tag: its position, in quotes.
+    var entityTag: String { "\"\(self)\"" }
+}
+
+/// Whether a list of entity tags, or `*`, names one (RFC 9110, 8.8.3 and 13.1). A tag may have commas between its
+/// quotes. The weak comparison ignores `W/`.
 func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
     if list == etag || list == "*" { return true }  // mostly
     let quote = UInt8(ascii: "\"")

@@ -1,5 +1,6 @@
 import BraidHTTP
 import BraidRuntime
+import BraidSessions
 
 /// One request on its way through a route.
 struct RequestContext: Sendable {
@@ -7,7 +8,7 @@ struct RequestContext: Sendable {
     let requestID: String
     let route: Route
     let requester: Requester
-    let limits: Limits
+    let limits: ServerLimits
 
     var head: HTTPRequestHead { request.head }
 
@@ -48,8 +49,8 @@ struct RequestContext: Sendable {
     }
 }
 
-/// A route's answer: known at once, or the result of work on one of the pools. The work's task is cancelled when the client
-/// leaves.
+/// A route's answer: known at once, or the result of work on one of the pools. The work's task is cancelled when the
+/// client leaves.
 enum RouteReply: Sendable {
     case ready(HTTPResponse)
     case later(on: Workers.Lane = .short, @Sendable () async throws -> HTTPResponse)

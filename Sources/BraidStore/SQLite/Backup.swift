@@ -6,8 +6,8 @@ extension SQLiteStore {
     /// Writes a copy of a database, whole and of one moment, also while a server is using it. The copy is compact, and
     /// opens as any other. Throws if there is a file at `target`.
     ///
-    /// It is written to `target` + "-partial", which takes its name when it is on disk. `progress` is told now and then how
-    /// many bytes are written, and how many there will be at most.
+    /// It is written to `target` + "-partial", which takes its name when it is on disk. `progress` is told now and then
+    /// how many bytes are written, and how many there will be at most.
     public static func backup(
         of path: String, to target: String,
         progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Void = { _, _ in }
@@ -37,8 +37,8 @@ extension SQLiteStore {
     /// A path that SQLite does not take for a URI, of another file.
     private static func literal(_ path: String) -> String { path.hasPrefix("file:") ? "./" + path : path }
 
-    /// Opens the file, empty, for this backup alone: another one to the same name would take this one's file for its own. What an
-    /// earlier one has left is nobody's.
+    /// Opens the file, empty, for this backup alone: another one to the same name would take this one's file for its
+    /// own. What an earlier one has left is nobody's.
     private static func locked(_ partial: String) throws -> CInt {
         let file = open(partial, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw StoreError.io("\(partial): \(String(cString: strerror(errno)))") }
@@ -64,7 +64,7 @@ extension SQLiteStore {
         try source.inDatabase { db in
             try Opening.recognise(db, path: path)
             // An empty one is no database to restore, and may be what is left of one.
-            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
+            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == SQLiteSchema.applicationID else {
                 throw StoreError.wrongApplication(path: path)
             }
             let whole =

@@ -87,15 +87,16 @@ extension Database {
             Key.of(session, row.key), section, row.rank, row.id?.text, row.model)
     }
 
-    private func write(_ section: StoredSectionFacts, of session: Int) throws {
+    private func write(_ section: StoredSectionSummary, of session: Int) throws {
         try run(
             "INSERT OR REPLACE INTO section (key, ordinal, id, header, footer, prefetched) VALUES (?, ?, ?, ?, ?, ?)",
             Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer,
             section.prefetched)
     }
 
-    /// Removes the oldest records, beyond a number and beyond a size, a few at a time: enough to hold the limits, and to
-    /// come down to lowered ones within a while, but never a long delete in the middle of a commit. The newest stays.
+    /// Removes the oldest records, beyond a number and beyond a size, a few at a time: enough to hold the limits, and
+    /// to come down to lowered ones within a while, but never a long delete in the middle of a commit. The newest
+    /// stays.
     ///
     /// `bytes`: those of the journal's texts; returns how many are left.
     private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
@@ -120,9 +121,9 @@ extension Database {
     }
 
     /// Gives the session's number; nil: there is no such session, or it is not as `facts` say.
-    func deleteSession(_ id: String, as facts: SessionFacts?) throws -> Int? {
+    func deleteSession(_ id: String, as facts: SessionSummary?) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
-        if let facts, try number != facts.number || sessionFacts(id)?.revision != facts.revision { return nil }
+        if let facts, try number != facts.number || sessionSummary(id)?.revision != facts.revision { return nil }
         try publish(number)
         let keys = Key.all(of: number)
         for table in ["model", "section", "journal"] {

@@ -17,8 +17,8 @@ struct DiskRoom {
 
     /// Tries, once a second at most, to make the reserve again.
     ///
-    /// `unused`: bytes of the database that nothing is stored in. Twice the reserve of them is room enough, like on the disk;
-    /// what the log needs is where the reserve was.
+    /// `unused`: bytes of the database that nothing is stored in. Twice the reserve of them is room enough, like on the
+    /// disk; what the log needs is where the reserve was.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {
@@ -42,8 +42,8 @@ struct DiskRoom {
 extension DiskRoom {
     /// Whether it is time to copy a log of so many pages into the database; at `limit` it always is.
     ///
-    /// The database may have to grow by as much for that, while the log is still there. Where the disk has little room, the log is
-    /// therefore kept to half of the reserve, so that it can be copied on the day that there is none.
+    /// The database may have to grow by as much for that, while the log is still there. Where the disk has little room,
+    /// the log is therefore kept to half of the reserve, so that it can be copied on the day that there is none.
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
         let page = 4096

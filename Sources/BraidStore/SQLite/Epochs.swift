@@ -3,7 +3,8 @@ internal import GRDB
 // New epochs for all sessions at once, at the cost of one row.
 
 extension Database {
-    /// Begins new epochs if they are due. From here on they are due if this server can lose commits: until it has closed the database.
+    /// Begins new epochs if they are due. From here on they are due if this server can lose commits: until it has
+    /// closed the database.
     func beginEpochs(_ options: SQLiteStoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         try inTransaction(.immediate) {

@@ -7,7 +7,7 @@ extension Database {
     func session(_ id: String) throws -> StoredSession? {
         let found = try first(
             """
-            SELECT \(SessionFacts.columns), s.table_version, coalesce(o.description, t.description),
+            SELECT \(SessionSummary.columns), s.table_version, coalesce(o.description, t.description),
                    st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
             FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
@@ -16,7 +16,7 @@ extension Database {
             id
         ) {
             StoredSession(
-                facts: SessionFacts($0), tableVersion: $0.optionalInt(8), description: try $0.optionalJSON(9),
+                facts: SessionSummary($0), tableVersion: $0.optionalInt(8), description: try $0.optionalJSON(9),
                 state: try $0.json(10), displayedSections: try $0.optionalJSON(11), cells: try $0.optionalJSON(12),
                 nextKey: $0.int(13), nextSection: $0.int(14), sections: [])
         }
@@ -29,20 +29,20 @@ extension Database {
     func opening(_ id: String) throws -> StoredOpening? {
         try first(
             """
-            SELECT \(SessionFacts.columns), coalesce(o.description, t.description), o.body
+            SELECT \(SessionSummary.columns), coalesce(o.description, t.description), o.body
             FROM session s JOIN opening o ON o.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
             WHERE s.id = ?
             """,
             id
         ) {
-            StoredOpening(facts: SessionFacts($0), description: try $0.optionalJSON(8), body: try $0.json(9))
+            StoredOpening(facts: SessionSummary($0), description: try $0.optionalJSON(8), body: try $0.json(9))
         }
     }
 
-    private func sections(of session: Int) throws -> [(facts: StoredSectionFacts, rows: [StoredRow])] {
+    private func sections(of session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
         let keys = Key.all(of: session)
-        var facts: [StoredSectionFacts] = []
+        var facts: [StoredSectionSummary] = []
         try query(
             "SELECT key, id, ordinal, header, footer, prefetched FROM section WHERE key BETWEEN ? AND ? ORDER BY ordinal",
             keys.lowerBound, keys.upperBound
@@ -65,8 +65,8 @@ extension Database {
     }
 
     /// From key, id, ordinal, header, footer, prefetched.
-    static func section(_ columns: Columns) throws -> StoredSectionFacts {
-        StoredSectionFacts(
+    static func section(_ columns: Columns) throws -> StoredSectionSummary {
+        StoredSectionSummary(
             number: Key.number(in: columns.int(0)), id: SectionID(columns.text(1)), ordinal: columns.int(2),
             header: try columns.optionalJSON(3), footer: try columns.optionalJSON(4), prefetched: columns.optionalInt(5)
         )
@@ -79,18 +79,18 @@ extension Database {
             model: try columns.json(4))
     }
 
-    func sessionFacts(_ id: String) throws -> SessionFacts? {
-        try first("SELECT \(SessionFacts.columns) FROM session s WHERE s.id = ?", id, value: { SessionFacts($0) })
+    func sessionSummary(_ id: String) throws -> SessionSummary? {
+        try first("SELECT \(SessionSummary.columns) FROM session s WHERE s.id = ?", id, value: { SessionSummary($0) })
     }
 
-    func sessions(after: String?, limit: Int) throws -> [SessionFacts] {
-        var sessions: [SessionFacts] = []
+    func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
+        var sessions: [SessionSummary] = []
         // Ids are not empty, so every one comes after "".
         try query(
-            "SELECT \(SessionFacts.columns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "",
+            "SELECT \(SessionSummary.columns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "",
             max(0, limit)
         ) {
-            sessions.append(SessionFacts($0))
+            sessions.append(SessionSummary($0))
         }
         return sessions
     }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The database and its log, as they were opened. They stay open when somebody removes or replaces them, and take what is written to them; but the
-/// next start would not find it.
+/// The database and its log, as they were opened. They stay open when somebody removes or replaces them, and take what
+/// is written to them; but the next start would not find it.
 struct OpenFiles {
     private let files: [(path: String, facts: stat)]
 

@@ -21,7 +21,7 @@ struct Opening {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         let queue = try DatabaseQueue(configuration: configuration)
-        try queue.writeWithoutTransaction { try Schema.prepare($0, found: 0) }
+        try queue.writeWithoutTransaction { try SQLiteSchema.prepare($0, found: 0) }
         return queue
     }
 
@@ -53,7 +53,7 @@ struct Opening {
         let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.writeWithoutTransaction { db in
             let found = try pragma("user_version", db)
-            if found < Schema.version { try Schema.prepare(db, found: found) }
+            if found < SQLiteSchema.version { try SQLiteSchema.prepare(db, found: found) }
             // On disk before the first commit, which may not wait for the disk.
             try db.execute(sql: "PRAGMA synchronous = FULL")
             try db.beginEpochs(options)
@@ -107,8 +107,10 @@ struct Opening {
         let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
         // A start that was broken off leaves a database without tables: as good as none.
         if id == 0, version == 0, isEmpty { return }
-        guard id == Schema.applicationID else { throw StoreError.wrongApplication(path: path) }
-        guard version <= Schema.version else { throw StoreError.newerVersion(found: version, known: Schema.version) }
+        guard id == SQLiteSchema.applicationID else { throw StoreError.wrongApplication(path: path) }
+        guard version <= SQLiteSchema.version else {
+            throw StoreError.newerVersion(found: version, known: SQLiteSchema.version)
+        }
         guard version > 0, !isEmpty else {
             throw StoreError.damaged(path, "it has Braid Server's mark, but not its tables")
         }
@@ -119,11 +121,12 @@ struct Opening {
         let synchronous = options.synchronous == .full ? 2 : 1
         try db.execute(sql: "PRAGMA synchronous = \(synchronous)")
         try db.execute(sql: "PRAGMA temp_store = MEMORY")
-        // 4 MiB: the last leaves of a few hundred busy sessions. With 16 MiB neither 256 nor 2,048 of them were quicker, as what
-        // is not here is in the system's cache, and edits all over a large table filled it with rows that nobody reads again.
+        // 4 MiB: the last leaves of a few hundred busy sessions. With 16 MiB neither 256 nor 2,048 of them were
+        // quicker, as what is not here is in the system's cache, and edits all over a large table filled it with rows
+        // that nobody reads again.
         try db.execute(sql: "PRAGMA cache_size = -4096")
-        // Debian's SQLite writes zeros over each page that a delete leaves unused: as much to the log as was stored, on a day
-        // when deleting must make room. What is deleted from a page that stays in use is overwritten, at no cost.
+        // Debian's SQLite writes zeros over each page that a delete leaves unused: as much to the log as was stored, on
+        // a day when deleting must make room. What is deleted from a page that stays in use is overwritten, at no cost.
         try db.execute(sql: "PRAGMA secure_delete = FAST")
         // After a large write the log gives back what it has beyond this.
         try db.execute(sql: "PRAGMA journal_size_limit = 67108864")

@@ -7,8 +7,8 @@ import Synchronization
 /// a file drops all its POSIX locks on it. The file stays when the lock goes: removing it would let two processes hold
 /// locks on two files of the same name. Only who made it, and then opened no database, takes it away again.
 ///
-/// The database itself is locked as well, for it may have another name, and there another file beside it: by a hard link, or
-/// mounted into another container.
+/// The database itself is locked as well, for it may have another name, and there another file beside it: by a hard
+/// link, or mounted into another container.
 final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt
@@ -47,8 +47,8 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
-    /// Lets go of the locks before the files: a program that is just being started has a copy of every descriptor for a moment, and
-    /// would keep what is merely closed here.
+    /// Lets go of the locks before the files: a program that is just being started has a copy of every descriptor for a
+    /// moment, and would keep what is merely closed here.
     deinit {
         if let database = database.withLock({ $0 }) {
             _ = Self.lock(database, F_UNLCK)
@@ -58,8 +58,8 @@ final class ProcessLock: Sendable {
         close(descriptor)
     }
 
-    /// Locks the database, if it is there and can be written. Throws `locked`. While SQLite has it open in this process, the first call must have
-    /// been made before.
+    /// Locks the database, if it is there and can be written. Throws `locked`. While SQLite has it open in this
+    /// process, the first call must have been made before.
     func lockDatabase(_ path: String) throws {
         try database.withLock { database in
             guard database == nil else { return }
@@ -73,8 +73,8 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// Locks, or unlocks, a byte far behind those that SQLite locks, for this open file and not for the process: it stays whatever else
-    /// is closed.
+    /// Locks, or unlocks, a byte far behind those that SQLite locks, for this open file and not for the process: it
+    /// stays whatever else is closed.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = Glibc.flock()
         lock.l_type = Int16(type)

@@ -12,7 +12,7 @@ public final class SQLiteStore: SessionStore {
     private let database: any DatabaseWriter
     private let options: SQLiteStoreOptions
     private let path: String
-    let writer: Writer
+    let writer: SQLiteWriter
 
     /// Opens the database at `path`, or makes it; `:memory:` is one that lives as long as the store.
     ///
@@ -29,7 +29,7 @@ public final class SQLiteStore: SessionStore {
             } else {
                 (database, lock) = try opening.file()
             }
-            writer = Writer(
+            writer = SQLiteWriter(
                 database: database, path: opening.path, lock: lock, reserve: lock == nil ? nil : opening.reserve,
                 options: options)
         } catch {
@@ -60,7 +60,7 @@ extension SQLiteStore {
 
     public func table(_ name: String) async throws -> StoredTable? { try await read { try $0.table(name) } }
 
-    public func tables() async throws -> [StoredTableFacts] { try await read { try $0.tables() } }
+    public func tables() async throws -> [TableSummary] { try await read { try $0.tables() } }
 
     public func deleteTable(_ name: String) async throws -> TableDeletion {
         try await writer.write(makesRoom: true) { try $0.deleteTable(name) }
@@ -86,13 +86,15 @@ extension SQLiteStore {
 
     public func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
 
-    public func sessionFacts(_ id: String) async throws -> SessionFacts? { try await read { try $0.sessionFacts(id) } }
+    public func sessionSummary(_ id: String) async throws -> SessionSummary? {
+        try await read { try $0.sessionSummary(id) }
+    }
 
-    public func sessions(after: String?, limit: Int) async throws -> [SessionFacts] {
+    public func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
         try await read { try $0.sessions(after: after, limit: limit) }
     }
 
-    public func deleteSession(_ id: String, as facts: SessionFacts?) async throws -> Int? {
+    public func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int? {
         try await writer.write(makesRoom: true) { try $0.deleteSession(id, as: facts) }
     }
 }

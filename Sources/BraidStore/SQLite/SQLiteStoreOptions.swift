@@ -13,7 +13,8 @@ public struct SQLiteStoreOptions: Sendable {
     public var synchronous: Synchronous
     /// How many revisions of each session the journal keeps, and up to a 64th more.
     public var journalLimit: Int
-    /// How many bytes of commands and updates each session's journal keeps; the last revision is kept whatever its size.
+    /// How many bytes of commands and updates each session's journal keeps; the last revision is kept whatever its
+    /// size.
     public var journalBytes: Int
     /// Connections that read, beside the one that writes.
     public var readers: Int

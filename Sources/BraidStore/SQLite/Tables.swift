@@ -35,8 +35,8 @@ extension Database {
             table)
     }
 
-    /// Sees to it that the version that a session is to have is there: it may be gone because there is a newer one and no
-    /// session had it. Throws `tableMissing` when the description was deleted.
+    /// Sees to it that the version that a session is to have is there: it may be gone because there is a newer one and
+    /// no session had it. Throws `tableMissing` when the description was deleted.
     func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
         let next =
             try first("SELECT min(version) FROM table_description WHERE name = ? AND version >= ?", table, version) {
@@ -58,11 +58,11 @@ extension Database {
         }
     }
 
-    func tables() throws -> [StoredTableFacts] {
-        var tables: [StoredTableFacts] = []
+    func tables() throws -> [TableSummary] {
+        var tables: [TableSummary] = []
         // SQLite takes the other columns from the row that has the maximum (lang_select, "Bare columns").
         try query("SELECT name, max(version), updated FROM table_description GROUP BY name ORDER BY name") {
-            tables.append(StoredTableFacts(name: $0.text(0), version: $0.int(1), updated: $0.int(2)))
+            tables.append(TableSummary(name: $0.text(0), version: $0.int(1), updated: $0.int(2)))
         }
         return tables
     }

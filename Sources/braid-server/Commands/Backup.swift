@@ -1,6 +1,5 @@
 import ArgumentParser
 import BraidStore
-import Foundation
 
 /// Copies a database, also one that a server is using.
 struct Backup: ParsableCommand {

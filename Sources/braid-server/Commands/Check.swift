@@ -1,6 +1,7 @@
 import ArgumentParser
 import BraidEngine
 import BraidServer
+import BraidSessions
 
 /// Validates descriptions.
 struct Check: ParsableCommand {
@@ -33,7 +34,7 @@ struct Check: ParsableCommand {
 
     /// Throws a refusal unless a session can be opened with the description's own models and state.
     private static func checkOpening(_ description: TableDescription) throws {
-        guard let fault = description.openingFault(now: Instant(millisecondsSince1970: Source().now()).text) else {
+        guard let fault = description.openingFault(now: Instant(millisecondsSince1970: Clock().now()).text) else {
             return
         }
         throw Refusal(.descriptionInvalid, fault.detail, faults: [fault])

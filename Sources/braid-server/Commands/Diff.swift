@@ -1,6 +1,5 @@
 import ArgumentParser
 import BraidEngine
-import Foundation
 
 /// What POST /v1/diff does, with files.
 struct Diff: ParsableCommand {

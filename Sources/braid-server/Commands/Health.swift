@@ -1,6 +1,6 @@
 import ArgumentParser
 import BraidHTTP
-import Foundation
+import Glibc
 
 /// Asks a server whether it is well: for a container's HEALTHCHECK, which has no other client at hand.
 struct Health: ParsableCommand {
@@ -36,18 +36,39 @@ struct Health: ParsableCommand {
             guard (1...65_535).contains(port) else { throw ValidationError("--port must be from 1 to 65535") }
             return (.tcp(host: "127.0.0.1", port: port), "127.0.0.1:\(port)", "/readyz")
         }
-        guard let parts = URLComponents(string: url), parts.scheme == "http", let host = parts.host, !host.isEmpty,
-            parts.user == nil
-        else { throw ValidationError("The URL must be http://HOST:PORT, not '\(url)'.") }
-        let path =
-            parts.percentEncodedPath.isEmpty || parts.percentEncodedPath == "/"
-            ? "/readyz" : parts.percentEncodedPath + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
-        let port = parts.port ?? 80
-        guard (1...65_535).contains(port) else {
-            throw ValidationError("The URL's port must be from 1 to 65535, not \(port).")
+        guard let target = Self.target(of: url) else {
+            throw ValidationError("The URL must be http://HOST:PORT, not '\(url)'.")
         }
-        let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        return (.tcp(host: bare, port: port), "\(host):\(port)", path)
+        guard (1...65_535).contains(target.port) else {
+            throw ValidationError("The URL's port must be from 1 to 65535, not \(target.port).")
+        }
+        let bare = target.host.hasPrefix("[") ? String(target.host.dropFirst().dropLast()) : target.host
+        return (.tcp(host: bare, port: target.port), "\(target.host):\(target.port)", target.path)
+    }
+
+    /// The parts of `http://HOST[:PORT][/PATH][?QUERY]` (RFC 3986, section 3). `nil` if the URL is not one.
+    private static func target(of url: String) -> (host: String, port: Int, path: String)? {
+        let isVisible = url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isVisible, url.prefix(7).lowercased() == "http://" else { return nil }
+        let rest = url.dropFirst(7).prefix { $0 != "#" }
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        guard !authority.contains("@") else { return nil }
+        // An IPv6 address has colons of its own, between brackets.
+        let hostEnd =
+            authority.hasPrefix("[")
+            ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")
+        if authority.hasPrefix("["), hostEnd == nil { return nil }
+        let host = authority[..<(hostEnd ?? authority.endIndex)]
+        let behind = authority[host.endIndex...]
+        guard !host.isEmpty, host != "[]", behind.isEmpty || behind.hasPrefix(":") else { return nil }
+        let digits = behind.dropFirst()
+        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
+        let port = digits.isEmpty ? 80 : Int(digits) ?? .max
+        let path = rest[authority.endIndex...]
+        return (
+            String(host), port,
+            path.isEmpty || path == "/" ? "/readyz" : path.hasPrefix("?") ? "/" + path : String(path)
+        )
     }
 }
 

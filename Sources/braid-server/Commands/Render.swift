@@ -1,7 +1,7 @@
 import ArgumentParser
 import BraidEngine
 import BraidServer
-import Foundation
+import BraidSessions
 
 /// What POST /v1/render does, with files.
 struct Render: ParsableCommand {
@@ -28,11 +28,11 @@ struct Render: ParsableCommand {
                 return object.members.map { ($0.name, $0.value) }
             }
         }
-        let context = TemplateContext(now: Instant(millisecondsSince1970: Source().now()).text, names ?? [])
+        let context = JSONeContext(now: Instant(millisecondsSince1970: Clock().now()).text, names ?? [])
         let result = try JSONFile(template).read { text in
-            do throws(TemplateError) {
-                var budget = TemplateBudget()
-                return try Template(text.value()).render(context, budget: &budget)
+            do throws(JSONeError) {
+                var budget = JSONeBudget()
+                return try JSONeTemplate(text.value()).render(context, budget: &budget)
             } catch {
                 throw Refusal(
                     .templateFailed, error.message,

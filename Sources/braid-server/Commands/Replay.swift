@@ -1,6 +1,7 @@
 import ArgumentParser
+import BraidRuntime
 import BraidServer
-import Foundation
+import BraidSessions
 
 /// Does again what a journal says was done.
 struct Replay: ParsableCommand {
@@ -15,7 +16,7 @@ struct Replay: ParsableCommand {
     var journal: String
 
     func run() throws {
-        guard let bytes = InputFile.bytes(of: journal) else { throw Failure("\(journal) cannot be read.") }
+        guard let bytes = Files.bytes(of: journal) else { throw Failure("\(journal) cannot be read.") }
         let progress = Progress("replaying \(journal)")
         defer { progress.end() }
         var read = 0

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BraidHTTP
+import BraidRuntime
 import BraidServer
-import Foundation
 import Glibc
 
 /// Who may use the server.
@@ -24,15 +24,15 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// The controller's token; nil when everyone is a controller. Never taken from the command line, which others on the
-    /// machine can read.
+    /// The controller's token; nil when everyone is a controller. Never taken from the command line, which others on
+    /// the machine can read.
     func controllerToken() throws -> String? {
-        let variable = ProcessInfo.processInfo.environment["BRAID_TOKEN"]
+        let variable = getenv("BRAID_TOKEN").map { String(cString: $0) }
         if let file = tokenFile {
             guard variable == nil else {
                 throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Give one of them.")
             }
-            guard let text = InputFile.bytes(of: file).flatMap({ String(validating: $0, as: UTF8.self) }) else {
+            guard let text = Files.bytes(of: file).flatMap({ String(validating: $0, as: UTF8.self) }) else {
                 throw Failure("The token file \(file) cannot be read.")
             }
             return try token(text, "The token file \(file)")
@@ -42,9 +42,9 @@ struct AccessOptions: ParsableArguments {
 
     /// An empty one is a mistake, and not to be taken for none.
     private func token(_ text: String, _ place: String) throws -> String {
-        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !token.isEmpty else { throw Failure("\(place) is empty.") }
-        guard Bearer.isToken(token) else {
+        let words = text.split(whereSeparator: \.isWhitespace)
+        guard let token = words.first.map(String.init) else { throw Failure("\(place) is empty.") }
+        guard words.count == 1, Bearer.isToken(token) else {
             throw Failure(
                 "\(place) does not have a token: one word of visible ASCII characters. (openssl rand -hex 32 makes one.)"
             )

@@ -1,12 +1,12 @@
 import ArgumentParser
-import Foundation
 
 /// A command's options as environment variables: `BRAID_` and the option's name, so that `--journal-limit` is
 /// `BRAID_JOURNAL_LIMIT`.
 ///
-/// A variable becomes an argument in front of those that were given, unless they have that option: the command line wins.
-/// A flag's variable is `true` or `false`; an option that can be given several times takes its values with commas between
-/// them; one that is empty is not there. Variables that are no option's are left alone: others may use the prefix too.
+/// A variable becomes an argument in front of those that were given, unless they have that option: the command line
+/// wins. A flag's variable is `true` or `false`; an option that can be given several times takes its values with commas
+/// between them; one that is empty is not there. Variables that are no option's are left alone: others may use the
+/// prefix too.
 struct EnvironmentOptions {
     struct Option: Equatable {
         /// Without its dashes.
@@ -14,7 +14,7 @@ struct EnvironmentOptions {
         let isFlag: Bool
         let isRepeating: Bool
 
-        var variable: String { EnvironmentOptions.prefix + name.uppercased().replacingOccurrences(of: "-", with: "_") }
+        var variable: String { EnvironmentOptions.prefix + String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
     }
 
     static let prefix = "BRAID_"
@@ -24,25 +24,19 @@ struct EnvironmentOptions {
 
     init(of command: any ParsableArguments.Type) {
         self.command = command
-        let help = try? JSONDecoder().decode(Help.self, from: Data(command._dumpHelp().utf8))
-        options = (help?.command.arguments ?? []).compactMap { argument in
-            guard argument.kind != "positional", let name = argument.preferredName?.name, name != "help",
-                name != "version"
-            else { return nil }
-            return Option(name: name, isFlag: argument.kind == "flag", isRepeating: argument.isRepeating)
-        }
+        options = Self.options(of: command)
     }
 
-    /// What ArgumentParser says of a command: its form of `--experimental-dump-help`.
-    private struct Help: Decodable {
-        struct Command: Decodable { var arguments: [Argument]? }
-        struct Argument: Decodable {
-            struct Name: Decodable { var name: String }
-            var kind: String
-            var preferredName: Name?
-            var isRepeating: Bool
+    /// The properties of the type that are options, in the order of their declaration. ArgumentParser names an option
+    /// after its property, too: options here must keep that name.
+    private static func options(of type: any ParsableArguments.Type) -> [Option] {
+        Mirror(reflecting: type.init()).children.flatMap { label, value -> [Option] in
+            if let group = value as? any DeclaredGroup { return options(of: group.members) }
+            // The label is the name of the wrapper's storage: `_journalLimit`.
+            guard let option = value as? any DeclaredOption, let property = label?.dropFirst() else { return [] }
+            let name = property.map { $0.isUppercase ? "-\($0.lowercased())" : "\($0)" }.joined()
+            return [Option(name: name, isFlag: option.isFlag, isRepeating: option.isRepeating)]
         }
-        var command: Command
     }
 
     /// For a help text.
@@ -76,3 +70,32 @@ struct EnvironmentOptions {
         }
     }
 }
+
+// MARK: What a property wrapper says of its option
+
+private protocol DeclaredOption {
+    var isFlag: Bool { get }
+    var isRepeating: Bool { get }
+}
+
+extension Option: DeclaredOption {
+    fileprivate var isFlag: Bool { false }
+    fileprivate var isRepeating: Bool { Value.self is any ListOfValues.Type }
+}
+
+extension Flag: DeclaredOption {
+    fileprivate var isFlag: Bool { true }
+    fileprivate var isRepeating: Bool { false }
+}
+
+private protocol DeclaredGroup {
+    var members: any ParsableArguments.Type { get }
+}
+
+extension OptionGroup: DeclaredGroup {
+    fileprivate var members: any ParsableArguments.Type { Value.self }
+}
+
+private protocol ListOfValues {}
+
+extension Array: ListOfValues {}

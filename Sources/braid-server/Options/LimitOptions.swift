@@ -78,8 +78,8 @@ struct LimitOptions: ParsableArguments {
     /// A budget for bodies of requests, or for answers.
     var bufferBudget: Budget { Budget(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
-    var limits: Limits {
-        var limits = Limits()
+    var limits: ServerLimits {
+        var limits = ServerLimits()
         // A longer body could never get the memory that it needs.
         limits.bodyBytes = min(maxBodyBytes, maxBufferedBytes)
         limits.jsonDepth = maxJsonDepth

@@ -4,8 +4,8 @@ import BraidServer
 import BraidStore
 import Logging
 
-/// What `serve` can be told. Each option is also an environment variable (`EnvironmentOptions`); those of a group put in
-/// here are, too.
+/// What `serve` can be told. Each option is also an environment variable (`EnvironmentOptions`); those of a group put
+/// in here are, too.
 struct ServeOptions: ParsableArguments {
     enum Synchronous: String, ExpressibleByArgument, CaseIterable { case full, normal }
 

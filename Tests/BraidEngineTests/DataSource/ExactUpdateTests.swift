@@ -10,7 +10,8 @@ import Testing
         var shown: String?
         /// Nil: a session that was opened without a table.
         var behavior: String?
-        /// Each model says whether its row has an id. So an empty section is diffable, and its first row without an id reloads it.
+        /// Each model says whether its row has an id. So an empty section is diffable, and its first row without an id
+        /// reloads it.
         var isMixed = false
 
         var testDescription: String { "\(behavior ?? "no table"), ids: \(hasIDs), shown: \(shown ?? "all")" }

@@ -54,12 +54,12 @@ import Testing
     /// As in JSON-e's own implementation.
     @Test func signsBindTighterThanAccesses() throws {
         func value(_ source: String) throws -> JSONValue {
-            var budget = TemplateBudget()
+            var budget = JSONeBudget()
             return try Expression(source).evaluate(
-                TemplateContext(now: "", [("state", .object(JSONObject([("closed", .bool(false))])))]), budget: &budget)
+                JSONeContext(now: "", [("state", .object(JSONObject([("closed", .bool(false))])))]), budget: &budget)
         }
         #expect(try value("!(state.closed)") == .bool(true))
-        #expect(throws: TemplateError.self) { try value("!state.closed") }
-        #expect(throws: TemplateError.self) { try value("-state.closed") }
+        #expect(throws: JSONeError.self) { try value("!state.closed") }
+        #expect(throws: JSONeError.self) { try value("-state.closed") }
     }
 }

@@ -22,7 +22,8 @@ import Testing
                 tables.append(table.snapshot.at(revision))
             }
             let (updates, composed) = try checkComposing(tables)
-            // Where all sections whose rows have ids are shown all the time, all is known: rows that are inserted are new.
+            // Where all sections whose rows have ids are shown all the time, all is known: rows that are inserted are
+            // new.
             let allIsKnown =
                 updates.allSatisfy(\.keepsSections) && tables[0].sections.count { $0.isDiffable } == 3
                 && tables[0].sections.count == 3
@@ -89,7 +90,8 @@ import Testing
                 == #"[{"deleteRows":[[0,0]],"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell"}}]}]"#)
     }
 
-    /// Only the place of `b` is known, so it has to move out of one section before that goes, into another after it came.
+    /// Only the place of `b` is known, so it has to move out of one section before that goes, into another after it
+    /// came.
     @Test func aRowThatOnlyMovedIsMovedBetweenSectionsThatGoAndCome() throws {
         let tables = [
             Snapshot.make("A: a b", "B: c"), Snapshot.make("A: a", "B: c b", revision: 1),
@@ -168,7 +170,7 @@ import Testing
         var random = SeededGenerator(seed: 19 << 32)
         var rows = (0..<100_000).map { Row.make("r\($0)") }
         rows = rows.enumerated().map { Row(parts: RowParts(id: RowID("r\($0)"), cell: "Cell", model: $1.model)) }
-        var table = Snapshot(sections: [Section(id: "A", rows: ChunkedList(rows))])
+        var table = Snapshot(sections: [Section(id: "A", rows: PersistentList(rows))])
         let first = table
         var updates: [BatchUpdate] = []
         for revision in 1...1_000 {

@@ -1,8 +1,8 @@
 import Testing
 @testable import BraidEngine
 
-/// Cases that broke one of Braid, Differ, Epoxy, ListKit, ListDiff, FlexibleDiff, Dwifft, or a table view; each with the
-/// update it must give, its stages as they are on the wire.
+/// Cases that broke one of Braid, Differ, Epoxy, ListKit, ListDiff, FlexibleDiff, Dwifft, or a table view; each with
+/// the update it must give, its stages as they are on the wire.
 @Suite struct DiffCaseTests {
     /// A case by name: before, after, and the stages.
     static let cases: [(name: String, old: Snapshot, new: Snapshot, stages: String)] = [
@@ -236,7 +236,8 @@ import Testing
             Snapshot(sections: [
                 Section(
                     id: "A",
-                    rows: ChunkedList(numbers.map { Row(parts: RowParts(id: RowID(prefix + String($0)), cell: "C")) }))
+                    rows: PersistentList(
+                        numbers.map { Row(parts: RowParts(id: RowID(prefix + String($0)), cell: "C")) }))
             ])
         }
         var random = SeededGenerator(seed: 1)

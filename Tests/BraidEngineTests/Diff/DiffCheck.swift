@@ -25,7 +25,7 @@ func check(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot) throws {
         let result = try update.applied(to: old).json
         if result != target { Issue.record("\(old.json)\n\(target)\n\(result)\n\(update.json)") }
         var one = new
-        one.sections = ChunkedList(try applying(update.sequential(), to: old))
+        one.sections = PersistentList(try applying(update.sequential(), to: old))
         if one.json != target {
             Issue.record("sequential\n\(old.json)\n\(target)\n\(one.json)\n\(update.sequentialJSON)")
         }

@@ -124,7 +124,7 @@ struct EditedTable {
             }
         default:
             guard random.below(4) == 0 else { return }
-            sections[place].rows = ChunkedList(sections[place].rows.filter { _ in random.below(3) > 0 }.reversed())
+            sections[place].rows = PersistentList(sections[place].rows.filter { _ in random.below(3) > 0 }.reversed())
             if random.below(2) == 0 { touched.wholeSection(id) }
         }
     }
@@ -166,7 +166,7 @@ extension SeededGenerator {
                 let mark = ["", "", "", "1", "2", "/h", "1!", "1/h"][below(8)]
                 return Row.make(name + mark)
             }
-            var section = Section(id: SectionID("S\(place)"), isDiffable: isDiffable, rows: ChunkedList(rows))
+            var section = Section(id: SectionID("S\(place)"), isDiffable: isDiffable, rows: PersistentList(rows))
             if below(4) == 0 { section.header = JSONText(.object(JSONObject([("title", .string("t\(below(2))"))]))) }
             if below(6) == 0 { section.movesTo = .string("anySection") }
             sections.append(section)

@@ -28,7 +28,7 @@ extension Section {
         let rows = parts.count > 1 ? parts[1].split(separator: " ").map { Row.make(String($0)) } : []
         return Section(
             id: SectionID(String(names[0])), header: names.count > 1 ? .string(String(names[1])) : .null,
-            isDiffable: isDiffable, rows: ChunkedList(rows))
+            isDiffable: isDiffable, rows: PersistentList(rows))
     }
 }
 
@@ -102,7 +102,7 @@ func applying(_ operations: [TableOperation], to snapshot: Snapshot) throws -> [
     }
     return sections.map { section in
         var facts = section.facts
-        facts.rows = ChunkedList(section.rows)
+        facts.rows = PersistentList(section.rows)
         return facts
     }
 }

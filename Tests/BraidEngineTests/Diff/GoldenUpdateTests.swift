@@ -119,7 +119,8 @@ import Testing
         return fault(of: update, before)?.description
     }
 
-    /// At a place: a number is one more or less, an element of a list stands there twice or not at all, an id is another.
+    /// At a place: a number is one more or less, an element of a list stands there twice or not at all, an id is
+    /// another.
     private static func changed(_ value: JSONValue, at place: inout Int, _ kind: Int) -> JSONValue {
         func isHere() -> Bool {
             place -= 1

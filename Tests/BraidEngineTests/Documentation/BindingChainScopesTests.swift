@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 

@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 
@@ -31,8 +33,7 @@ import Testing
                         case .allDay: ToggleCell(isOn: isAllDay)
                         }
                     },
-                    models: { [unowned self] in isAllDay ? [Item.title, .allDay] : [.title, .location, .allDay] }
-                )
+                    models: { [unowned self] in isAllDay ? [Item.title, .allDay] : [.title, .location, .allDay] })
                 .onEvent(from: TextCell.self) { [unowned self] _, _, event, item in
                     switch (event, item) {
                     case (.textEntered(let text), .title): title = text
@@ -52,7 +53,7 @@ import Testing
         let form = try Form()
         try form.binder.emit(TextCell.ViewEvent.textEntered("Lunch"), at: 0)
         let update = try form.binder.emit(ToggleCell.ViewEvent.toggled(false), at: 1)
-        let inserted = update.stages[0].insertRows  // the location, at [0,1]
+        let inserted = update.stages[0].insertRows      // the location, at [0,1]
         // end
         #expect(form.title == "Lunch" && !form.isAllDay)
         #expect(inserted.map(\.at) == [RowPath(section: 0, row: 1)])
@@ -85,9 +86,7 @@ import Testing
                     if case .textEntered(let text) = event { name = text }
                 }
             binder.onSection(.greeting)
-                .bind(
-                    cellType: LabelCell.self,
-                    models: { [unowned self] in [Line(collectionId: "greeting", text: "Hello, \(name)!")] })
+                .bind(cellType: LabelCell.self, models: { [unowned self] in [Line(collectionId: "greeting", text: "Hello, \(name)!")] })
             try binder.finish()
         }
     }
@@ -99,13 +98,12 @@ import Testing
         let greeting = try Greeting()
         for text in ["A", "Ad", "Ada"] {
             let update = try greeting.binder.emit(TextCell.ViewEvent.textEntered(text), at: RowPath(section: 0, row: 0))
-            print(update.stages[0].updateRows.map(\.at))  // [[0,0]]: the field
-            print(update.stages[0].reloadRows.map(\.at))  // [[1,0]]: the greeting
+            print(update.stages[0].updateRows.map(\.at))      // [[0,0]]: the field
+            print(update.stages[0].reloadRows.map(\.at))      // [[1,0]]: the greeting
         }
         // end
         for text in ["Ad", "A", ""] {
-            let stages = try greeting.binder.emit(TextCell.ViewEvent.textEntered(text), at: RowPath(section: 0, row: 0))
-                .stages
+            let stages = try greeting.binder.emit(TextCell.ViewEvent.textEntered(text), at: RowPath(section: 0, row: 0)).stages
             #expect(stages.map { $0.updateRows.map(\.at) } == [[RowPath(section: 0, row: 0)]])
             #expect(stages.map { $0.reloadRows.map(\.at) } == [[RowPath(section: 1, row: 0)]])
         }
@@ -113,9 +111,7 @@ import Testing
 
     @Test func theEventOfAnotherCellIsRefused() throws {
         let form = try Form()
-        let refusal = try #require(throws: Refusal.self) {
-            try form.binder.emit(ToggleCell.ViewEvent.toggled(true), at: 0)
-        }
+        let refusal = try #require(throws: Refusal.self) { try form.binder.emit(ToggleCell.ViewEvent.toggled(true), at: 0) }
         #expect(refusal.code == .eventUndeclared)
     }
 }

@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 
@@ -127,16 +129,12 @@ import Testing
         binder.onAllSections()
             .bind(cellType: AmountCell.self, models: { [.checking: accounts] })
             .bind(headerTitles: [.checking: "CHECKING", .savings: "SAVINGS"])
-            .bind(
-                footerType: TotalView.self,
-                viewModel: { section in
-                    section == .checking ? total.map { TotalView.ViewModel(total: $0) } : nil
-                })
+            .bind(footerType: TotalView.self, viewModel: { section in
+                section == .checking ? total.map { TotalView.ViewModel(total: $0) } : nil
+            })
         // end
         try binder.finish()
-        #expect(
-            binder.snapshot.sections[1].header["title"]?.stringValue == "SAVINGS"
-                && binder.snapshot.sections[2].header.isNull)
+        #expect(binder.snapshot.sections[1].header["title"]?.stringValue == "SAVINGS" && binder.snapshot.sections[2].header.isNull)
         #expect(try (binder.footerView(ofSection: 0) as? TotalView)?.viewModel?.total == 720)
         #expect(try binder.footerView(ofSection: 1) == nil)
         total = nil

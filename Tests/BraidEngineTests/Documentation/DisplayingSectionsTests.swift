@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 
@@ -7,8 +9,7 @@ import Testing
     @Test func displayedSectionsAreSet() throws {
         enum Section: String, TableSection, CaseIterable { case friends, enemies, undecided }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
-        binder.onAllSections().bind(
-            cellType: SongCell.self, models: { [.friends: ["Asif"], .enemies: ["Sue"], .undecided: ["Jorge"]] })
+        binder.onAllSections().bind(cellType: SongCell.self, models: { [.friends: ["Asif"], .enemies: ["Sue"], .undecided: ["Jorge"]] })
         try binder.finish()
         #expect(binder.displayedSections == [.friends, .enemies, .undecided])
         // snippet: manual
@@ -28,11 +29,11 @@ import Testing
         binder.onAllSections()
             .bind(cellType: SongCell.self, models: { models })
             .bind(headerTitles: [.second: "SECOND"])
-        try binder.finish()  // displays first and third
+        try binder.finish()             // displays first and third
 
         models[.second] = ["b"]
         let update = try binder.refresh()
-        let inserted = update.stages[0].insertSections  // second, at 1
+        let inserted = update.stages[0].insertSections      // second, at 1
         // end
         #expect(inserted.map(\.at) == [1] && inserted.map(\.section.id) == ["second"])
         #expect(binder.displayedSections == [.first, .second, .third])
@@ -44,9 +45,7 @@ import Testing
         enum Section: String, TableSection, CaseIterable { case first, second, third }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoData
-        binder.onAllSections().bind(cellType: SongCell.self, models: { [.third: ["c"]] }).bind(headerTitles: [
-            .second: "SECOND"
-        ])
+        binder.onAllSections().bind(cellType: SongCell.self, models: { [.third: ["c"]] }).bind(headerTitles: [.second: "SECOND"])
         try binder.finish()
         #expect(binder.displayedSections == [.second, .third])
     }
@@ -66,10 +65,10 @@ import Testing
         binder.onAllSections()
             .bind(cellType: SongCell.self, models: { songs })
             .bind(headerTitle: { artist in artist.name })
-        try binder.finish()  // displays Arcade Fire, then Bowie
+        try binder.finish()             // displays Arcade Fire, then Bowie
 
         songs[Artist(name: "Blur")] = ["Song 2"]
-        try binder.refresh()  // and now Blur between them
+        try binder.refresh()            // and now Blur between them
         // end
         #expect(binder.displayedSections.map(\.name) == ["Arcade Fire", "Blur", "Bowie"])
         #expect(binder.snapshot.sections[1].header["title"]?.stringValue == "Blur")

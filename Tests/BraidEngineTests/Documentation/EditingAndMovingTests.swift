@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 
@@ -38,17 +40,15 @@ import Testing
     @Test func rowsAreDeletedInsertedAndMoved() throws {
         // snippet: commands
         let party = try Party()
-        try party.binder.commit(.delete, at: RowPath(section: 0, row: 1))  // Omar is gone
-        try party.binder.commit(.insert, at: RowPath(section: 1, row: 0))  // a guest before Yvonne
+        try party.binder.commit(.delete, at: RowPath(section: 0, row: 1))         // Omar is gone
+        try party.binder.commit(.insert, at: RowPath(section: 1, row: 0))         // a guest before Yvonne
         let update = try party.binder.move(
-            from: RowPath(section: 1, row: 1), to: RowPath(section: 0, row: 0))  // Yvonne will come
-        let moved = update.stages[0].moveRows  // one: [1,1] to [0,0]
+            from: RowPath(section: 1, row: 1), to: RowPath(section: 0, row: 0)) // Yvonne will come
+        let moved = update.stages[0].moveRows                                       // one: [1,1] to [0,0]
         // end
         #expect(party.people[.attending]?.map(\.name) == ["Yvonne", "Jonathan", "Sara"])
         #expect(party.people[.invited]?.map(\.name) == ["New guest"])
-        #expect(
-            update.stages.count == 1
-                && moved.map { [$0.from, $0.to] } == [[RowPath(section: 1, row: 1), RowPath(section: 0, row: 0)]])
+        #expect(update.stages.count == 1 && moved.map { [$0.from, $0.to] } == [[RowPath(section: 1, row: 1), RowPath(section: 0, row: 0)]])
     }
 
     @Test func aRowIsAppendedByEditing() throws {
@@ -72,7 +72,7 @@ import Testing
         do {
             try party.binder.commit(.delete, at: RowPath(section: 1, row: 0))
         } catch let refusal as Refusal {
-            code = refusal.code  // editingNotAllowed: Yvonne's row allows `insert`
+            code = refusal.code         // editingNotAllowed: Yvonne's row allows `insert`
         }
         // end
         #expect(code == .editingNotAllowed)
@@ -96,12 +96,8 @@ import Testing
             }
         // end
         try binder.finish()
-        #expect(throws: Refusal.self) {
-            try binder.move(from: RowPath(section: 0, row: 0), to: RowPath(section: 1, row: 0))
-        }
-        #expect(throws: Refusal.self) {
-            try binder.move(from: RowPath(section: 0, row: 1), to: RowPath(section: 0, row: 0))
-        }
+        #expect(throws: Refusal.self) { try binder.move(from: RowPath(section: 0, row: 0), to: RowPath(section: 1, row: 0)) }
+        #expect(throws: Refusal.self) { try binder.move(from: RowPath(section: 0, row: 1), to: RowPath(section: 0, row: 0)) }
         try binder.move(from: RowPath(section: 0, row: 1), to: RowPath(section: 1, row: 0))
         let update = try binder.commit(.delete, at: RowPath(section: 0, row: 0))
         #expect(update.stages.count == 1 && update.stages[0].moveRows.count == 1)
@@ -143,8 +139,8 @@ import Testing
             }
         try binder.finish()
 
-        let nothing = try binder.willDisplay([0])  // "c" is two rows away
-        let update = try binder.willDisplay([0, 1])  // three rows more
+        let nothing = try binder.willDisplay([0])       // "c" is two rows away
+        let update = try binder.willDisplay([0, 1])     // three rows more
         // end
         #expect(nothing.isEmpty && update.stages[0].insertRows.count == 3)
     }

@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 
@@ -27,16 +29,16 @@ import Testing
         // end
 
         // snippet: looking
-        let count = binder.snapshot.totalRowCount  // 2
-        let cell = try binder.cell(at: 1) as? PersonCell  // with the title "Omar"
-        try binder.tap(at: 1)  // runs `onTapped` for Omar
+        let count = binder.snapshot.totalRowCount           // 2
+        let cell = try binder.cell(at: 1) as? PersonCell    // with the title "Omar"
+        try binder.tap(at: 1)                               // runs `onTapped` for Omar
         // end
         #expect(count == 2 && cell?.title == "Omar" && tapped == ["Omar"])
 
         // snippet: refreshing
         people.append(Person(name: "Sara"))
         let update = try binder.refresh()
-        let inserted = update.stages[0].insertRows  // one row, at [0,2]
+        let inserted = update.stages[0].insertRows          // one row, at [0,2]
         // end
         #expect(update.stages.count == 1 && inserted.map(\.at) == [RowPath(section: 0, row: 2)])
     }
@@ -61,7 +63,7 @@ import Testing
         // snippet: moving
         attending.append(invited.removeFirst())
         let update = try binder.refresh()
-        let moved = update.stages[0].moveRows  // one row, from [1,0] to [0,2]
+        let moved = update.stages[0].moveRows               // one row, from [1,0] to [0,2]
         // end
         #expect(update.stages.count == 1 && moved.map(\.from) == [RowPath(section: 1, row: 0)])
         #expect(moved.map(\.to) == [RowPath(section: 0, row: 2)])
@@ -78,7 +80,7 @@ import Testing
         do {
             try binder.finish()
         } catch let refusal as Refusal {
-            message = refusal.detail  // Nothing binds the cells of the section "invited".
+            message = refusal.detail    // Nothing binds the cells of the section "invited".
         }
         // end
         #expect(message == #"Nothing binds the cells of the section "invited"."#)

@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 
@@ -19,7 +21,7 @@ import Testing
         people[1].isGoing = true
         let update = try binder.refresh()
         let row = update.stages[0].reloadRows[0].row
-        let json = row.json.text  // {"id":"Omar","cell":"PersonCell","model":3}
+        let json = row.json.text                        // {"id":"Omar","cell":"PersonCell","model":3}
         let omar = try binder.model(at: 1, as: Person.self)
         // end
         #expect(first == #"{"id":"Omar","cell":"PersonCell","model":2}"#)

@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 
@@ -23,8 +25,7 @@ import Testing
         #expect(sections[0].rows[0].json["height"]?.intValue == 44)
         #expect(sections[1].rows[0].json["height"]?.stringValue == "automatic")
         #expect(sections[1].rows[0].json["estimatedHeight"]?.intValue == 26)
-        #expect(
-            sections[1].header["height"]?.doubleValue == 32.5 && sections[1].header["estimatedHeight"]?.intValue == 30)
+        #expect(sections[1].header["height"]?.doubleValue == 32.5 && sections[1].header["estimatedHeight"]?.intValue == 30)
         // What is not there has no height.
         #expect(sections[0].header.isNull && sections[1].footer.isNull)
     }
@@ -40,7 +41,7 @@ import Testing
 
         isExpanded = true
         let update = try binder.refresh()
-        let updated = update.stages[0].updateRows  // row 0, with its new height
+        let updated = update.stages[0].updateRows       // row 0, with its new height
         // end
         #expect(updated.count == 1 && updated[0].row.json["height"]?.intValue == 200)
     }

@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 
@@ -20,8 +22,7 @@ import Testing
             .onDequeue { section, row, cell, person in cell.title = person.name }
             .allowMoving(.toAnySection)
             .onDelete { section, row, reason, person in people[section]?.remove(at: row) }
-            .onInsert { section, row, reason, person in people[section]?.insert(person ?? Person(name: "New"), at: row)
-            }
+            .onInsert { section, row, reason, person in people[section]?.insert(person ?? Person(name: "New"), at: row) }
         try binder.finish()
 
         let update = try binder.move(from: RowPath(section: 1, row: 0), to: RowPath(section: 0, row: 0))

@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidEngine
 import Testing
 
@@ -42,7 +44,7 @@ import Testing
         let before = binder.snapshot
         songs.reverse()
         let update = try binder.refresh()
-        let after = try update.applied(to: before)  // the same as `binder.snapshot`
+        let after = try update.applied(to: before)      // the same as `binder.snapshot`
         // end
         #expect(after.encoded() == binder.snapshot.encoded() && after.encoded() != before.encoded())
 
@@ -66,9 +68,7 @@ import Testing
     @Test func aTableViewIsDrivenStepByStep() throws {
         var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
         let binder = TableBinder(), tableView = TableView()
-        binder.onTable().bind(cellType: SongCell.self, models: { songs }).onDequeue { _, _, cell, song in
-            cell.title = song.title
-        }
+        binder.onTable().bind(cellType: SongCell.self, models: { songs }).onDequeue { _, _, cell, song in cell.title = song.title }
         try binder.finish()
         // snippet: steps
         var shown = Array(binder.snapshot.sections)
@@ -92,9 +92,7 @@ import Testing
         try show(binder.refresh(), from: before)
         // end
         #expect(tableView.batches.map { [$0.moveRows.count, $0.reloadRows.count] } == [[2, 0], [0, 1]])
-        #expect(
-            try numberOfRows(inSection: 0) == 3
-                && (cellForRow(at: RowPath(section: 0, row: 0)) as? SongCell)?.title == "Starman (live)")
+        #expect(try numberOfRows(inSection: 0) == 3 && (cellForRow(at: RowPath(section: 0, row: 0)) as? SongCell)?.title == "Starman (live)")
     }
 
     @Test func plainValuesAreReplaced() throws {
@@ -129,19 +127,13 @@ import Testing
             #expect(stages.count <= 1)
             return stages.first ?? BatchUpdate.Stage()
         }
-        let changed = try update(
-            from: [Song(id: "1", title: "a"), Song(id: "2", title: "b")],
-            to: [Song(id: "1", title: "a"), Song(id: "2", title: "c")])
+        let changed = try update(from: [Song(id: "1", title: "a"), Song(id: "2", title: "b")], to: [Song(id: "1", title: "a"), Song(id: "2", title: "c")])
         #expect(changed.reloadRows.map(\.at.row) == [1])
-        let identified = try update(
-            from: [Identifiable(collectionId: "1")],
-            to: [Identifiable(collectionId: "2"), Identifiable(collectionId: "1")])
+        let identified = try update(from: [Identifiable(collectionId: "1")], to: [Identifiable(collectionId: "2"), Identifiable(collectionId: "1")])
         #expect(identified.insertRows.map(\.at.row) == [0] && identified.reloadRows.map(\.at.row) == [0])
         #expect(try update(from: [Equal(title: "a")], to: [Equal(title: "a")]).isEmpty)
         #expect(try update(from: [Equal(title: "a")], to: [Equal(title: "b")]).reloadSections.count == 1)
-        #expect(
-            try update(from: [Equal(title: "a")], to: [Equal(title: "a"), Equal(title: "b")]).insertRows.map(\.at.row)
-                == [1])
+        #expect(try update(from: [Equal(title: "a")], to: [Equal(title: "a"), Equal(title: "b")]).insertRows.map(\.at.row) == [1])
         #expect(try update(from: [Neither(title: "a")], to: [Neither(title: "a")]).reloadSections.count == 1)
     }
 
@@ -185,8 +177,7 @@ import Testing
     // end
 
     @MainActor @Test func sequencesAreObserved() async throws {
-        let (songs, song) = AsyncStream.makeStream(of: [Song].self),
-            (titles, title) = AsyncStream.makeStream(of: String?.self)
+        let (songs, song) = AsyncStream.makeStream(of: [Song].self), (titles, title) = AsyncStream.makeStream(of: String?.self)
         let playlist = Playlist()
         var applied: [BatchUpdate] = []
         // snippet: updates

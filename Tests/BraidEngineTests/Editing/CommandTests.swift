@@ -50,7 +50,7 @@ import Testing
             history.append((update.json, update.hidden(in: before)))
         }
         let given = try JSONText(parsing: command)
-        let present = try RowHistory(history, now: session.snapshot).present(Command(json: given)).command
+        let present = try RowHistory(history, now: session.snapshot).rebased(Command(json: given)).command
         var replayed = session
         let done = try session.perform(present), again = try replayed.perform(Command(json: present.rewriting(given)))
         #expect(done.kind == .applied)

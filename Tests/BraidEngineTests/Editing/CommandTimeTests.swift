@@ -89,6 +89,6 @@ import Testing
         #expect(refusal?.code == .commandTimeout)
         let history = try RowHistory([], now: session.snapshot, limits: limits)
         let call = DataSourceCommand.updateRows([(RowPath(section: 0, row: 0), .emptyObject)])
-        #expect(throws: Refusal.self) { try history.present(.dataSource(call, notify: true)) }
+        #expect(throws: Refusal.self) { try history.rebased(.dataSource(call, notify: true)) }
     }
 }

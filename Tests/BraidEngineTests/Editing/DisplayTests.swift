@@ -54,7 +54,8 @@ import Testing
         #expect(try outcome.update.applied(to: session.snapshot).text == outcome.snapshot.text)
     }
 
-    /// A policy that lets every section pass was told to clients as it is, though the server refuses rows where they are derived, or of another type.
+    /// A policy that lets every section pass was told to clients as it is, though the server refuses rows where they
+    /// are derived, or of another type.
     @Test func rowsAreSaidToMoveOnlyWhereTheyMay() throws {
         var session = try Played(
             """

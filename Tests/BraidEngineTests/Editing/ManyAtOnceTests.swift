@@ -130,7 +130,7 @@ import Testing
         let context = try JSONValue(parsing: #"{"x":\#(digits)}"#)
         let uses = Array(repeating: #"{"$eval":"x < 1"}"#, count: 1_000).joined(separator: ",")
         let template = try JSONValue(parsing: "[\(uses)]")
-        #expect(throws: TemplateError.self) { try rendered(template, context) }
+        #expect(throws: JSONeError.self) { try rendered(template, context) }
     }
 
     /// Those in front of which sections come are found where they are by then.

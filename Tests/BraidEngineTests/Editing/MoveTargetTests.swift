@@ -2,8 +2,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// Every move, tap and insert that a person can mean, in a table that has changed up to three times since that person saw it.
-/// The expected place is computed from the tables as they were seen, without their updates.
+/// Every move, tap and insert that a person can mean, in a table that has changed up to three times since that person
+/// saw it. The expected place is computed from the tables as they were seen, without their updates.
 @Suite struct MoveTargetTests {
     /// A small table, and the commands that change it. Every history of up to three of them is tried.
     struct World: CustomTestStringConvertible {
@@ -133,13 +133,14 @@ import Testing
         let history = try RowHistory(revisions.dropFirst().map { ($0.update, $0.hidden) }, now: last.snapshot)
         let seen = Seen(first.snapshot), present = Seen(last.snapshot),
             isUnchanged = revisions.allSatisfy { Seen($0.snapshot) == seen }
-        /// Rows without ids may be refused once the table has changed, but not if they `mustLand`. `others`: further places that will do.
+        /// Rows without ids may be refused once the table has changed, but not if they `mustLand`. `others`: further
+        /// places that will do.
         @discardableResult func compare(
             _ command: Command, _ expected: RowPath?, or others: [RowPath] = [], mustLand: Bool = false
         ) -> Bool {
             var landed: RowPath?, code: Refusal.Code?
             do throws(Refusal) {
-                switch try history.present(command).command {
+                switch try history.rebased(command).command {
                 case .move(_, to: .displayed(let section), row: let row): landed = RowPath(section: section, row: row)
                 case .tap(.at(.displayed(let section), let row)), .insert(.at(.displayed(let section), let row), _):
                     landed = RowPath(section: section, row: row)
@@ -224,8 +225,8 @@ import Testing
             return nil
         }
 
-        /// Where a row belongs that was to be moved to `index` of a section, as `seen`. The first place is the one that is due. The
-        /// others are between the same two rows, but not directly before the second.
+        /// Where a row belongs that was to be moved to `index` of a section, as `seen`. The first place is the one that
+        /// is due. The others are between the same two rows, but not directly before the second.
         func places(
             _ index: Int, in section: SectionID, of seen: Seen, moving row: (name: String, section: Int), now: RowPath
         ) -> [RowPath] {

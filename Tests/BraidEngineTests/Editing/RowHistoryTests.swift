@@ -51,8 +51,8 @@ import Testing
             for (rowIndex, row) in section.rows.enumerated() {
                 let byName = RowReference.at(.id(section.id), row: rowIndex),
                     byIndex = RowReference(RowPath(section: sectionIndex, row: rowIndex))
-                let at = try? history.present(.tap(byIndex)).at
-                #expect((try? history.present(.tap(byName)).at) == at)
+                let at = try? history.rebased(.tap(byIndex)).at
+                #expect((try? history.rebased(.tap(byName)).at) == at)
                 let place = keyed(row, rowIndex, section, then, present, binder)
                 let isAmbiguous = revisions[base...].contains { revision in
                     revision.snapshot.sections.count { $0.rows.contains { $0.id == row.id } } > 1
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// Whatever could be meant as a row's target then can be followed, and what is no index is no row: a move to the last
-    /// integer ended the server.
+    /// Whatever could be meant as a row's target then can be followed, and what is no index is no row: a move to the
+    /// last integer ended the server.
     static func checkTargets(
         _ history: RowHistory, _ row: RowReference, _ id: RowID?, at: RowPath, _ section: Int, _ then: Revision
     ) throws {
@@ -90,12 +90,12 @@ import Testing
                     code(history, .move(row, to: .displayed(target), row: index)) != .rowNotFound, "\(index) of \(last)"
                 )
                 // However the row is named; the id of several rows may mean another one.
-                if let id, let byID = try? history.present(.move(.id(id, in: nil), to: .displayed(target), row: index)),
+                if let id, let byID = try? history.rebased(.move(.id(id, in: nil), to: .displayed(target), row: index)),
                     byID.at == at
                 {
                     #expect(
                         try describe(byID.command)
-                            == describe(history.present(.move(row, to: .displayed(target), row: index)).command),
+                            == describe(history.rebased(.move(row, to: .displayed(target), row: index)).command),
                         "\(row) to \(target), \(index)")
                 }
             }
@@ -107,7 +107,7 @@ import Testing
     }
 
     static func code(_ history: RowHistory, _ command: Command) -> Refusal.Code? {
-        do { _ = try history.present(command) } catch { return error.code }
+        do { _ = try history.rebased(command) } catch { return error.code }
         return nil
     }
 
@@ -136,7 +136,8 @@ import Testing
                 && code(99, to: 1, after: inserted) == .rowNotFound)
     }
 
-    /// Where the stored row that stood behind a displayed one is displayed now; nil if it is not, or if that cannot be told.
+    /// Where the stored row that stood behind a displayed one is displayed now; nil if it is not, or if that cannot be
+    /// told.
     static func keyed(
         _ row: Row, _ index: Int, _ section: Section, _ then: Revision, _ present: Revision, _ binder: Binder
     ) -> RowPath? {
@@ -168,10 +169,10 @@ import Testing
             updates.append((outcome.update.json, outcome.update.hidden(in: shown)))
             (table, shown) = (outcome.table, outcome.snapshot)
         }
-        let (present, at) = try RowHistory(updates, now: shown).present(command)
+        let (rebased, at) = try RowHistory(updates, now: shown).rebased(command)
         return (
-            present, at,
-            try description.binder.applying(present, to: table, shown: shown, unpublished: nil, now: now).snapshot
+            rebased, at,
+            try description.binder.applying(rebased, to: table, shown: shown, unpublished: nil, now: now).snapshot
         )
     }
 
@@ -258,7 +259,7 @@ import Testing
         for call: DataSourceCommand in [
             .removeSection(at: 1), .removeRow(at: path(1, 0)), .updateSectionData(header: "H", footer: nil, at: 1),
         ] {
-            #expect(try session.perform(history.present(.dataSource(call, notify: true)).command).isIgnored)
+            #expect(try session.perform(history.rebased(.dataSource(call, notify: true)).command).isIgnored)
         }
     }
 
@@ -283,7 +284,7 @@ import Testing
 
     @Test func anInsertMayBeBehindTheLastRow() throws {
         let snapshot = Snapshot.make("a: x y")
-        let (command, at) = try RowHistory([], now: snapshot).present(.insert(.at(.displayed(0), row: 2), model: nil))
+        let (command, at) = try RowHistory([], now: snapshot).rebased(.insert(.at(.displayed(0), row: 2), model: nil))
         guard case .insert(.at(.displayed(0), row: 2), model: nil) = command else {
             return #expect(Bool(false), "\(command)")
         }
@@ -294,7 +295,7 @@ import Testing
     @Test func anIdOfSeveralSectionsNeedsItsSection() throws {
         let history = try RowHistory([], now: Snapshot.make("a: x", "b: y x"))
         #expect(Self.code(history, .tap(.id(RowID("x"), in: nil))) == .ambiguousRow)
-        #expect(try history.present(.tap(.id(RowID("x"), in: .id("b")))).at == path(1, 1))
+        #expect(try history.rebased(.tap(.id(RowID("x"), in: .id("b")))).at == path(1, 1))
     }
 
     @Test func anIdSaysByItselfWhichRowItIs() throws {

@@ -125,7 +125,8 @@ struct JSONFuzzTests {
     }
 }
 
-/// RFC 8259's grammar and RFC 7493's rules, as plainly as can be: by recursion, over characters, without any care for speed.
+/// RFC 8259's grammar and RFC 7493's rules, as plainly as can be: by recursion, over characters, without any care for
+/// speed.
 private struct PlainGrammar {
     private var rest: ArraySlice<Unicode.Scalar>
 

@@ -106,8 +106,8 @@ import Testing
         #expect(try (binder.headerView(ofSection: 1) as? Banner)?.viewModel?.text == "invited bye")
     }
 
-    /// A refresh that failed, and a dynamic section that came with other contents, each left a view model behind, and the
-    /// header changed though its view model had not.
+    /// A refresh that failed, and a dynamic section that came with other contents, each left a view model behind, and
+    /// the header changed though its view model had not.
     @Test func theViewModelsOfHeadersAreForgottenWhenTheyAreOutOfUse() throws {
         struct Day: TableSection {
             var name: String, count: Int

@@ -110,7 +110,8 @@ import Testing
             data[section, default: []].insert(person, at: row)
         }
 
-        /// A row as the description's snapshot has it: the model in the place of its number, and the view model of its cell.
+        /// A row as the description's snapshot has it: the model in the place of its number, and the view model of its
+        /// cell.
         func row(_ row: Row) throws -> String {
             let model: Person = try binder.bindings.values.model(row.model ?? .null)
             var members = try #require(row.json.members())

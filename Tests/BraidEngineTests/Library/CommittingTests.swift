@@ -15,8 +15,9 @@ import Testing
                 .bind(
                     cellType: PlainCell.self, models: { [unowned self] in [.attending: attending, .invited: invited] }
                 )
-                .allowEditing(styleForRow: { section, row in section == .invited ? .insert : row == 0 ? .none : .delete
-                    })
+                .allowEditing(styleForRow: { section, row in
+                    section == .invited ? .insert : row == 0 ? .none : .delete
+                })
                 .allowMoving(policy, rowIsMovable: movable)
                 .onDelete { [unowned self] section, row, reason, person in
                     log.append("delete \(section) \(row) \(reason) \(person.id)")

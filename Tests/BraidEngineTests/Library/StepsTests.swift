@@ -7,7 +7,8 @@ import Testing
     private struct TableView {
         var counts: [Int]
 
-        /// The counts that a batch must lead to, as `UITableView` computes them; nil for sections whose data it asks for.
+        /// The counts that a batch must lead to, as `UITableView` computes them; nil for sections whose data it asks
+        /// for.
         func counts(after stage: BatchUpdate.Stage) -> [Int?] {
             var counts: [Int?] = counts
             for path in stage.deleteRows + stage.moveRows.map(\.from) { counts[path.section]? -= 1 }

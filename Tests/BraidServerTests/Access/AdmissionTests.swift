@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidHTTP
+import BraidSessions
 import BraidStore
 import Foundation
 import Logging
@@ -10,7 +11,7 @@ import Testing
 @Suite struct AdmissionTests {
     private static func app() throws -> App {
         App(
-            store: try SQLiteStore(path: ":memory:"), source: Source(), token: "t",
+            store: try SQLiteStore(path: ":memory:"), token: "t",
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

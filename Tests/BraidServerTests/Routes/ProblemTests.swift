@@ -1,3 +1,5 @@
+import BraidEngine
+import BraidSessions
 import BraidStore
 import Testing
 
@@ -13,6 +15,21 @@ import Testing
         ] {
             let problem = ProblemError(error)
             #expect(problem?.problem == .unavailable && problem?.headers.first?.0 == "Retry-After", "\(error)")
+        }
+    }
+
+    @Test("An error is a refusal for sessions exactly if its status is 4xx")
+    func refusals() {
+        let store: [StoreError] = [
+            .sessionExists, .sessionMissing, .revisionConflict, .tableMissing, .exhausted, .closed, .full, .io("x"),
+            .busy(path: "x"), .corrupt("x"), .unavailable("x"), .readOnly(path: "x"),
+        ]
+        let errors: [any Error] =
+            SessionError.Code.allCases.map { SessionError($0, "x") } + Refusal.Code.allCases.map { Refusal($0, "x") }
+            + store + [CancellationError()]
+        for error in errors {
+            let status = ProblemError(error)?.problem.status ?? 500
+            #expect(SessionError.isRefusal(error) == (status < 500), "\(error)")
         }
     }
 }

@@ -1,3 +1,5 @@
+// Hand-formatted: documents show its snippets.
+// swift-format-ignore-file
 import BraidClient
 import Foundation
 import Testing
@@ -10,10 +12,9 @@ import Testing
         for try await event in session.subscribe() {
             switch event {
             case .snapshot(let snapshot): print("revision \(snapshot.revision), \(snapshot.totalRowCount) rows")
-            case .update(let update, _, let after):
-                print("\(update.stages.count) stages, now \(after.totalRowCount) rows")
+            case .update(let update, _, let after): print("\(update.stages.count) stages, now \(after.totalRowCount) rows")
             case .cellEvent(let event): print("\(event.cell) at \(event.at): \(event.event)")
-            case .tap(let tap): print("\(tap.cell) at \(tap.at): tapped")
+        case .tap(let tap): print("\(tap.cell) at \(tap.at): tapped")
             case .live: print("what follows happens now")
             case .interrupted(let error): print("connecting again: \(error)")
             }
@@ -57,10 +58,7 @@ import Testing
         let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)
         try await party(client)
         let (guests, _) = try await client.openSession(["table": "attendees"])
-        #expect(
-            try await invite([Person(name: "Zoe"), Person(name: "Ann")], to: guests) == [
-                Person(name: "Zoe"), Person(name: "Ann"),
-            ])
+        #expect(try await invite([Person(name: "Zoe"), Person(name: "Ann")], to: guests) == [Person(name: "Zoe"), Person(name: "Ann")])
         let table = Table()
         var isLive = false
         try await follow(guests) { event in
@@ -126,9 +124,7 @@ import Testing
         }
 
         func numberOfSections(in tableView: UITableView) -> Int { shown.sections.count }
-        func tableView(_ tableView: UITableView, numberOfRowsInSection section: Int) -> Int {
-            shown.sections[section].rows.count
-        }
+        func tableView(_ tableView: UITableView, numberOfRowsInSection section: Int) -> Int { shown.sections[section].rows.count }
         func tableView(_ tableView: UITableView, cellForRowAt indexPath: IndexPath) -> UITableViewCell {
             cell(for: shown.sections[indexPath.section].rows[indexPath.row])
         }
@@ -140,14 +136,10 @@ import Testing
             return cell
         }
 
-        func configureHeader(_ section: Int) {
-            tableView.headerView(forSection: section)?.text = shown.sections[section].header?.title
-        }
+        func configureHeader(_ section: Int) { tableView.headerView(forSection: section)?.text = shown.sections[section].header?.title }
     }
 
-    nonisolated static func text(_ row: Snapshot.Row) -> String {
-        "\(row.id ?? "-") \(row.model.map { "\($0)" } ?? "")"
-    }
+    nonisolated static func text(_ row: Snapshot.Row) -> String { "\(row.id ?? "-") \(row.model.map { "\($0)" } ?? "")" }
 
     private struct Golden: Decodable {
         var cases: [Case]
@@ -161,9 +153,7 @@ import Testing
     }
 
     private func cases() throws -> [Golden.Case] {
-        let data = try Data(
-            contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/updates.json")
-                .standardized)
+        let data = try Data(contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/updates.json").standardized)
         return try JSONDecoder().decode(Golden.self, from: data).cases
     }
 
@@ -180,20 +170,13 @@ import Testing
             let silent = Set(golden.update.stages.flatMap { $0.updateRows.map(\.row) + $0.moveRows.compactMap(\.row) })
             for (section, cells) in zip(golden.after.sections, table.tableView.texts) {
                 #expect(section.rows.count == cells.count, "\(golden.name)")
-                for (row, cell) in zip(section.rows, cells) where !silent.contains(row) {
-                    #expect(Self.text(row) == cell, "\(golden.name)")
-                }
+                for (row, cell) in zip(section.rows, cells) where !silent.contains(row) { #expect(Self.text(row) == cell, "\(golden.name)") }
             }
             let kept = Set(golden.before.sections.map(\.id))
-            for (section, header) in zip(golden.after.sections, table.tableView.headerTexts)
-            where kept.contains(section.id) && golden.update.stages.count == 1 {
+            for (section, header) in zip(golden.after.sections, table.tableView.headerTexts) where kept.contains(section.id) && golden.update.stages.count == 1 {
                 let old = golden.before.sections.first { $0.id == section.id }
-                let isReloaded = golden.update.stages.contains {
-                    $0.reloadSections.contains { $0.section.id == section.id }
-                }
-                if !isReloaded || old?.header == section.header {
-                    #expect(isReloaded || header == section.header?.title, "\(golden.name)")
-                }
+                let isReloaded = golden.update.stages.contains { $0.reloadSections.contains { $0.section.id == section.id } }
+                if !isReloaded || old?.header == section.header { #expect(isReloaded || header == section.header?.title, "\(golden.name)") }
             }
         }
     }
@@ -201,9 +184,7 @@ import Testing
     @MainActor
     private final class Collection {
         var shown = Snapshot()
-        lazy var dataSource = UICollectionViewDiffableDataSource<String, ItemID> { [unowned self] item in
-            row(of: item).map(ClientsDocumentTests.text) ?? ""
-        }
+        lazy var dataSource = UICollectionViewDiffableDataSource<String, ItemID> { [unowned self] item in row(of: item).map(ClientsDocumentTests.text) ?? "" }
 
         // snippet: diffable
         /// A row's id is unique in its section, and so is this. (Where a table's ids are unique in all of it, `id` alone does, and
@@ -247,8 +228,7 @@ import Testing
             for section in snapshot.sections {
                 items.appendItems(section.rows.enumerated().map { item($1, $0, in: section) }, toSection: section.id)
             }
-            items.reconfigureItems(
-                items.itemIdentifiers.filter { known.contains($0) && (changed.contains($0) || !animated) })
+            items.reconfigureItems(items.itemIdentifiers.filter { known.contains($0) && (changed.contains($0) || !animated) })
             dataSource.apply(items, animatingDifferences: animated)
         }
         // end
@@ -270,9 +250,7 @@ import Testing
             for section in golden.after.sections {
                 let items = collection.dataSource.current.items[section.id] ?? []
                 #expect(items.count == section.rows.count)
-                for (row, item) in zip(section.rows, items) where !silent.contains(row) {
-                    #expect(collection.dataSource.shown[item] == Self.text(row), "\(golden.name)")
-                }
+                for (row, item) in zip(section.rows, items) where !silent.contains(row) { #expect(collection.dataSource.shown[item] == Self.text(row), "\(golden.name)") }
             }
         }
     }

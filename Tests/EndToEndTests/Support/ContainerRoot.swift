@@ -1,6 +1,7 @@
 import Foundation
 
-/// A root directory with the binary, the libraries that it is linked with, a volume at /data and the examples at /fixtures.
+/// A root directory with the binary, the libraries that it is linked with, a volume at /data and the examples at
+/// /fixtures.
 final class ContainerRoot {
     private let directory: TemporaryDirectory
     private var root: String { directory.path("root") }
@@ -76,7 +77,8 @@ final class ContainerRoot {
         }
     }
 
-    /// Starts a command in the root: everything read-only but /data, as a user without a name, with no environment but this.
+    /// Starts a command in the root: everything read-only but /data, as a user without a name, with no environment but
+    /// this.
     func start(_ command: [String], as user: String, environment: [String: String]) throws -> Run {
         let examples = ServerProcess.package.appendingPathComponent("Examples").path
         let script = """

@@ -1,8 +1,9 @@
 import Foundation
 import Synchronization
 
-/// One of many clients that command the same sessions, each time at whichever server. It remembers what became of each command,
-/// for `SessionLedger` to compare with the journal; and it expects what one server would keep: nothing that it was told is taken back.
+/// One of many clients that command the same sessions, each time at whichever server. It remembers what became of each
+/// command, for `SessionLedger` to compare with the journal; and it expects what one server would keep: nothing that it
+/// was told is taken back.
 ///
 /// Used by one thread at a time.
 final class ContendingClient: @unchecked Sendable {

@@ -8,8 +8,8 @@ final class LossyProxy: Sendable {
         case pass
         /// The connection is lost before the bytes arrive.
         case lose
-        /// Half of them arrive; of an answer's first piece, the whole head, as URLSession on Linux ends the process that is left
-        /// without it ("Transfer completed, but there's no response").
+        /// Half of them arrive; of an answer's first piece, the whole head, as URLSession on Linux ends the process
+        /// that is left without it ("Transfer completed, but there's no response").
         case tear
         /// From now on nothing goes through, and nobody is told.
         case stall

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Several servers on one PostgreSQL database. Its owner kills and starts them; clients on other threads ask where they run.
+/// Several servers on one PostgreSQL database. Its owner kills and starts them; clients on other threads ask where they
+/// run.
 final class ServerCluster {
     let database: String
     let running: RunningServers

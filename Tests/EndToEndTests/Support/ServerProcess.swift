@@ -99,12 +99,14 @@ extension Pipe {
     }
 }
 
-/// Where the servers keep their data: SQLite, or (`BRAID_TEST_DATABASE=postgres`) the cluster that `Scripts/with-postgres` makes.
+/// Where the servers keep their data: SQLite, or (`BRAID_TEST_DATABASE=postgres`) the cluster that
+/// `Scripts/with-postgres` makes.
 enum TestDatabase {
     static let isSQLite = ProcessInfo.processInfo.environment["BRAID_TEST_DATABASE"] != "postgres"
     private static let made = Mutex<Set<String>>([])
 
-    /// Of a file the address of the schema that stands for it, which is the same each time; for one in memory that of a new one.
+    /// Of a file the address of the schema that stands for it, which is the same each time; for one in memory that of a
+    /// new one.
     static func address(of database: String) throws -> String {
         guard !isSQLite, !database.hasPrefix("postgres://"),
             ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Follows a session over whichever server, goes on at another when the connection breaks, and breaks it off itself now and then.
+/// Follows a session over whichever server, goes on at another when the connection breaks, and breaks it off itself now
+/// and then.
 ///
 /// Used by one thread at a time.
 final class SessionFollower: @unchecked Sendable {

@@ -43,8 +43,9 @@ struct SessionLedger {
         return String(text[start.upperBound...].prefix { $0 != "\"" })
     }
 
-    /// Each command that was told to be done is there, once, where it was told to be; of those whose answer was lost, each is there
-    /// once or not at all; and there is nothing else. `others`: commands that no client of these has sent.
+    /// Each command that was told to be done is there, once, where it was told to be; of those whose answer was lost,
+    /// each is there once or not at all; and there is nothing else. `others`: commands that no client of these has
+    /// sent.
     func check(_ clients: [ContendingClient], others: Int) throws {
         var wrong: [String] = []
         var places: [String: [Int]] = [:]

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A client that commands a session of its own, sends again what was not answered, and knows what must be stored: what it
-/// was told, and perhaps the one request that was under way.
+/// A client that commands a session of its own, sends again what was not answered, and knows what must be stored: what
+/// it was told, and perhaps the one request that was under way.
 ///
 /// Used by one thread at a time.
 final class SimulatedClient: @unchecked Sendable {
@@ -114,8 +114,8 @@ final class SimulatedClient: @unchecked Sendable {
         return answer.header("idempotent-replayed") == "true"
     }
 
-    /// After a restart: what is stored is what was acknowledged, and perhaps the request that was under way, wholly; sent
-    /// again, that one is done once.
+    /// After a restart: what is stored is what was acknowledged, and perhaps the request that was under way, wholly;
+    /// sent again, that one is done once.
     func check(port: Int) throws {
         let client = try HTTPClient(port: port)
         let stored = try client.get("/v1/sessions/\(id)/snapshot")
@@ -162,7 +162,8 @@ final class SimulatedClient: @unchecked Sendable {
         }
     }
 
-    /// Replays the journal with the binary: it must lead to the snapshot, byte for byte. `path`: a file that may be written.
+    /// Replays the journal with the binary: it must lead to the snapshot, byte for byte. `path`: a file that may be
+    /// written.
     func checkReplay(port: Int, path: String) throws {
         let client = try HTTPClient(port: port)
         let snapshot = try client.get("/v1/sessions/\(id)/snapshot")

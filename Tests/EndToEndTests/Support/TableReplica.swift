@@ -1,6 +1,7 @@
 import Foundation
 
-/// A client's table, kept up to date by updates in either form. Written from the contract alone, with Foundation's JSON.
+/// A client's table, kept up to date by updates in either form. Written from the contract alone, with Foundation's
+/// JSON.
 struct TableReplica {
     private final class Section {
         var facts: [String: Any]

@@ -1,0 +1,63 @@
+/// A type whose values name the sections of a table: an enum whose cases are the sections, or a struct for sections
+/// that come with the data.
+///
+/// Source: Braid's `TableViewSection`.
+public protocol TableSection: Hashable, Sendable {
+    /// The section's id in snapshots and updates. Different sections must have different ids.
+    ///
+    /// The default depends on the type:
+    /// - an enum with string raw values: the raw value,
+    /// - a struct or class that is ``CollectionIdentifiable``: its `collectionId`,
+    /// - any other type: `String(describing:)` of the value.
+    var sectionID: SectionID { get }
+}
+
+extension TableSection {
+    /// The section's description.
+    public var sectionID: SectionID { SectionID(String(describing: self)) }
+}
+
+extension TableSection where Self: RawRepresentable, RawValue == String {
+    /// The section's raw value.
+    public var sectionID: SectionID { SectionID(rawValue) }
+}
+
+extension TableSection where Self: CollectionIdentifiable {
+    /// The section's `collectionId`.
+    public var sectionID: SectionID { SectionID(collectionId) }
+}
+
+// The cases of an enum have names, and their `collectionId` by default is no better one.
+extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
+    /// The name of the enum's case.
+    public var sectionID: SectionID { SectionID(String(describing: self)) }
+}
+
+extension TableSection where Self: CollectionIdentifiable & RawRepresentable, RawValue == String {
+    /// The section's raw value.
+    public var sectionID: SectionID { SectionID(rawValue) }
+}
+
+extension SectionID: TableSection {
+    /// The id itself.
+    public var sectionID: SectionID { self }
+}
+
+// Braid's default: a `Comparable` section enum with comparable raw values is ordered by them.
+extension TableSection where Self: RawRepresentable & Comparable, RawValue: Comparable {
+    /// Orders sections by their raw values. Source: Braid's default order of sections.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A model or view model with an identity, which says *which* row it is. Equality says whether the row has changed.
+///
+/// Source: Braid's `CollectionIdentifiable`.
+public protocol CollectionIdentifiable {
+    /// The identity: unique within a section, and the same as long as the model stands for the same thing.
+    var collectionId: String { get }
+}
+
+extension CollectionIdentifiable where Self: RawRepresentable {
+    /// The description of the raw value.
+    public var collectionId: String { String(describing: rawValue) }
+}

@@ -1,0 +1,98 @@
+// Many changes at once.
+extension PersistentList {
+    /// Elements that come in the place of those of a range, which may be empty.
+    typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)
+
+    /// Does all of them; their ranges, in the list as it is before, are ascending and apart. Chunks that none of them
+    /// touches stay shared. O(log count) for an element where they are few, else O(count / chunk + elements of the
+    /// chunks that change).
+    mutating func replace(_ replacements: [Replacement]) {
+        precondition(
+            replacements.last.map { $0.range.upperBound <= count } ?? true, "PersistentList: index out of bounds")
+        let changed = replacements.reduce(0) { $0 + $1.range.count + $1.elements.count }
+        if changed <= count / Self.fewOf {
+            for replacement in replacements.reversed() { replaceOneByOne(replacement) }
+        } else {
+            rebuild(replacements)
+        }
+    }
+
+    /// One in so many elements are few: to change one takes as long as to pass a few chunks, whose elements are some
+    /// fifty.
+    private static var fewOf: Int { 512 }
+
+    private mutating func replaceOneByOne(_ replacement: Replacement) {
+        let (range, elements) = replacement, common = Swift.min(range.count, elements.count)
+        for offset in 0..<common { self[range.lowerBound + offset] = elements[offset] }
+        for _ in common..<range.count { remove(at: range.lowerBound + common) }
+        for offset in common..<elements.count { insert(elements[offset], at: range.lowerBound + offset) }
+    }
+
+    private mutating func rebuild(_ replacements: [Replacement]) {
+        var leaves = Leaves(), next = 0
+        var start = 0, index = 0  // of the chunk, and of what is to come next
+        let count = count
+        for chunk in chunks {
+            defer { start += chunk.count }
+            let end = start + chunk.count
+            /// What begins in the chunk, or behind the last one.
+            func isNextHere() -> Bool {
+                next < replacements.count && (replacements[next].range.lowerBound < end || end == count)
+            }
+            if index == start, !isNextHere() {
+                leaves.append(chunk: chunk)
+                index = end
+                continue
+            }
+            while isNextHere() {
+                let (range, elements) = replacements[next]
+                leaves.append(chunk[index - start..<range.lowerBound - start])
+                leaves.append(elements[...])
+                index = range.upperBound
+                next += 1
+            }
+            if index < end {
+                leaves.append(chunk[index - start..<chunk.count])
+                index = end
+            }
+        }
+        if count == 0 { for replacement in replacements { leaves.append(replacement.elements[...]) } }
+        root = leaves.root()
+    }
+
+    /// Leaves in the making, of elements and of whole chunks in order: none gets narrow between others.
+    private struct Leaves {
+        private var done: ContiguousArray<Node> = []
+        private var run = Chunk()
+
+        mutating func append(_ elements: Chunk.SubSequence) {
+            var rest = elements
+            while !rest.isEmpty {
+                let count = Swift.min(rest.count, widest - run.count)
+                run.append(contentsOf: rest.prefix(count))
+                rest = rest.dropFirst(count)
+                if run.count == widest {
+                    // What stays is wide enough for a leaf.
+                    done.append(.leaf(Chunk(run[..<(widest * 3 / 4)])))
+                    run.removeSubrange(..<(widest * 3 / 4))
+                }
+            }
+        }
+
+        mutating func append(chunk: Chunk) {
+            if !run.isEmpty, run.count < widest / 4 { return append(chunk[...]) }
+            flush()
+            done.append(.leaf(chunk))
+        }
+
+        private mutating func flush() {
+            if !run.isEmpty { done.append(.leaf(Chunk(run))) }
+            run.removeAll(keepingCapacity: true)
+        }
+
+        mutating func root() -> Node? {
+            flush()
+            return PersistentList.root(over: done)
+        }
+    }
+}

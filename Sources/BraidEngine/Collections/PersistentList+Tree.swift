@@ -1,0 +1,206 @@
+// The nodes, and how the nodes of a list become those of a changed one.
+extension PersistentList {
+    /// One run of elements. Lists share its storage, so that equal chunks are recognised at a glance.
+    typealias Chunk = ContiguousArray<Element>
+
+    struct Child: Sendable {
+        fileprivate(set) var node: Node
+        /// The number of elements in this child and in those before it.
+        let end: Int
+    }
+
+    struct Inner: Sendable {
+        /// Not empty.
+        fileprivate(set) var children: ContiguousArray<Child>
+
+        init(_ children: ContiguousArray<Child>) { self.children = children }
+
+        init(_ nodes: some Collection<Node>) {
+            var children = ContiguousArray<Child>()
+            children.reserveCapacity(nodes.count)
+            for node in nodes { children.append(node) }
+            self.children = children
+        }
+
+        var count: Int { children[children.count - 1].end }
+
+        @inline(__always)
+        func isShared(with other: Inner) -> Bool { children.hasSameStorage(as: other.children) }
+
+        /// The child that holds `index`, and the index within it; for an index at the very end the last child.
+        func locate(_ index: Int) -> (child: Int, offset: Int) {
+            var low = 0, high = children.count - 1
+            while low < high {
+                let middle = (low + high) / 2
+                if children[middle].end <= index { low = middle + 1 } else { high = middle }
+            }
+            return (low, index - (low == 0 ? 0 : children[low - 1].end))
+        }
+
+        /// The children, those of a range replaced by one node or by two.
+        func replacing(_ range: ClosedRange<Int>, with nodes: (Node, Node?)) -> ContiguousArray<Child> {
+            var changed = ContiguousArray<Child>()
+            changed.reserveCapacity(children.count - range.count + 2)
+            changed.append(contentsOf: children[..<range.lowerBound])
+            changed.append(nodes.0)
+            if let second = nodes.1 { changed.append(second) }
+            let shift = (changed.last?.end ?? 0) - children[range.upperBound].end
+            for child in children[(range.upperBound + 1)...] {
+                changed.append(Child(node: child.node, end: child.end + shift))
+            }
+            return changed
+        }
+    }
+
+    /// All leaves have the same depth.
+    enum Node: Sendable {
+        case leaf(Chunk)
+        case inner(Inner)
+
+        /// Elements below it.
+        var count: Int {
+            switch self {
+            case .leaf(let chunk): chunk.count
+            case .inner(let inner): inner.count
+            }
+        }
+
+        /// The first element below it.
+        var first: Element {
+            switch self {
+            case .leaf(let chunk): chunk[0]
+            case .inner(let inner): inner.children[0].node.first
+            }
+        }
+
+        @inline(__always)
+        func isShared(with other: Node) -> Bool {
+            switch (self, other) {
+            case (.leaf(let mine), .leaf(let others)): mine.hasSameStorage(as: others)
+            case (.inner(let mine), .inner(let others)): mine.isShared(with: others)
+            default: false
+            }
+        }
+
+        /// Elements of a leaf, children of an inner node.
+        var width: Int {
+            switch self {
+            case .leaf(let chunk): chunk.count
+            case .inner(let inner): inner.children.count
+            }
+        }
+    }
+
+    /// A node is split over this width, and joined with a neighbour under a quarter of it.
+    static var widest: Int { 64 }
+
+    /// The node above all leaves.
+    static func root(over leaves: ContiguousArray<Node>) -> Node? {
+        var level = leaves
+        while level.count > 1 {
+            level = ContiguousArray(
+                stride(from: 0, to: level.count, by: widest / 2).map { start in
+                    .inner(Inner(level[start..<Swift.min(start + widest / 2, level.count)]))
+                })
+        }
+        return level.first
+    }
+
+    /// One node, or two where it had to be split.
+    static func inserting(_ element: Element, at index: Int, in node: Node) -> (Node, Node?) {
+        switch node {
+        case .leaf(let chunk):
+            return leaves(chunk.replacing(index..<index, with: CollectionOfOne(element)))
+        case .inner(let inner):
+            let (child, offset) = inner.locate(index)
+            return inners(
+                inner.replacing(child...child, with: inserting(element, at: offset, in: inner.children[child].node)))
+        }
+    }
+
+    static func removing(at index: Int, from node: Node) -> Node {
+        switch node {
+        case .leaf(let chunk):
+            return .leaf(chunk.replacing(index..<index + 1, with: EmptyCollection()))
+        case .inner(let inner):
+            let (child, offset) = inner.locate(index), children = inner.children
+            let smaller = removing(at: offset, from: children[child].node)
+            if smaller.width >= widest / 4 || children.count == 1 {
+                return .inner(Inner(inner.replacing(child...child, with: (smaller, nil))))
+            }
+            let pair = child > 0 ? joined(children[child - 1].node, smaller) : joined(smaller, children[1].node)
+            let left = Swift.max(child - 1, 0)
+            return .inner(Inner(inner.replacing(left...left + 1, with: pair)))
+        }
+    }
+
+    /// Two neighbours' content, in one node or in two.
+    private static func joined(_ left: Node, _ right: Node) -> (Node, Node?) {
+        switch (left, right) {
+        case (.leaf(let left), .leaf(let right)): leaves(left + right)
+        case (.inner(let left), .inner(let right)):
+            inners(Inner((left.children + right.children).map { $0.node }).children)
+        // Neighbours are of one level.
+        default: (left, right)
+        }
+    }
+
+    private static func leaves(_ elements: Chunk) -> (Node, Node?) {
+        if elements.count <= widest { return (.leaf(elements), nil) }
+        let half = elements.count / 2
+        return (.leaf(Chunk(elements[..<half])), .leaf(Chunk(elements[half...])))
+    }
+
+    private static func inners(_ children: ContiguousArray<Child>) -> (Node, Node?) {
+        if children.count <= widest { return (.inner(Inner(children)), nil) }
+        let half = children.count / 2
+        return (.inner(Inner(ContiguousArray(children[..<half]))), .inner(Inner(children[half...].map { $0.node })))
+    }
+
+    /// In place where nobody shares the nodes; where somebody does, those that hold the element are copied.
+    static func replace(at index: Int, in node: inout Node, with element: Element) {
+        switch node {
+        case .leaf(var chunk):
+            // Held twice, it would be copied.
+            node = .leaf([])
+            chunk[index] = element
+            node = .leaf(chunk)
+        case .inner(var inner):
+            node = .leaf([])
+            let (child, offset) = inner.locate(index)
+            replace(at: offset, in: &inner.children[child].node, with: element)
+            node = .inner(inner)
+        }
+    }
+}
+
+extension Array {
+    /// The same buffer: nothing in it can have changed. O(1); false says nothing.
+    func hasSameStorage(as other: [Element]) -> Bool {
+        count == other.count
+            && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
+    }
+}
+
+extension ContiguousArray {
+    /// O(1); false says nothing of what is in them.
+    @inline(__always)
+    func hasSameStorage(as other: ContiguousArray) -> Bool {
+        withUnsafeBufferPointer { $0.baseAddress } == other.withUnsafeBufferPointer { $0.baseAddress }
+    }
+
+    /// A copy with other elements in place of a range, of just that size: `replaceSubrange` doubles what it copies.
+    fileprivate func replacing(_ range: Range<Int>, with new: some Collection<Element>) -> ContiguousArray {
+        var changed = ContiguousArray()
+        changed.reserveCapacity(count - range.count + new.count)
+        changed.append(contentsOf: self[..<range.lowerBound])
+        changed.append(contentsOf: new)
+        changed.append(contentsOf: self[range.upperBound...])
+        return changed
+    }
+
+    fileprivate mutating func append<Listed>(_ node: PersistentList<Listed>.Node)
+    where Element == PersistentList<Listed>.Child {
+        append(PersistentList<Listed>.Child(node: node, end: (last?.end ?? 0) + node.count))
+    }
+}

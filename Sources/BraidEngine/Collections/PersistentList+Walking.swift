@@ -1,0 +1,196 @@
+extension PersistentList {
+    /// Which way a walk goes.
+    enum Direction { case forward, backward }
+
+    /// A place between two elements that can walk through the list, chunk by chunk or past whole subtrees.
+    struct Cursor {
+        private(set) var path: [(inner: Inner, child: Int)] = []
+        private(set) var chunk: Chunk
+        /// Elements of the chunk before the place.
+        var offset: Int
+        let direction: Direction
+
+        /// The place before the element at `index`, or, backward, behind the one before it. The list must have that
+        /// element; nil when it has none. O(log count).
+        init?(_ list: PersistentList, at index: Int, _ direction: Direction) {
+            guard var node = list.root else { return nil }
+            var rest = direction == .forward ? index : index - 1
+            if case .inner = node { path.reserveCapacity(4) }
+            while case .inner(let inner) = node {
+                let (child, offset) = inner.locate(rest)
+                path.append((inner, child))
+                (node, rest) = (inner.children[child].node, offset)
+            }
+            guard case .leaf(let chunk) = node else { return nil }
+            self.chunk = chunk
+            offset = direction == .forward ? rest : rest + 1
+            self.direction = direction
+        }
+
+        /// Elements of the chunk that lie ahead.
+        var ahead: Int { direction == .forward ? chunk.count - offset : offset }
+
+        /// Nothing of the chunk has been passed.
+        var isAtStartOfChunk: Bool { ahead == chunk.count }
+
+        /// The node so many levels above the chunk, if the place is at its start.
+        @inline(__always)
+        func parent(_ level: Int) -> Inner? {
+            guard level <= path.count else { return nil }
+            let (inner, child) = path[path.count - level]
+            return child == (direction == .forward ? 0 : inner.children.count - 1) ? inner : nil
+        }
+
+        /// Passes so many elements of the chunk, all of those ahead at most.
+        mutating func pass(_ count: Int) {
+            offset += direction == .forward ? count : -count
+            if ahead == 0 { leave(0) }
+        }
+
+        /// The siblings that lie ahead of the node so many levels above the chunk, the nearest first.
+        @inline(__always)
+        func siblings(_ level: Int) -> (inner: Inner, next: Int)? {
+            guard level < path.count else { return nil }
+            let (inner, child) = path[path.count - 1 - level]
+            return (inner, direction == .forward ? child + 1 : child - 1)
+        }
+
+        /// Passes the node so many levels above the chunk, and so many of its siblings. At the end of the list the
+        /// place stays in the last chunk.
+        mutating func leave(_ level: Int, siblings: Int = 0) {
+            path.removeLast(level)
+            if siblings > 0 { path[path.count - 1].child += direction == .forward ? siblings : -siblings }
+            while let (inner, child) = path.last {
+                let next = direction == .forward ? child + 1 : child - 1
+                guard inner.children.indices.contains(next) else {
+                    path.removeLast()
+                    continue
+                }
+                path[path.count - 1].child = next
+                var node = inner.children[next].node
+                while case .inner(let below) = node {
+                    let first = direction == .forward ? 0 : below.children.count - 1
+                    path.append((below, first))
+                    node = below.children[first].node
+                }
+                if case .leaf(let chunk) = node { self.chunk = chunk }
+                offset = direction == .forward ? 0 : chunk.count
+                return
+            }
+        }
+    }
+
+    /// Elements of a list that are looked at in turn: the chunk that holds the last of them is at hand.
+    struct Window {
+        private let list: PersistentList
+        private var chunk: Chunk = []
+        /// Of the chunk's elements in the list.
+        private var range = 0..<0
+
+        init(_ list: PersistentList) { self.list = list }
+
+        /// The list must have the index.
+        subscript(index: Int) -> Element {
+            @inline(__always)
+            mutating get {
+                if range.contains(index) { return chunk[index - range.lowerBound] }
+                let found = list.chunk(at: index)
+                chunk = found.chunk
+                range = index - found.offset..<index - found.offset + chunk.count
+                return chunk[found.offset]
+            }
+        }
+    }
+
+    /// Walks two lists side by side, `limit` elements far at most, which both must have. Nodes that both lists share
+    /// are passed without a look at what is below them; the body is given what lies ahead elsewhere, and says how many
+    /// of `count` elements it accepts. Returns how many were passed; the walk ends where not all are accepted.
+    ///
+    /// After an edit of one element a walk over the whole list costs O(log count).
+    static func walk(
+        _ left: PersistentList, _ leftStart: Int, _ right: PersistentList, _ rightStart: Int, limit: Int,
+        _ direction: Direction,
+        _ accept: (_ left: Cursor, _ right: Cursor, _ count: Int, _ passed: Int) -> Int
+    ) -> Int {
+        guard limit > 0, var left = Cursor(left, at: leftStart, direction),
+            var right = Cursor(right, at: rightStart, direction)
+        else { return 0 }
+        var passed = 0
+        while passed < limit {
+            let count = Swift.min(left.ahead, right.ahead, limit - passed)
+            if left.chunk.hasSameStorage(as: right.chunk), left.offset == right.offset {
+                if left.isAtStartOfChunk, count == left.ahead {
+                    var level = 0, shared = count
+                    while let parent = left.parent(level + 1), let other = right.parent(level + 1),
+                        parent.isShared(with: other), parent.count <= limit - passed
+                    {
+                        level += 1
+                        shared = parent.count
+                    }
+                    passed += shared
+                    let siblings = Self.sharedSiblings(left, right, level, limit: limit - passed)
+                    passed += siblings.elements
+                    left.leave(level, siblings: siblings.count)
+                    right.leave(level, siblings: siblings.count)
+                    continue
+                }
+                passed += count
+            } else {
+                let accepted = accept(left, right, count, passed)
+                passed += accepted
+                if accepted < count { break }
+            }
+            left.pass(count)
+            right.pass(count)
+        }
+        return passed
+    }
+
+    /// How many siblings next to two nodes are shared, and their elements, `limit` at most.
+    private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (
+        count: Int, elements: Int
+    ) {
+        guard let (leftParent, leftNext) = left.siblings(level), let (rightParent, rightNext) = right.siblings(level)
+        else { return (0, 0) }
+        let step = left.direction == .forward ? 1 : -1
+        var count = 0, elements = 0
+        while leftParent.children.indices.contains(leftNext + step * count),
+            rightParent.children.indices.contains(rightNext + step * count)
+        {
+            let node = leftParent.children[leftNext + step * count].node
+            guard node.isShared(with: rightParent.children[rightNext + step * count].node),
+                elements + node.count <= limit
+            else { break }
+            elements += node.count
+            count += 1
+        }
+        return (count, elements)
+    }
+
+    /// Calls the body with the elements of a range, in order, and their indexes. O(log count + range).
+    func forEach<Failure: Error>(in range: Range<Int>, _ body: (Int, Element) throws(Failure) -> Void) throws(Failure) {
+        try forEachBuffer(in: range) { (index, elements) throws(Failure) in
+            for offset in elements.indices { try body(index + offset, elements[offset]) }
+        }
+    }
+
+    /// Calls the body with the elements of a range, those of one chunk at a time, and the index of the first of them.
+    /// The buffer must not leave the body. O(log count + range).
+    @inline(__always)
+    func forEachBuffer<Failure: Error>(
+        in range: Range<Int>, _ body: (Int, UnsafeBufferPointer<Element>) throws(Failure) -> Void
+    ) throws(Failure) {
+        var index = range.lowerBound
+        while index < range.upperBound {
+            let (chunk, offset) = chunk(at: index)
+            let count = Swift.min(chunk.count - offset, range.upperBound - index)
+            let result = chunk.withUnsafeBufferPointer { elements in
+                Result { () throws(Failure) in
+                    try body(index, UnsafeBufferPointer(rebasing: elements[offset..<offset + count]))
+                }
+            }
+            try result.get()
+            index += count
+        }
+    }
+}

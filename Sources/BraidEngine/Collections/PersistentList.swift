@@ -1,0 +1,181 @@
+/// An ordered list whose copies share memory: a B+ tree of chunks of at most 64 elements.
+///
+/// A copy costs O(1). Changing one element of a shared list copies its chunk and the nodes above the chunk. The table
+/// before an edit and the table after it therefore share all but a few hundred elements, however large the table is.
+///
+/// - Complexity: O(log count) to read, insert, remove or replace the element at an index. Iteration is O(count).
+public struct PersistentList<Element: Sendable>: Sendable {
+    /// Nil when empty. No node is empty.
+    var root: Node?
+
+    /// Creates an empty list.
+    public init() {}
+
+    /// Creates a list of a sequence's elements, in order.
+    ///
+    /// - Complexity: O(count).
+    public init(_ elements: some Sequence<Element>) {
+        var level: ContiguousArray<Node> = []
+        var run = Chunk()
+        let full = Self.widest * 3 / 4
+        var left = elements.underestimatedCount
+        // Room for no more than there is: most lists are short, and there are many of them.
+        run.reserveCapacity(Swift.min(left, full))
+        for element in elements {
+            if run.count == full {
+                level.append(.leaf(run))
+                left -= full
+                run = []
+                run.reserveCapacity(left > 0 ? Swift.min(left, full) : full)
+            }
+            run.append(element)
+        }
+        if !run.isEmpty { level.append(.leaf(run)) }
+        root = Self.root(over: level)
+    }
+
+    /// The number of elements. O(1).
+    public var count: Int { root?.count ?? 0 }
+
+    /// Whether both lists are one tree, or empty: their elements are the same. O(1); false says nothing.
+    func isShared(with other: PersistentList) -> Bool {
+        switch (root, other.root) {
+        case (nil, nil): true
+        case (let mine?, let others?): mine.isShared(with: others)
+        default: false
+        }
+    }
+
+    /// The chunks, in order. O(count / chunk).
+    var chunks: ContiguousArray<Chunk> {
+        var chunks: ContiguousArray<Chunk> = []
+        func collect(_ node: Node) {
+            switch node {
+            case .leaf(let chunk): chunks.append(chunk)
+            case .inner(let inner): for child in inner.children { collect(child.node) }
+            }
+        }
+        if let root { collect(root) }
+        return chunks
+    }
+
+    /// The chunk that holds the element at an index, and where it stands there. O(log count).
+    func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
+        guard var node = root, index >= 0, index < node.count else {
+            preconditionFailure("PersistentList: index out of bounds")
+        }
+        var index = index
+        while true {
+            switch node {
+            case .leaf(let chunk): return (chunk, index)
+            case .inner(let inner):
+                let (child, offset) = inner.locate(index)
+                (node, index) = (inner.children[child].node, offset)
+            }
+        }
+    }
+
+    /// The first index at which the condition holds, or the count; it must hold from there on. O(log count).
+    func firstPosition(where holds: (Element) -> Bool) -> Int {
+        guard var node = root else { return 0 }
+        var before = 0
+        while case .inner(let inner) = node {
+            // The last child that begins before that index.
+            var low = 0, high = inner.children.count - 1
+            while low < high {
+                let middle = (low + high + 1) / 2
+                if holds(inner.children[middle].node.first) { high = middle - 1 } else { low = middle }
+            }
+            if low > 0 { before += inner.children[low - 1].end }
+            node = inner.children[low].node
+        }
+        guard case .leaf(let chunk) = node else { return before }
+        return before + chunk.firstPosition(where: holds)
+    }
+
+    /// Adds an element at the end.
+    ///
+    /// - Complexity: O(log count).
+    public mutating func append(_ element: Element) { insert(element, at: count) }
+
+    /// Inserts an element before the element at an index.
+    ///
+    /// - Parameters:
+    ///   - element: the element.
+    ///   - index: an index in `0...count`, before the insertion.
+    /// - Complexity: O(log count).
+    public mutating func insert(_ element: Element, at index: Int) {
+        precondition(index >= 0 && index <= count, "PersistentList: index out of bounds")
+        guard let old = root else { return root = .leaf([element]) }
+        let (first, second) = Self.inserting(element, at: index, in: old)
+        root = second.map { .inner(Inner([first, $0])) } ?? first
+    }
+
+    /// Removes and returns the element at an index.
+    ///
+    /// - Parameter index: an index in `0..<count`, before the removal.
+    /// - Complexity: O(log count).
+    @discardableResult
+    public mutating func remove(at index: Int) -> Element {
+        precondition(index >= 0 && index < count, "PersistentList: index out of bounds")
+        let removed = self[index]
+        guard let old = root else { return removed }
+        var node = Self.removing(at: index, from: old)
+        // A root with one child is one level too many.
+        while case .inner(let inner) = node, inner.children.count == 1 { node = inner.children[0].node }
+        root = node.width == 0 ? nil : node
+        return removed
+    }
+}
+
+extension PersistentList: RandomAccessCollection, MutableCollection {
+    /// The index of the first element: 0.
+    public var startIndex: Int { 0 }
+    /// The index after the last element: `count`.
+    public var endIndex: Int { count }
+
+    /// The element at an index in `0..<count`.
+    ///
+    /// - Complexity: O(log count).
+    public subscript(index: Int) -> Element {
+        // Lent, not copied: an element may have many references.
+        _read {
+            let (chunk, offset) = chunk(at: index)
+            yield chunk[offset]
+        }
+        set {
+            precondition(index >= 0 && index < count, "PersistentList: index out of bounds")
+            guard var node = root else { return }
+            root = nil
+            Self.replace(at: index, in: &node, with: newValue)
+            root = node
+        }
+    }
+
+    /// An iterator over a list's elements. It keeps the list as it was when the iterator was created.
+    public struct Iterator: IteratorProtocol {
+        let chunks: ContiguousArray<Chunk>
+        var chunk = 0
+        var offset = 0
+
+        /// Returns the next element, or `nil` after the last one. O(1).
+        public mutating func next() -> Element? {
+            guard chunk < chunks.count else { return nil }
+            let elements = chunks[chunk]
+            defer {
+                offset += 1
+                if offset == elements.count { (chunk, offset) = (chunk + 1, 0) }
+            }
+            return elements[offset]
+        }
+    }
+
+    /// Returns an iterator over the elements, in order.
+    ///
+    /// - Complexity: O(count / 64).
+    public func makeIterator() -> Iterator { Iterator(chunks: chunks) }
+}
+
+extension PersistentList: ExpressibleByArrayLiteral {
+    public init(arrayLiteral elements: Element...) { self.init(elements) }
+}

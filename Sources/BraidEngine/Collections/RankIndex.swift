@@ -1,0 +1,89 @@
+/// Leads from rows' ids to their ranks, a value: changing one entry of a shared index copies a chunk of some fifty
+/// entries and the nodes above.
+///
+/// An entry is 16 bytes, half a hash and a rank. The ids stand in the rows alone: what a hash leads to is verified
+/// there.
+struct RankIndex: Sendable {
+    private struct Entry {
+        var hash: UInt32
+        var rank: Int
+    }
+
+    /// Ascending by hash.
+    private var entries = PersistentList<Entry>()
+
+    var count: Int { entries.count }
+
+    init() {}
+
+    /// `rows` with the hashes of their ids. Nil when `areSame` of two rows, by their places in the list. Expected
+    /// O(rows).
+    init?(_ rows: some RandomAccessCollection<(hash: UInt64, rank: Int)>, areSame: (Int, Int) -> Bool) {
+        var ordered = ContiguousArray(
+            rows.lazy.enumerated().map { (hash: Self.half($1.hash), place: $0, rank: $1.rank) })
+        ordered.sortAscending { UInt64($0.hash) }
+        var first = 0
+        for position in ordered.indices.dropFirst() {
+            if ordered[position].hash != ordered[first].hash {
+                first = position
+            } else if (first..<position).contains(where: { areSame(ordered[$0].place, ordered[position].place) }) {
+                return nil
+            }
+        }
+        entries = PersistentList(ordered.lazy.map { Entry(hash: $0.hash, rank: $0.rank) })
+    }
+
+    private static func half(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
+
+    /// What the first rank with this hash leads to that leads to anything.
+    func first<Result>(of hash: UInt64, _ find: (_ rank: Int) -> Result?) -> Result? {
+        let half = Self.half(hash)
+        var position = entries.firstPosition { $0.hash >= half }
+        while position < entries.count {
+            let entry = entries[position]
+            guard entry.hash == half else { return nil }
+            if let found = find(entry.rank) { return found }
+            position += 1
+        }
+        return nil
+    }
+
+    mutating func insert(_ hash: UInt64, rank: Int) {
+        let half = Self.half(hash)
+        entries.insert(Entry(hash: half, rank: rank), at: entries.firstPosition { $0.hash >= half })
+    }
+
+    mutating func remove(_ hash: UInt64, rank: Int) {
+        if let position = position(of: hash, rank: rank) { entries.remove(at: position) }
+    }
+
+    /// Many at once.
+    mutating func remove(_ rows: [(hash: UInt64, rank: Int)]) {
+        let positions = rows.compactMap { position(of: $0.hash, rank: $0.rank) }.sorted()
+        entries.replace(positions.map { ($0..<$0 + 1, []) })
+    }
+
+    mutating func insert(_ rows: [(hash: UInt64, rank: Int)]) {
+        let added = rows.map { Entry(hash: Self.half($0.hash), rank: $0.rank) }.sorted { $0.hash < $1.hash }
+        entries.replace(
+            added.map { entry in
+                let position = entries.firstPosition { $0.hash >= entry.hash }
+                return (position..<position, [entry])
+            })
+    }
+
+    /// Gives an entry another rank.
+    mutating func change(_ hash: UInt64, rank: Int, to new: Int) {
+        if let position = position(of: hash, rank: rank) { entries[position].rank = new }
+    }
+
+    private func position(of hash: UInt64, rank: Int) -> Int? {
+        let half = Self.half(hash)
+        var position = entries.firstPosition { $0.hash >= half }
+        while position < entries.count, entries[position].hash == half {
+            if entries[position].rank == rank { return position }
+            position += 1
+        }
+        return nil
+    }
+}

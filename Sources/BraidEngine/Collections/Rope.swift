@@ -1,0 +1,155 @@
+/// What a rope is made of: one element, or a run of several that can be cut in two.
+protocol RopePiece {
+    /// From 1.
+    var count: Int { get }
+    /// The first `offset` elements, and the rest; `offset` is in 1..<count.
+    func cut(at offset: Int) -> (Self, Self)
+}
+
+/// A list in pieces, edited by index at a cost that does not depend on how many elements a piece stands for.
+/// O(log pieces) each, expected.
+///
+/// A treap whose order is implicit. Its priorities differ from process to process, so that no chosen edits can
+/// unbalance it; what it answers does not depend on them. Source: Seidel and Aragon, "Randomized search trees", 1996.
+struct Rope<Piece: RopePiece> {
+    private struct Node {
+        var piece: Piece
+        /// Elements in the node and below it.
+        var total: Int
+        var priority: UInt32
+        var left = -1
+        var right = -1
+    }
+
+    private var nodes: [Node] = []
+    private var root = -1
+    private var priority = ropeSeed
+
+    init() {}
+
+    init(_ piece: Piece) { root = add(piece) }
+
+    /// Elements, not pieces.
+    var count: Int { total(root) }
+
+    /// `index` is in 0...count.
+    mutating func insert(_ piece: Piece, at index: Int) {
+        let (left, right) = split(root, at: index)
+        root = joined(joined(left, add(piece)), right)
+    }
+
+    /// Takes the element at `index` out. Nil, and nothing is done, when there is none.
+    @discardableResult
+    mutating func remove(at index: Int) -> Piece? {
+        guard index >= 0, index < count else { return nil }
+        let (left, rest) = split(root, at: index)
+        let (middle, right) = split(rest, at: 1)
+        root = joined(left, right)
+        return nodes[middle].piece
+    }
+
+    /// Changes the element at `index`, which must stay one element. False, and nothing is done, when there is none.
+    @discardableResult
+    mutating func change<Failure: Error>(at index: Int, _ body: (inout Piece) throws(Failure) -> Void) throws(Failure)
+        -> Bool
+    {
+        guard index >= 0, index < count else { return false }
+        let (left, rest) = split(root, at: index)
+        let (middle, right) = split(rest, at: 1)
+        root = joined(joined(left, middle), right)
+        try body(&nodes[middle].piece)
+        return true
+    }
+
+    /// The piece with the element at `index`; nil when there is none.
+    func piece(at index: Int) -> Piece? {
+        guard index >= 0, index < count else { return nil }
+        var node = root, index = index
+        while node >= 0 {
+            let before = total(nodes[node].left), end = before + nodes[node].piece.count
+            if index < before {
+                node = nodes[node].left
+            } else if index < end {
+                return nodes[node].piece
+            } else {
+                (node, index) = (nodes[node].right, index - end)
+            }
+        }
+        return nil
+    }
+
+    /// All pieces, in order. O(pieces).
+    func inOrder() -> [Piece] {
+        var pieces: [Piece] = [], open: [Int] = []
+        var node = root
+        while node >= 0 || !open.isEmpty {
+            while node >= 0 {
+                open.append(node)
+                node = nodes[node].left
+            }
+            let next = open.removeLast()
+            pieces.append(nodes[next].piece)
+            node = nodes[next].right
+        }
+        return pieces
+    }
+
+    private mutating func add(_ piece: Piece) -> Int {
+        // Marsaglia's xorshift.
+        priority ^= priority << 13
+        priority ^= priority >> 17
+        priority ^= priority << 5
+        nodes.append(Node(piece: piece, total: piece.count, priority: priority))
+        return nodes.count - 1
+    }
+
+    private func total(_ node: Int) -> Int { node < 0 ? 0 : nodes[node].total }
+
+    private mutating func recount(_ node: Int) {
+        nodes[node].total = total(nodes[node].left) + nodes[node].piece.count + total(nodes[node].right)
+    }
+
+    /// The first `index` elements, and the rest.
+    private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
+        var cutOff: Piece?
+        let (left, right) = split(node, at: index, &cutOff)
+        // Its place depends on its priority: where it was cut off, it could come to stand below a lower one.
+        return (left, cutOff.map { joined(add($0), right) } ?? right)
+    }
+
+    /// `cutOff` gets what is behind `index` of the piece that has it inside: it belongs before all that stands right.
+    private mutating func split(_ node: Int, at index: Int, _ cutOff: inout Piece?) -> (left: Int, right: Int) {
+        if node < 0 { return (-1, -1) }
+        let before = total(nodes[node].left), count = nodes[node].piece.count
+        if index <= before {
+            let (left, right) = split(nodes[node].left, at: index, &cutOff)
+            nodes[node].left = right
+            recount(node)
+            return (left, node)
+        }
+        var (left, right) = (-1, nodes[node].right)
+        if index >= before + count {
+            (left, right) = split(right, at: index - before - count, &cutOff)
+        } else {
+            (nodes[node].piece, cutOff) = nodes[node].piece.cut(at: index - before)
+        }
+        nodes[node].right = left
+        recount(node)
+        return (node, right)
+    }
+
+    private mutating func joined(_ left: Int, _ right: Int) -> Int {
+        if left < 0 { return right }
+        if right < 0 { return left }
+        if nodes[left].priority > nodes[right].priority {
+            nodes[left].right = joined(nodes[left].right, right)
+            recount(left)
+            return left
+        }
+        nodes[right].left = joined(left, nodes[right].left)
+        recount(right)
+        return right
+    }
+}
+
+private let ropeSeed = UInt32.random(in: 1...UInt32.max)

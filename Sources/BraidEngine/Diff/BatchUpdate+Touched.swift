@@ -1,0 +1,53 @@
+extension BatchUpdate {
+    /// Computes the same update as ``init(from:to:)``, with notes of the touched rows to make it cheaper.
+    ///
+    /// A changed row without a note is found, too: parts that the snapshots do not share are compared, and where ids
+    /// differ the section is diffed in full. A missing note only costs time. Ids must be unique within their sections.
+    ///
+    /// - Complexity: O(sections), and O(k log k + k log rows) for k touched rows.
+    public init(from old: Snapshot, to new: Snapshot, touched: TouchedRows) throws(Refusal) {
+        try self.init(from: old, to: new, touched: touched, staying: { _ in nil })
+    }
+
+    /// As `init(from:to:touched:)`, for callers that know which rows without ids are the same before and after.
+    ///
+    /// - Parameter staying: Returns the rows of a section without ids that stay, as ascending stretches of displayed
+    ///   rows. `nil` if unknown: the section's rows are compared by their places then.
+    init(
+        from old: Snapshot, to new: Snapshot, touched: TouchedRows, staying: (SectionID) -> [MatchedStretch]?
+    ) throws(Refusal) {
+        self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: touched, staying: staying))
+    }
+}
+
+extension RowComparison {
+    /// Matches what was not touched and leaves the rest to `matching`. False, with nothing done, when the rows are not
+    /// as the edits say.
+    func follow(
+        _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
+    ) throws(Refusal) -> Bool {
+        guard case .edits(let edits) = touched else { return false }
+        let runCount = found.runs.count, changeCount = found.changes.count
+        guard old.count - edits.removed.count + edits.inserted.count == new.count else { return false }
+        for run in edits.untouched {
+            let count = min(run.count, old.count - run.old)
+            guard count >= 0, run.new + count <= new.count,
+                matchingPrefix(oldStart: run.old, newStart: run.new, limit: count, changes: &found.changes) == count
+            else {
+                found.runs.removeLast(found.runs.count - runCount)
+                found.changes.removeLast(found.changes.count - changeCount)
+                return false
+            }
+            guard count > 0 else { continue }
+            found.runs.append(
+                MatchedRun(
+                    oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
+        }
+        // Touched rows are matched by id, replaced ones too: an edit may have put another row in their place.
+        for change in edits.changes {
+            try matching.addOld(change.old, of: old, in: newSection, section)
+            try matching.addNew(change.new, of: new, in: newSection, section)
+        }
+        return true
+    }
+}

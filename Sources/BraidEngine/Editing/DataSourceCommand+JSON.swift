@@ -1,0 +1,164 @@
+// The JSON form: `{"data-source": {call: arguments}}`, in transactions and in the journal. The arguments are the
+// resource's body, with the indices of its path as `at`; every call but `registerCell` takes `notify`.
+extension DataSourceCommand {
+    /// The name of a call. The raw value is the name on the wire.
+    public enum Call: String, CaseIterable, Sendable {
+        /// A call of the row manager.
+        case addRow, updateRow, updateRowsOfSection, updateRows, removeRow
+        /// A call of the section manager.
+        case addSection, updateSectionData, updateSection, updateAllSections, removeSection, removeAllSections
+        /// The registration of a cell for a model type.
+        case registerCell
+
+        fileprivate var members: [String] {
+            switch self {
+            case .addRow, .updateRow: ["at", "model", "notify"]
+            case .updateRowsOfSection: ["at", "rows", "notify"]
+            case .updateRows: ["rows", "notify"]
+            case .removeRow, .removeSection: ["at", "notify"]
+            case .addSection: ["section", "at", "notify"]
+            case .updateSectionData: ["at", "header", "footer", "notify"]
+            case .updateSection: ["at", "header", "footer", "rows", "notify"]
+            case .updateAllSections: ["sections", "notify"]
+            case .removeAllSections: ["notify"]
+            case .registerCell: ["modelType", "cell"]
+            }
+        }
+    }
+}
+
+extension Command {
+    /// Creates the command of a call from its arguments.
+    ///
+    /// - Parameters:
+    ///   - call: the name of the call.
+    ///   - arguments: an object: the body of the call's HTTP resource, with the indexes of its path as `at`. Every call
+    ///     except `registerCell` accepts `notify`, which is true by default.
+    ///   - pointer: the pointer to the object in a larger document, for the faults.
+    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    public init(
+        dataSource call: DataSourceCommand.Call, arguments: JSONText, at pointer: JSONPointer = .root
+    ) throws(Refusal) {
+        let object = try BodyReader(arguments, at: pointer, members: call.members)
+        let notify: Bool
+        switch object["notify"]?.boolValue {
+        case nil where object["notify"] != nil: throw object.fault("notify", "must be true or false")
+        case let value: notify = value ?? true
+        }
+        self = .dataSource(try DataSourceCommand(call, object, at: pointer), notify: notify)
+    }
+
+    /// `{call: arguments}`.
+    init(dataSource json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+        let names = DataSourceCommand.Call.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+        guard let members = json.members(), members.count == 1 else {
+            throw Refusal.bad(pointer, "a call to the data source is an object with one member: \(names)")
+        }
+        guard let call = DataSourceCommand.Call(rawValue: members[0].name) else {
+            throw Refusal.bad(
+                pointer.appending(members[0].name),
+                "there is no call \"\(members[0].name)\" to the data source; calls are \(names)")
+        }
+        try self.init(dataSource: call, arguments: members[0].value, at: pointer.appending(members[0].name))
+    }
+}
+
+extension DataSourceCommand {
+    fileprivate init(_ call: Call, _ object: BodyReader, at pointer: JSONPointer) throws(Refusal) {
+        switch call {
+        case .addRow: self = .addRow(try object.required("model"), at: try object.indexPath("at"))
+        case .updateRow: self = .updateRow(try object.required("model"), at: try object.indexPath("at"))
+        case .updateRowsOfSection: self = .updateRowsOfSection(try object.array("rows"), at: try object.index("at"))
+        case .updateRows: self = .updateRows(try Self.rows(object, at: pointer.appending("rows")))
+        case .removeRow: self = .removeRow(at: try object.indexPath("at"))
+        case .addSection:
+            let isAtEnd = object["at"]?.isNull ?? true
+            self = .addSection(
+                try SectionContent(try object.required("section"), at: pointer.appending("section")),
+                at: isAtEnd ? nil : try object.index("at"))
+        case .updateSectionData:
+            self = .updateSectionData(
+                header: try object.title("header"), footer: try object.title("footer"), at: try object.index("at"))
+        case .updateSection:
+            self = .updateSection(
+                SectionContent(
+                    header: try object.title("header"), footer: try object.title("footer"),
+                    rows: try object.array("rows")),
+                at: try object.index("at"))
+        case .updateAllSections:
+            self = .updateAllSections(
+                try SectionContent.list(object.required("sections"), at: object.place(of: "sections")))
+        case .removeSection: self = .removeSection(at: try object.index("at"))
+        case .removeAllSections: self = .removeAllSections
+        case .registerCell: self = .registerCell(try object.string("cell"), modelType: try object.string("modelType"))
+        }
+    }
+
+    private static func rows(_ object: BodyReader, at pointer: JSONPointer) throws(Refusal) -> [(
+        at: RowPath, model: JSONText
+    )] {
+        var rows: [(at: RowPath, model: JSONText)] = []
+        var seen: Set<RowPath> = []
+        for (index, element) in try object.array("rows").enumerated() {
+            let place = pointer.appending(index)
+            let row = try BodyReader(element, at: place, members: ["at", "model"])
+            let path = try row.indexPath("at")
+            guard seen.insert(path).inserted else {
+                throw Refusal.bad(place.appending("at"), "the row \(path) is named twice")
+            }
+            rows.append((path, try row.required("model")))
+        }
+        return rows
+    }
+}
+
+extension SectionContent {
+    /// Decodes a section from its wire form: `{"id"?, "header"?, "footer"?, "rows"}`.
+    ///
+    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    public init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+        let object = try BodyReader(json, at: pointer, members: ["id", "header", "footer", "rows"])
+        id = try object["id"] == nil ? nil : SectionID(object.string("id"))
+        header = try object.title("header")
+        footer = try object.title("footer")
+        rows = try object.array("rows")
+    }
+
+    /// Decodes an array of sections.
+    ///
+    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    public static func list(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) -> [SectionContent] {
+        guard let elements = json.elements() else { throw Refusal.bad(pointer, "must be an array of sections") }
+        var sections: [SectionContent] = []
+        for (index, element) in elements.enumerated() {
+            sections.append(try SectionContent(element, at: pointer.appending(index)))
+        }
+        return sections
+    }
+}
+
+extension BodyReader {
+    func array(_ name: String) throws(Refusal) -> [JSONText] {
+        guard let elements = try required(name).elements() else { throw fault(name, "must be an array") }
+        return elements
+    }
+
+    func string(_ name: String) throws(Refusal) -> String {
+        guard let string = try required(name).stringValue else { throw fault(name, "must be a string") }
+        return string
+    }
+
+    /// `[section, row]`.
+    func indexPath(_ name: String) throws(Refusal) -> RowPath {
+        let numbers = try required(name).elements()?.map { $0.intValue ?? -1 } ?? []
+        guard numbers.count == 2, numbers.allSatisfy({ $0 >= 0 }) else {
+            throw fault(name, "must be an index path, [section, row], of two integers from 0")
+        }
+        return RowPath(section: numbers[0], row: numbers[1])
+    }
+
+    func title(_ name: String) throws(Refusal) -> JSONText? {
+        guard let title = self[name] else { return nil }
+        return try BodyReader.title(title, at: place(of: name))
+    }
+}

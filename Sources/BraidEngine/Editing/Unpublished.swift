@@ -1,0 +1,173 @@
+/// The changes that were stored with `notify: false` and that clients do not see yet.
+///
+/// Clients see the last published table until a later command publishes the changes.
+public struct Unpublished: Sendable {
+    /// The table that clients see.
+    public let published: TableModel
+    /// The snapshot of the stored table, which a later command publishes.
+    public internal(set) var snapshot: Snapshot
+    /// The rows that differ between the two.
+    var touched: TouchedRows
+
+    init(published: TableModel, snapshot: Snapshot, touched: TouchedRows) {
+        self.published = published
+        self.snapshot = snapshot
+        self.touched = touched
+    }
+
+    /// Restores unpublished changes from the two tables, as after a restart. Any row may differ.
+    ///
+    /// - Parameters:
+    ///   - published: the table that clients see.
+    ///   - stored: the stored table.
+    ///   - binder: the binder of both tables.
+    ///   - revision: the revision of the stored table.
+    ///   - now: the time in RFC 3339, which templates read.
+    /// - Throws: ``Refusal`` if the stored table cannot be rendered.
+    /// - Complexity: O(rows).
+    public init(published: TableModel, stored: TableModel, binder: Binder, revision: Int, now: String) throws {
+        self.published = published
+        snapshot = try binder.snapshot(of: stored, revision: revision, now: now)
+        touched = TouchedRows()
+        for section in [published.sections, stored.sections].joined() { touched.wholeSection(section.id) }
+    }
+}
+
+extension CommandInProgress {
+    /// Stored, and shown to nobody: clients see the table as before, at the next revision.
+    func unpublishedOutcome(_ change: TableChange) -> Outcome {
+        var kept = unpublished ?? Unpublished(published: beforeTable, snapshot: before, touched: TouchedRows())
+        var snapshot = before
+        snapshot.revision = before.revision + 1
+        kept.snapshot = shown
+        kept.snapshot.revision = snapshot.revision
+        kept.touched.append(editor.allTouched)
+        return Outcome(
+            kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change,
+            undo: editor.undo,
+            update: BatchUpdate(from: before.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount))
+    }
+}
+
+/// The published table, for the commands of one transaction to look for rows in.
+final class SeenTable {
+    let command: CommandInProgress
+
+    init(_ command: CommandInProgress) { self.command = command }
+}
+
+// Row references, while something is unpublished. A client that names a row by its place means the row that it sees
+// there; where the row stands in the stored table is another matter.
+extension CommandInProgress {
+    /// The command with references into the stored table, to the same rows.
+    ///
+    /// A row is the same one if it has the same id in the same section. Without ids: if it stands for the same stored
+    /// row with the same model (or, where rows are derived, shows the same in the same place).
+    /// Throws `rowNotFound` for a row that is there no longer, or is not the same.
+    func rebased(_ command: Command) throws -> Command {
+        guard let seen = seen?.command else { return command }
+        switch command {
+        case .delete(let row): return .delete(try rebased(row, seen))
+        case .insert(let row, let model): return .insert(try rebased(row, seen, orEnd: true), model: model)
+        case .tap(let row): return .tap(try rebased(row, seen))
+        case .event(let row, let name, let parameters):
+            return .event(try rebased(row, seen), name: name, parameters: parameters)
+        case .displayedRows(let rows):
+            var rebasedRows: [RowReference] = []
+            for row in rows { rebasedRows.append(try rebased(row, seen)) }
+            return .displayedRows(rebasedRows)
+        case .move(let row, let section, let index): return try rebasedMove(row, section, index, seen)
+        default: return command
+        }
+    }
+
+    /// Whether the commands of clients may name the row: clients see it, or this command has made it. Rows that were
+    /// stored before and not published are unknown to them, in a transaction as well.
+    func isKnown(_ id: RowID, in section: Section) throws(Refusal) -> Bool {
+        guard let seen = seen?.command else { return true }
+        if let place = seen.displayedPlace(of: section.id),
+            try !seen.search.places(of: id, in: seen.shown.sections[place], seen).isEmpty
+        {
+            return true
+        }
+        guard let stored = editor.table[section.id], let index = stored.index(of: id) else { return false }
+        return stored.rows[index].key >= editor.firstNewKey
+    }
+
+    private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws
+        -> RowReference
+    {
+        // The commands of a transaction count in the table as those before them left it, which nobody has seen.
+        if isTransaction {
+            if case .id(_, let section) = reference, section.map({ if case .id = $0 { true } else { false } }) ?? true {
+                return reference
+            }
+            throw Refusal(
+                .rowNotFound,
+                "The session has changes that are not published: until they are, the commands of a transaction must name rows by their ids."
+            )
+        }
+        let place = try seen.resolve(reference, orEnd: orEnd)
+        let section = SectionReference.id(place.section.id)
+        guard place.row < place.section.rows.count else {
+            return .at(section, row: try shown.section(section).rows.count)
+        }
+        if let id = place.section.rows[place.row].id { return .id(id, in: section) }
+        guard let row = try rowWithoutID(place, seen) else {
+            throw Refusal(
+                .rowNotFound,
+                "Row \(place.row) of the section \"\(place.section.id)\" has changed, or gone, without being published yet."
+            )
+        }
+        return .at(section, row: row)
+    }
+
+    /// Where a row without an id is displayed in the stored table.
+    private func rowWithoutID(_ place: Place, _ seen: CommandInProgress) throws -> Int? {
+        let id = place.section.id
+        guard let binding = binder.binding(of: id), binding.cells.source.isStored else {
+            guard let rows = shown.sections.first(where: { $0.id == id })?.rows, rows.indices.contains(place.row) else {
+                return nil
+            }
+            return rows[place.row].isSame(as: place.section.rows[place.row]) ? place.row : nil
+        }
+        guard let old = seen.editor.table[id]?.rows,
+            let oldIndex = try seen.storedIndex(of: place.row, in: place.section, binding),
+            let section = editor.table[id]
+        else { return nil }
+        let row = old[oldIndex]
+        // Most often its rank is what it was.
+        var index = section.index(ofRank: row.rank)
+        if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
+            guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
+            index = found
+        }
+        return section.rows[index].model == row.model ? try displayedIndex(ofStored: index, in: id) : nil
+    }
+
+    /// The target is the place before the row that the client sees there, or the section's end.
+    private func rebasedMove(
+        _ reference: RowReference, _ section: SectionReference, _ index: Int, _ seen: CommandInProgress
+    ) throws -> Command {
+        let moved = try rebased(reference, seen)
+        if isTransaction {
+            throw Refusal(
+                .rowNotFound,
+                "The session has changes that are not published: until they are, a transaction cannot move rows.")
+        }
+        let from = try seen.resolve(reference), destination = try seen.shown.section(section)
+        let target = SectionReference.id(destination.id)
+        let isWithin = from.section.id == destination.id
+        let last = destination.rows.count - (isWithin ? 1 : 0)
+        guard (0...last).contains(index) else {
+            throw Refusal.noRow(index, in: destination.id, of: destination.rows.count)
+        }
+        let follower = isWithin && index >= from.row ? index + 1 : index
+        guard follower < destination.rows.count else {
+            return .move(moved, to: target, row: try shown.section(target).rows.count - (isWithin ? 1 : 0))
+        }
+        let before = try resolve(rebased(.at(target, row: follower), seen)).row
+        let place = try resolve(moved)
+        return .move(moved, to: target, row: isWithin && place.row < before ? before - 1 : before)
+    }
+}

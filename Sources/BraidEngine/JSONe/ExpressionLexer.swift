@@ -1,0 +1,118 @@
+/// The tokens of JSON-e's expression language (json-e.js.org/expressions.html).
+enum ExpressionToken: Equatable, Sendable {
+    case number(String)
+    case identifier(String)
+    case string(String)
+    /// An operator, a bracket or one of the words `true`, `false`, `in`, `null`.
+    case symbol(String)
+    case end
+
+    var text: String {
+        switch self {
+        case .number(let text), .identifier(let text), .symbol(let text): text
+        case .string(let text): "'\(text)'"
+        case .end: "end of input"
+        }
+    }
+}
+
+/// Reads one token after another, none before it is asked for: what follows the `}` of `${…}` is not an expression.
+struct ExpressionLexer {
+    private let bytes: [UInt8]
+    private(set) var offset: Int
+
+    init(_ bytes: [UInt8], from offset: Int = 0) {
+        self.bytes = bytes
+        self.offset = offset
+    }
+
+    /// Longer symbols first.
+    private static let symbols: [(text: String, bytes: [UInt8])] = [
+        "**", "+", "-", "*", "/", "[", "]", ".", "(", ")", "{", "}", ":", ",",
+        ">=", "<=", "<", ">", "==", "!=", "!", "&&", "||",
+    ].map { ($0, Array($0.utf8)) }
+
+    /// The next token and where it starts.
+    mutating func next() throws(JSONeError) -> (token: ExpressionToken, start: Int) {
+        while let length = whitespaceLength { offset += length }
+        let start = offset
+        guard start < bytes.count else { return (.end, start) }
+        switch bytes[start] {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            return (number(), start)
+        case UInt8(ascii: "'"), UInt8(ascii: "\""):
+            return (try string(), start)
+        case let byte where byte.startsIdentifier:
+            offset = bytes[start...].firstIndex { !$0.continuesIdentifier } ?? bytes.count
+            let word = text(start, offset)
+            return (["true", "false", "in", "null"].contains(word) ? .symbol(word) : .identifier(word), start)
+        default:
+            guard let symbol = Self.symbols.first(where: { bytes[start...].starts(with: $0.bytes) }) else {
+                throw .syntax("unexpected input at '\(text(start, min(start + 40, bytes.count)))'")
+            }
+            offset += symbol.bytes.count
+            return (.symbol(symbol.text), start)
+        }
+    }
+
+    func text(_ start: Int, _ end: Int) -> String { String(decoding: bytes[start..<end], as: UTF8.self) }
+
+    /// `[0-9]+(\.[0-9]+)?`: no sign and no exponent.
+    private mutating func number() -> ExpressionToken {
+        let start = offset
+        skipDigits()
+        if offset + 1 < bytes.count, bytes[offset] == UInt8(ascii: "."), bytes[offset + 1].isDigit {
+            offset += 1
+            skipDigits()
+        }
+        return .number(text(start, offset))
+    }
+
+    private mutating func skipDigits() {
+        while offset < bytes.count, bytes[offset].isDigit { offset += 1 }
+    }
+
+    /// Up to the same quote; there are no escapes.
+    private mutating func string() throws(JSONeError) -> ExpressionToken {
+        let start = offset + 1
+        guard let end = bytes[start...].firstIndex(of: bytes[offset]) else {
+            throw .syntax("unterminated string at '\(text(offset, min(offset + 40, bytes.count)))'")
+        }
+        offset = end + 1
+        return .string(text(start, end))
+    }
+
+    /// The length in bytes of the whitespace character at the offset, if there is one.
+    private var whitespaceLength: Int? {
+        guard offset < bytes.count else { return nil }
+        if bytes[offset] < 0x80 { return Unicode.Scalar(bytes[offset]).isWhitespace ? 1 : nil }
+        let end = min(offset + 4, bytes.count)
+        guard let scalar = String(decoding: bytes[offset..<end], as: UTF8.self).unicodeScalars.first,
+            scalar.isWhitespace
+        else { return nil }
+        return UTF8.width(scalar)
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whitespace as JSON-e's reference has it: Unicode's, and the four ASCII separators.
+    var isWhitespace: Bool {
+        value < 0x80
+            ? value == 0x20 || (0x09...0x0D).contains(value) || (0x1C...0x1F).contains(value) : properties.isWhitespace
+    }
+}
+
+extension UInt8 {
+    var startsIdentifier: Bool {
+        (self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "z")) || self == UInt8(ascii: "_")
+    }
+    var continuesIdentifier: Bool { startsIdentifier || isDigit }
+}
+
+extension String {
+    /// `[a-zA-Z_][a-zA-Z0-9_]*`, JSON-e's rule for context names.
+    var isTemplateIdentifier: Bool {
+        guard let first = utf8.first, first.startsIdentifier else { return false }
+        return utf8.allSatisfy(\.continuesIdentifier)
+    }
+}

@@ -1,0 +1,141 @@
+import Synchronization
+
+/// The limit of what rendering may cost. It ensures that no template can block or exhaust the server.
+///
+/// - Steps bound the time: one for each node that is evaluated, one for each 16 values or 256 bytes that a node walks
+///   over, and one for each 8 digits of a long number that it uses.
+/// - Output bounds the memory, in bytes: the bytes of every text, 16 for every value that is built, and the whole
+///   result once more.
+///
+/// Several renderings can share one budget, one after another.
+public struct JSONeBudget: Sendable {
+    /// The number of steps that are left.
+    public private(set) var remainingSteps: Int
+    /// The number of bytes of output that are left.
+    public private(set) var remainingOutput: Int
+
+    /// Values deeper than this are not built: it is the limit of depth for JSON that comes in.
+    static let maximumDepth = 128
+    /// What one value counts for in the output, beside the bytes of its text.
+    static let bytesPerValue = 16
+
+    /// Creates a budget.
+    ///
+    /// - Parameters:
+    ///   - steps: the number of steps. The default lasts for about 10 ms.
+    ///   - output: the number of bytes of output.
+    public init(steps: Int = 100_000, output: Int = 8_000_000) {
+        remainingSteps = steps
+        remainingOutput = output
+    }
+
+    @inline(__always)
+    mutating func spend(steps: Int = 1) throws(JSONeError) {
+        guard steps <= remainingSteps else { throw exceeded(\.remainingSteps, "steps") }
+        remainingSteps -= steps
+    }
+
+    @inline(__always)
+    mutating func spend(output bytes: Int) throws(JSONeError) {
+        guard bytes <= remainingOutput else { throw exceeded(\.remainingOutput, "output") }
+        remainingOutput -= bytes
+    }
+
+    /// For an operation that reads so many values.
+    mutating func spend(reading values: Int) throws(JSONeError) { try spend(steps: values / 16) }
+
+    /// For an operation that reads so many bytes of text.
+    mutating func spend(scanning bytes: Int) throws(JSONeError) { try spend(steps: bytes / 256) }
+
+    /// For an operation that builds an array or object of so many members.
+    mutating func spend(building values: Int) throws(JSONeError) {
+        try spend(reading: values)
+        let (bytes, overflow) = values.multipliedReportingOverflow(by: Self.bytesPerValue)
+        try spend(output: overflow ? .max : bytes)
+    }
+
+    /// What is left becomes nothing, so that a budget which is shared stays exceeded.
+    private mutating func exceeded(_ what: WritableKeyPath<JSONeBudget, Int>, _ name: String) -> JSONeError {
+        self[keyPath: what] = 0
+        return JSONeError(.budget, "the template exceeds its budget of \(name)")
+    }
+}
+
+extension JSONeBudget {
+    /// Walks a value that was built out of others, before it is named or handed out. Values are shared, so
+    /// `[a, a]` of `[a, a]` costs nothing to build, but doubles with each turn when somebody reads it: its size is
+    /// checked here, as is its depth. Only results are counted as output. O(size), never beyond the budget.
+    mutating func admit(_ value: JSONValue, counting: Bool) throws(JSONeError) {
+        var bytes = 0, values = 0
+        try measure(value, 0, &bytes, &values)
+        try spend(reading: values)
+        if counting { try spend(output: bytes) }
+    }
+
+    private mutating func measure(
+        _ value: JSONValue, _ depth: Int, _ bytes: inout Int, _ values: inout Int
+    ) throws(JSONeError) {
+        values += 1
+        bytes += Self.bytesPerValue
+        switch value {
+        case .null, .bool, .number: return
+        case .string(let string): bytes += string.utf8.count
+        case .array(let elements):
+            try checkNesting(depth, bytes, values)
+            for element in elements { try measure(element, depth + 1, &bytes, &values) }
+        case .object(let object):
+            try checkNesting(depth, bytes, values)
+            for (name, member) in object.members {
+                bytes += name.utf8.count
+                try measure(member, depth + 1, &bytes, &values)
+            }
+        }
+    }
+
+    private mutating func checkNesting(_ depth: Int, _ bytes: Int, _ values: Int) throws(JSONeError) {
+        guard depth < Self.maximumDepth else {
+            throw JSONeError(.budget, "the template builds a value nested deeper than \(Self.maximumDepth)")
+        }
+        guard bytes <= remainingOutput else { throw exceeded(\.remainingOutput, "output") }
+        guard values / 16 <= remainingSteps else { throw exceeded(\.remainingSteps, "steps") }
+    }
+}
+
+/// What several renderings may cost together. Each rendering has a ``JSONeBudget`` of its own.
+///
+/// It bounds a template that is cheap once but is rendered for a hundred thousand rows.
+final class SharedJSONeBudget: Sendable {
+    private let left: Mutex<(steps: Int, output: Int)>
+
+    init(steps: Int, output: Int) { left = Mutex((steps, output)) }
+
+    /// Raises the limits.
+    func add(steps: Int, output: Int) {
+        left.withLock { $0 = ($0.steps.saturatingAdd(steps), $0.output.saturatingAdd(output)) }
+    }
+
+    /// The budget of one rendering: the default, or what is left if that is less.
+    var budget: JSONeBudget {
+        let whole = JSONeBudget()
+        return left.withLock { left in
+            JSONeBudget(
+                steps: min(whole.remainingSteps, max(0, left.steps)),
+                output: min(whole.remainingOutput, max(0, left.output)))
+        }
+    }
+
+    /// Subtracts what a rendering used of its budget.
+    func charge(_ budget: JSONeBudget, of whole: JSONeBudget) {
+        left.withLock { left in
+            left.steps -= whole.remainingSteps - budget.remainingSteps
+            left.output -= whole.remainingOutput - budget.remainingOutput
+        }
+    }
+}
+
+extension Int {
+    func saturatingAdd(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,99 @@
+import Synchronization
+
+/// The names that a template may read, with their values: JSON-e's context.
+///
+/// Extending a copy copies no value and does not change the original. Names must be identifiers
+/// (`[a-zA-Z_][a-zA-Z0-9_]*`): no expression can contain others.
+public struct JSONeContext: Sendable {
+    private enum Slot: Sendable {
+        case value(JSONValue)
+        case lazy(LazyValue)
+    }
+
+    private var names: [String] = []
+    private var slots: [Slot] = []
+    /// Places by name, kept only once a linear search would be slow.
+    private var places: [UTF8Key: Int] = [:]
+    private static let linearLimit = 16
+    /// The time in RFC 3339. `now`, `$fromNow` and `fromNow()` use it, unless the context has its own name `now`.
+    public let now: String
+    /// The budget that all renderings with this context share.
+    var sharedBudget: SharedJSONeBudget?
+
+    /// Creates a context.
+    ///
+    /// - Parameters:
+    ///   - now: the time in RFC 3339.
+    ///   - names: the names and their values. A later value of the same name replaces an earlier one.
+    public init(now: String, _ names: [(String, JSONValue)] = []) {
+        self.now = now
+        for (name, value) in names { self[name] = value }
+    }
+
+    /// The value of a name. `nil` if the context does not have it.
+    ///
+    /// Reading a lazy name makes its value. Setting `nil` removes the name.
+    public subscript(name: String) -> JSONValue? {
+        get {
+            guard let position = position(of: name) else { return name == "now" ? .string(now) : nil }
+            switch slots[position] {
+            case .value(let value): return value
+            case .lazy(let lazy): return lazy.value
+            }
+        }
+        set {
+            if let newValue {
+                set(name, .value(newValue))
+            } else if let position = position(of: name) {
+                names.remove(at: position)
+                slots.remove(at: position)
+                places.removeAll()
+                indexNames(from: 0)
+            }
+        }
+    }
+
+    /// Sets a name to a value that is made when it is first read, at most once for this context and all its copies.
+    public mutating func lazy(_ name: String, _ make: @escaping @Sendable () -> JSONValue) {
+        set(name, .lazy(LazyValue(make)))
+    }
+
+    /// Returns whether the context has a name, without making a lazy value.
+    public func contains(_ name: String) -> Bool { name == "now" || position(of: name) != nil }
+
+    private mutating func set(_ name: String, _ slot: Slot) {
+        if let position = position(of: name) {
+            slots[position] = slot
+        } else {
+            names.append(name)
+            slots.append(slot)
+            indexNames(from: places.isEmpty ? 0 : names.count - 1)
+        }
+    }
+
+    private func position(of name: String) -> Int? {
+        if names.count > Self.linearLimit { return places[UTF8Key(name)] }
+        return names.firstIndex { $0.hasSameBytes(as: name) }
+    }
+
+    private mutating func indexNames(from start: Int) {
+        guard names.count > Self.linearLimit else { return }
+        for position in start..<names.count { places[UTF8Key(names[position])] = position }
+    }
+}
+
+private final class LazyValue: Sendable {
+    private let made = Mutex<JSONValue?>(nil)
+    private let make: @Sendable () -> JSONValue
+
+    init(_ make: @escaping @Sendable () -> JSONValue) { self.make = make }
+
+    var value: JSONValue {
+        made.withLock { made in
+            if let made { return made }
+            let value = make()
+            made = value
+            return value
+        }
+    }
+}

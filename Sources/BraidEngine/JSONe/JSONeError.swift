@@ -1,0 +1,37 @@
+/// The reason why a template could not be compiled or rendered, with the place in the template.
+public struct JSONeError: Error, Sendable, Equatable {
+    /// The kind of a template's fault.
+    public enum Kind: String, Sendable {
+        /// The template can never be rendered: a malformed expression, an unknown operator, an undefined property.
+        case syntax
+        /// An expression met a value that it cannot work with: "unknown context value x", "division by zero".
+        case interpreter
+        /// An operator met a value that it cannot work with: "$map value must evaluate to an array or object".
+        case template
+        /// The rendering took more steps, or built more bytes, than its ``JSONeBudget`` allows.
+        case budget
+    }
+
+    /// The kind of the fault.
+    public var kind: Kind
+    /// A clause for a developer: what is wrong.
+    public var message: String
+    /// The tokens of a JSON Pointer from the template's root to the faulty member or element.
+    public var pointer: [String]
+
+    /// Creates an error.
+    public init(_ kind: Kind, _ message: String, pointer: [String] = []) {
+        self.kind = kind
+        self.message = message
+        self.pointer = pointer
+    }
+
+    /// The same error, seen from one level further out.
+    func inside(_ token: String) -> JSONeError {
+        JSONeError(kind, message, pointer: [token] + pointer)
+    }
+
+    static func syntax(_ message: String) -> JSONeError { JSONeError(.syntax, message) }
+    static func interpreter(_ message: String) -> JSONeError { JSONeError(.interpreter, message) }
+    static func template(_ message: String) -> JSONeError { JSONeError(.template, message) }
+}

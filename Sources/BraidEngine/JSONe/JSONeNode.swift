@@ -1,0 +1,235 @@
+/// A compiled template: what is constant is one value, strings are split at their interpolations, operators are
+/// checked.
+indirect enum JSONeNode: Sendable {
+    /// Rendered as it is, shared and not copied.
+    case literal(JSONValue)
+    case text(InterpolatedText)
+    case array([JSONeNode])
+    case object([JSONeMember])
+    case eval(ExpressionNode)
+    case condition(ExpressionNode, then: JSONeNode?, otherwise: JSONeNode?)
+    case json(JSONeNode)
+    case list(ListOperator, JSONeNode)
+    case fromNow(JSONeNode, from: JSONeNode?)
+    case binding(JSONeNode, in: JSONeNode)
+    case map(JSONeNode, each: EachClause, JSONeNode)
+    case reduce(JSONeNode, initial: JSONValue, each: EachClause, JSONeNode)
+    case find(JSONeNode, each: EachClause, ExpressionNode)
+    case match([JSONeCase])
+    case choice([JSONeCase], default: JSONeNode?)
+    case sort(JSONeNode, by: (name: String, key: ExpressionNode)?)
+}
+
+/// `{key: value}`; `name` is the key as it is written, for pointers.
+struct JSONeMember: Sendable {
+    let name: String
+    let key: InterpolatedText
+    let value: JSONeNode
+}
+
+/// `{condition: value}` of `$match` and `$switch`; `source` is the condition as it is written.
+struct JSONeCase: Sendable {
+    let source: String
+    let condition: ExpressionNode
+    let value: JSONeNode
+}
+
+/// The names that `each(…)` gives; `key` is the property as it is written.
+struct EachClause: Sendable {
+    let key: String
+    let names: [String]
+}
+
+/// The operators that take one array and work on nothing else.
+enum ListOperator: String, Sendable {
+    case flatten = "$flatten", flattenDeep = "$flattenDeep", merge = "$merge", mergeDeep = "$mergeDeep"
+    case reverse = "$reverse"
+}
+
+/// A string with `${expression}`s in it.
+struct InterpolatedText: Sendable {
+    enum Part: Sendable {
+        case text(String)
+        case expression(ExpressionNode, source: String)
+    }
+
+    let parts: [Part]
+
+    /// The text, if it has no expressions. `$${` has become `${`.
+    var constant: String? {
+        switch parts.count {
+        case 0: return ""
+        case 1: if case .text(let text) = parts[0] { return text } else { return nil }
+        default: return nil
+        }
+    }
+
+    private init(parts: [Part]) { self.parts = parts }
+
+    init(constant: String) { self.init(parts: [.text(constant)]) }
+
+    /// json-e.js.org/interpolation.html: `${…}` is an expression, `$${` is the text `${`.
+    init(_ string: String) throws(JSONeError) {
+        guard string.utf8.contains(UInt8(ascii: "$")) else {
+            self.init(constant: string)
+            return
+        }
+        let bytes = Array(string.utf8)
+        let dollar = UInt8(ascii: "$"), brace = UInt8(ascii: "{")
+        var parts: [Part] = [], text: [UInt8] = [], offset = 0, segmentStart = 0
+        while offset < bytes.count {
+            guard bytes[offset] == dollar, offset + 1 < bytes.count, bytes[offset + 1] == brace else {
+                text.append(bytes[offset])
+                offset += 1
+                continue
+            }
+            offset += 2
+            if offset - 3 >= segmentStart, bytes[offset - 3] == dollar {
+                // The first of the two dollars is in the text already.
+                text.append(brace)
+            } else {
+                if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
+                text = []
+                let (node, end) = try ExpressionParser.parseInterpolated(bytes, from: offset)
+                parts.append(.expression(node, source: String(decoding: bytes[offset..<end], as: UTF8.self)))
+                offset = end + 1
+            }
+            segmentStart = offset
+        }
+        if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
+        self.init(parts: parts)
+    }
+}
+
+extension JSONeNode {
+    /// Nil where it can be any.
+    var kind: JSONKind? {
+        switch self {
+        case .literal(let value): value.kind
+        case .text: .string
+        case .array: .array
+        case .object: .object
+        default: nil
+        }
+    }
+}
+
+// MARK: What a template reads
+
+extension JSONeNode {
+    /// Whether rendering may leave nothing: an `$if` without its branch, and what passes that on.
+    var mayBeAbsent: Bool {
+        switch self {
+        case .condition(_, let then, let otherwise): (then?.mayBeAbsent ?? true) || (otherwise?.mayBeAbsent ?? true)
+        case .find: true
+        case .choice(let cases, let otherwise):
+            (otherwise?.mayBeAbsent ?? true) || cases.contains { $0.value.mayBeAbsent }
+        case .binding(_, let body): body.mayBeAbsent
+        default: false
+        }
+    }
+
+    /// Whether the value can only be a part of the context: it is as small and shallow as the context then.
+    var isPath: Bool {
+        switch self {
+        case .eval(let expression): expression.isPath
+        case .literal: true
+        default: false
+        }
+    }
+
+    /// The context names that the template reads. Names that an operator surely gives are its own.
+    var names: NamesRead {
+        var names = NamesRead()
+        switch self {
+        case .literal: break
+        case .text(let text): text.collectNames(into: &names)
+        case .array(let nodes):
+            for node in nodes { names.formUnion(node.names) }
+        case .object(let members):
+            for member in members {
+                member.key.collectNames(into: &names)
+                names.formUnion(member.value.names)
+            }
+        case .eval(let expression): expression.collectNames(into: &names)
+        case .condition(let condition, let then, let otherwise):
+            condition.collectNames(into: &names)
+            for branch in [then, otherwise] { if let branch { names.formUnion(branch.names) } }
+        case .json(let node), .list(_, let node): names = node.names
+        case .fromNow(let node, let from):
+            names = node.names
+            if let from { names.formUnion(from.names) } else { names.insert("now") }
+        case .binding(let values, let body):
+            names = body.names
+            let (sure, possible) = values.memberNames
+            names.tolerate(possible)
+            names.subtract(sure)
+            names.formUnion(values.names)
+        case .map(let value, let each, let body), .reduce(let value, _, let each, let body):
+            names = body.names
+            names.subtract(each.names)
+            names.formUnion(value.names)
+        case .find(let value, let each, let condition):
+            condition.collectNames(into: &names)
+            names.subtract(each.names)
+            names.formUnion(value.names)
+        case .match(let cases), .choice(let cases, _):
+            for branch in cases {
+                branch.condition.collectNames(into: &names)
+                names.formUnion(branch.value.names)
+            }
+            if case .choice(_, let otherwise?) = self { names.formUnion(otherwise.names) }
+        case .sort(let value, let by):
+            by?.key.collectNames(into: &names)
+            if let by { names.subtract([by.name]) }
+            names.formUnion(value.names)
+        }
+        return names
+    }
+
+    /// The members of the object that this renders to: those that it surely has, and those it may have; nil: any.
+    private var memberNames: (sure: [String], possible: [String]?) {
+        switch self {
+        case .literal(.object(let object)): (object.members.map(\.name), [])
+        case .object(let members):
+            (
+                members.compactMap { $0.value.mayBeAbsent ? nil : $0.key.constant },
+                members.contains { $0.key.constant == nil } ? nil : members.compactMap(\.key.constant)
+            )
+        default: ([], nil)
+        }
+    }
+}
+
+/// The context names that a template or an expression may read.
+struct NamesRead {
+    private(set) var all: Set<String> = []
+    /// Those of them that need not be there: `defined` asks for them, or the template itself may give them.
+    private(set) var tolerated: Set<String> = []
+
+    mutating func insert(_ name: String) { all.insert(name) }
+
+    mutating func insertAsked(_ name: String) {
+        all.insert(name)
+        tolerated.insert(name)
+    }
+
+    mutating func formUnion(_ other: NamesRead) {
+        all.formUnion(other.all)
+        tolerated.formUnion(other.tolerated)
+    }
+
+    mutating func subtract(_ names: [String]) {
+        all.subtract(names)
+        tolerated.subtract(names)
+    }
+
+    /// Nil: all of them.
+    mutating func tolerate(_ names: [String]?) { tolerated.formUnion(names.map { all.intersection($0) } ?? all) }
+}
+
+extension InterpolatedText {
+    fileprivate func collectNames(into names: inout NamesRead) {
+        for case .expression(let node, _) in parts { node.collectNames(into: &names) }
+    }
+}

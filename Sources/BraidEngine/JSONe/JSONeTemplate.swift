@@ -1,0 +1,111 @@
+/// A JSON-e template (json-e.js.org), checked and compiled when it is created. Rendering parses nothing.
+///
+/// The language is that of JSON-e's reference implementation in Python, except for this:
+/// - Every expression is parsed when the template is created, also in branches that are never rendered. Names of
+///   properties must match in full (the reference accepts `thenX` as `then`), and `a[1 2]` is not an index.
+/// - Data is not code: `$find` returns the element as it is. The reference renders it once more.
+/// - Numbers compare and sort with numbers by value, whole or not. Booleans are not numbers (`true == 1` is false).
+/// - Functions are not values: they can be called, tested for truth, compared and given to `typeof`.
+/// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects.
+///   `min` and `max` accept a single number.
+/// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error.
+///   A number that is only passed on keeps its digits, also in `$json`; as a text it has the shortest ones.
+/// - `lowercase` does not know the final sigma.
+/// - There is no clock: without a reference, `$fromNow` uses the context's `now`, which may have no fraction.
+public struct JSONeTemplate: Sendable {
+    private let node: JSONeNode
+
+    /// The context names that rendering may read, without the built-ins. It can contain names that are never read.
+    public var freeNames: Set<String> { names.all }
+    let names: NamesRead
+
+    /// Where it stands in the table description, for what is said of its failures.
+    var place: JSONPointer?
+
+    /// Checks and compiles a template.
+    ///
+    /// - Throws: ``JSONeError`` for every fault that shows without a context: syntax errors, unknown operators,
+    ///   undefined properties. Its pointer leads into the value.
+    public init(_ value: JSONValue) throws(JSONeError) {
+        node = try JSONeCompiler.compile(value)
+        names = node.names
+    }
+
+    /// The rendered value, if the template reads and computes nothing. `nil` otherwise.
+    public var constant: JSONValue? { node.literal }
+
+    /// The kind of what the template renders to, where that can be seen: of templates only operators, such as `$eval`,
+    /// may give another kind than their own.
+    var kind: JSONKind? { node.kind }
+
+    /// Whether what the template renders to may be of one of these kinds.
+    func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
+
+    /// Renders the template.
+    ///
+    /// - Parameters:
+    ///   - context: the names that the template may read.
+    ///   - budget: the budget, which is reduced by the cost of this rendering.
+    /// - Returns: the value. `nil` if it is absent, as for `{"$if": "false", "then": 1}`.
+    /// - Throws: ``JSONeError`` if an expression fails or the budget is exhausted.
+    public func render(
+        _ context: JSONeContext, budget: inout JSONeBudget
+    ) throws(JSONeError) -> JSONValue? {
+        if let constant { return constant }
+        return try JSONeEvaluator.run(context, &budget) { (evaluator) throws(JSONeError) in
+            guard let value = try evaluator.render(node) else { return nil }
+            try evaluator.budget.admit(value, counting: true)
+            return value
+        }
+    }
+}
+
+/// A JSON-e expression on its own, as in the values of `$eval` and `$if` (json-e.js.org/expressions.html).
+public struct Expression: Sendable {
+    private let node: ExpressionNode
+
+    /// The context names that evaluation may read, without the built-ins. It can contain names that are never read.
+    public var freeNames: Set<String> { names.all }
+    let names: NamesRead
+
+    /// Where it stands in the table description, for what is said of its failures.
+    var place: JSONPointer?
+
+    /// Parses an expression.
+    ///
+    /// - Throws: ``JSONeError`` of the kind `syntax`.
+    public init(_ source: String) throws(JSONeError) {
+        node = try ExpressionParser.parse(source)
+        var names = NamesRead()
+        node.collectNames(into: &names)
+        self.names = names
+    }
+
+    /// Evaluates the expression.
+    ///
+    /// - Parameters:
+    ///   - context: the names that the expression may read.
+    ///   - budget: the budget, which is reduced by the cost of this evaluation.
+    /// - Throws: ``JSONeError`` if the evaluation fails, the result is a function, or the budget is exhausted.
+    public func evaluate(
+        _ context: JSONeContext, budget: inout JSONeBudget
+    ) throws(JSONeError) -> JSONValue {
+        try JSONeEvaluator.run(context, &budget) { (evaluator) throws(JSONeError) in
+            let value = try evaluator.json(node)
+            if !node.isPath { try evaluator.budget.admit(value, counting: true) }
+            return value
+        }
+    }
+}
+
+extension JSONeEvaluator {
+    /// Runs the body with a budget and gives back what is left of it, also after an error.
+    fileprivate static func run<Result>(
+        _ context: JSONeContext, _ budget: inout JSONeBudget,
+        _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
+    ) throws(JSONeError) -> Result {
+        var evaluator = JSONeEvaluator(context, budget)
+        defer { budget = evaluator.budget }
+        return try body(&evaluator)
+    }
+}

@@ -1,0 +1,111 @@
+/// A value while an expression is evaluated: JSON, a number that was computed, or a built-in that was named.
+///
+/// A function is no JSON value: it can be called, tested for truth, compared and given to `typeof`, nothing else.
+enum Operand: Sendable {
+    case json(JSONValue)
+    case number(JSONeNumber)
+    case function(Builtin)
+
+    static func bool(_ value: Bool) -> Operand { .json(.bool(value)) }
+    static func int(_ value: Int) -> Operand { .number(.int(value)) }
+    static func string(_ value: String) -> Operand { .json(.string(value)) }
+
+    /// A number as an expression spells it.
+    init(literal: String) {
+        if let int = Int(literal) {
+            self = .int(int)
+        } else if literal.utf8.contains(UInt8(ascii: ".")) {
+            self = .number(JSONeNumber(JSONNumber(validLexeme: literal)) ?? .int(0))
+        } else {
+            // Beyond 64 bits: kept digit for digit, without leading zeros.
+            let digits = literal.drop { $0 == "0" }
+            self = .json(.number(JSONNumber(validLexeme: digits.isEmpty ? "0" : String(digits))))
+        }
+    }
+
+    /// The value, to be put into a list, an object or a result.
+    func json() throws(JSONeError) -> JSONValue {
+        switch self {
+        case .json(let value): return value
+        case .number(let number): return .number(number.json)
+        case .function(let builtin):
+            throw .template("\(builtin.rawValue) is a function: it can be called, but is no value")
+        }
+    }
+
+    /// The number, if this is one. Throws for a number that not even a double can hold.
+    func number() throws(JSONeError) -> JSONeNumber? {
+        switch self {
+        case .number(let number): return number
+        case .json(.number(let number)):
+            guard let value = JSONeNumber(number) else { throw .interpreter("\(number.lexeme) is out of range") }
+            return value
+        default: return nil
+        }
+    }
+
+    var string: String? {
+        if case .json(.string(let string)) = self { string } else { nil }
+    }
+
+    var isTruthy: Bool {
+        switch self {
+        case .json(let value): value.isTruthy
+        case .number(let number): number.double != 0
+        case .function: true
+        }
+    }
+
+    /// JSON-e's text of a scalar, as in `${…}` and `str()`; nil for arrays, objects and functions.
+    var text: String? {
+        switch self {
+        case .number(let number): number.text
+        case .function: nil
+        case .json(let value): value.templateText
+        }
+    }
+
+    var typeName: String {
+        switch self {
+        case .number: "number"
+        case .function: "function"
+        case .json(let value): value.kind.name
+        }
+    }
+}
+
+extension JSONValue {
+    /// Whether JSON-e counts the value as true. `null`, `false`, `0`, `""`, `[]` and `{}` are false.
+    ///
+    /// Source: json-e.js.org/operators.html, "Truthiness".
+    public var isTruthy: Bool {
+        switch self {
+        case .null: false
+        case .bool(let value): value
+        case .number(let number): number.doubleValue != 0
+        case .string(let string): !string.isEmpty
+        case .array(let elements): !elements.isEmpty
+        case .object(let object): !object.isEmpty
+        }
+    }
+
+    /// The text of a scalar; nil for arrays and objects.
+    var templateText: String? {
+        switch self {
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .string(let string): string
+        case .number(let number):
+            number.isWholeLexeme && number.lexeme != "-0"
+                ? number.lexeme : JSONeNumber(number)?.text ?? number.lexeme
+        case .array, .object: nil
+        }
+    }
+}
+
+extension JSONNumber {
+    /// Written without a fraction and without an exponent: what JSON-e's reference calls an int.
+    var isWholeLexeme: Bool {
+        !lexeme.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
+    }
+}

@@ -1,0 +1,294 @@
+extension JTDSchema {
+    /// Compiles a schema document.
+    ///
+    /// - Returns: the schema, or `nil` and all faults of the document (RFC 8927, section 2). A schema's own faults
+    ///   precede those of its subschemas, which are in the order of the document.
+    /// - Complexity: O(size of the document).
+    public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [Fault]) {
+        var compiler = JTDCompiler(json)
+        compiler.run()
+        guard compiler.faults.isEmpty else { return (nil, compiler.faults) }
+        compiler.nodes.followReferences()
+        return (JTDSchema(nodes: compiler.nodes), [])
+    }
+}
+
+/// Works off a list of schemas instead of calling itself: a document's depth costs no stack.
+private struct JTDCompiler {
+    private struct Pending {
+        var json: JSONValue
+        var position: Int
+        /// The `mapping` that the schema stands in.
+        var mapping: Mapping?
+    }
+
+    private struct Mapping {
+        /// Nil when the value of `discriminator` is missing or wrong.
+        var tag: String?
+    }
+
+    private static let keywords: Set = [
+        "definitions", "metadata", "nullable", "ref", "type", "enum", "elements", "properties", "optionalProperties",
+        "additionalProperties", "values", "discriminator", "mapping",
+    ]
+
+    /// Keywords that may stand together, and only with each other (section 2.2).
+    private static let forms = [
+        ["ref"], ["type"], ["enum"], ["elements"], ["properties", "optionalProperties", "additionalProperties"],
+        ["values"],
+        ["discriminator", "mapping"],
+    ]
+
+    /// Section 3.3.3, tables 1 and 2.
+    private static let types: [(name: String, form: JTDNode.Form)] = [
+        ("boolean", .boolean), ("float32", .number), ("float64", .number),
+        ("int8", .integer(-128...127)), ("uint8", .integer(0...255)),
+        ("int16", .integer(-32_768...32_767)), ("uint16", .integer(0...65_535)),
+        ("int32", .integer(-2_147_483_648...2_147_483_647)), ("uint32", .integer(0...4_294_967_295)),
+        ("string", .string), ("timestamp", .timestamp),
+    ]
+
+    var nodes = [JTDNode()]
+    var faults: [JTDSchema.Fault] = []
+    private var pending: [Pending]
+    /// The first definition's node; the others follow.
+    private var firstDefinition = 0
+    private var definitions = JTDNames()
+
+    init(_ json: JSONValue) {
+        pending = [Pending(json: json, position: 0, mapping: nil)]
+    }
+
+    mutating func run() {
+        while let next = pending.popLast() {
+            let count = pending.count
+            compile(next)
+            // The last is taken first: so the document's order is kept.
+            pending[count...].reverse()
+        }
+    }
+
+    // MARK: One schema
+
+    private mutating func compile(_ schema: Pending) {
+        let position = schema.position
+        guard case .object(let object) = schema.json else {
+            fault(position, [], "\(shown(schema.json)) stands where a schema, which is an object, should")
+            return
+        }
+        checkKeywords(of: object, at: position)
+        if position == 0 { compileDefinitions(of: object) }
+        if let metadata = object["metadata"], metadata.objectValue == nil {
+            fault(position, ["metadata"], "\(shown(metadata)) stands where an object should")
+        }
+        nodes[position].isNullable = bool("nullable", of: object, at: position)
+        let forms = Self.forms.filter { $0.contains { object[$0] != nil } }
+        if forms.count > 1 {
+            let found = forms.flatMap { $0.filter { object[$0] != nil } }.map(quoted).joined(separator: ", ")
+            fault(position, [], "\(found) stand in one schema, which should have the keywords of one form only")
+        }
+        checkMapped(schema, object)
+        for form in forms {
+            if let compiled = compile(
+                form[0], of: object, at: position, isOnlyForm: forms.count == 1, isMapped: schema.mapping != nil)
+            {
+                nodes[position].form = compiled
+            }
+        }
+    }
+
+    /// Nil when there was a fault.
+    private mutating func compile(
+        _ form: String, of object: JSONObject, at position: Int, isOnlyForm: Bool, isMapped: Bool
+    ) -> JTDNode.Form? {
+        switch form {
+        case "ref": return reference(object, position)
+        case "type": return type(object, position)
+        case "enum": return oneOf(object, position)
+        case "elements": return object["elements"].map { .elements(add($0, under: "elements", of: position)) }
+        case "values": return object["values"].map { .values(add($0, under: "values", of: position)) }
+        case "discriminator": return discriminator(object, position, isOnlyForm)
+        default: return properties(object, position, isOnlyForm && !isMapped)
+        }
+    }
+
+    /// Sections 2.1 and 2.3.
+    private mutating func checkKeywords(of object: JSONObject, at position: Int) {
+        for (name, _) in object.members {
+            // Nothing but the same bytes is canonically equal to these words, so that a set of strings will do.
+            if !Self.keywords.contains(name) {
+                fault(
+                    position, [name],
+                    "\(quoted(name)) is no keyword of a schema; what validation should not see belongs in \"metadata\"")
+            } else if name == "definitions", position != 0 {
+                fault(position, [name], "\"definitions\" stands in a subschema, but may stand in the root schema only")
+            }
+        }
+    }
+
+    private mutating func compileDefinitions(of root: JSONObject) {
+        guard let schemas = schemasByName("definitions", of: root, at: 0) else { return }
+        for (name, _) in schemas.members { definitions.append(name) }
+        firstDefinition = add(schemas, under: "definitions", of: 0)
+    }
+
+    /// Section 2.2.8: what a schema must be to stand in a `mapping`.
+    private mutating func checkMapped(_ schema: Pending, _ object: JSONObject) {
+        guard let mapping = schema.mapping else { return }
+        if object["properties"] == nil, object["optionalProperties"] == nil {
+            fault(
+                schema.position, [],
+                "a schema in \"mapping\" must have \"properties\" or \"optionalProperties\", and this has neither")
+        }
+        if object["nullable"]?.boolValue == true {
+            fault(
+                schema.position, ["nullable"],
+                "a schema in \"mapping\" must not be nullable; the schema with the \"discriminator\" may be")
+        }
+        guard let tag = mapping.tag else { return }
+        for keyword in ["properties", "optionalProperties"] where object[keyword]?.objectValue?[tag] != nil {
+            fault(
+                schema.position, [keyword, tag],
+                "\(quoted(tag)) is the discriminator's tag, which a schema in \"mapping\" must not define again")
+        }
+    }
+
+    // MARK: Forms
+
+    /// Section 2.2.2. Where the definition leads in turn is found when all are known.
+    private mutating func reference(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
+        guard let name = string("ref", of: object, at: position) else { return nil }
+        if let definition = definitions.position(of: name) { return .reference(firstDefinition + definition) }
+        let there = listed(definitions.list, none: "are no definitions", one: "is only", many: "are")
+        fault(position, ["ref"], "\(quoted(name)) stands where the name of a definition should; there \(there)")
+        return nil
+    }
+
+    /// Section 2.2.3.
+    private mutating func type(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
+        guard let name = string("type", of: object, at: position) else { return nil }
+        if let type = Self.types.first(where: { $0.name == name }) { return type.form }
+        let names = Self.types.map { quoted($0.name) }.joined(separator: ", ")
+        fault(position, ["type"], "\(quoted(name)) is no type; the types are \(names)")
+        return nil
+    }
+
+    /// Section 2.2.4.
+    private mutating func oneOf(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
+        guard let json = object["enum"] else { return nil }
+        guard case .array(let elements) = json, !elements.isEmpty else {
+            let found = json == [] ? "an empty array" : shown(json)
+            fault(position, ["enum"], "\(found) stands where an array of one or more strings should")
+            return nil
+        }
+        var names = JTDNames()
+        for (index, element) in elements.enumerated() {
+            guard case .string(let name) = element else {
+                fault(position, ["enum", String(index)], "\(shown(element)) stands where a string should")
+                continue
+            }
+            if !names.append(name) {
+                fault(
+                    position, ["enum", String(index)],
+                    "\(quoted(name)) stands twice, but each string of an \"enum\" should stand once")
+            }
+        }
+        return .oneOf(names)
+    }
+
+    /// Section 2.2.6.
+    private mutating func properties(
+        _ object: JSONObject, _ position: Int, _ mustHaveNames: Bool
+    ) -> JTDNode.Form? {
+        let required = schemasByName("properties", of: object, at: position)
+        let optional = schemasByName("optionalProperties", of: object, at: position)
+        let allowsAdditional = bool("additionalProperties", of: object, at: position)
+        if mustHaveNames, object["properties"] == nil, object["optionalProperties"] == nil {
+            fault(
+                position, ["additionalProperties"],
+                "\"additionalProperties\" needs \"properties\" or \"optionalProperties\" beside it")
+        }
+        var names = JTDNames()
+        for (name, _) in required?.members ?? [] { names.append(name) }
+        for (name, _) in optional?.members ?? [] where !names.append(name) {
+            fault(
+                position, ["optionalProperties", name],
+                "\(quoted(name)) stands in \"properties\" too, but should be either required or optional")
+        }
+        // One after the other: so the nodes of both lie in the order of the names.
+        let first = required.map { add($0, under: "properties", of: position) } ?? nodes.count
+        if let optional { _ = add(optional, under: "optionalProperties", of: position) }
+        return .properties(
+            .init(
+                names: names, requiredCount: required?.count ?? 0, first: first, allowsAdditional: allowsAdditional,
+                hasRequired: required != nil))
+    }
+
+    /// Section 2.2.8.
+    private mutating func discriminator(_ object: JSONObject, _ position: Int, _ isOnlyForm: Bool) -> JTDNode.Form? {
+        let tag = string("discriminator", of: object, at: position)
+        let mapping = schemasByName("mapping", of: object, at: position)
+        if isOnlyForm, object["mapping"] == nil {
+            fault(position, ["discriminator"], "\"discriminator\" needs \"mapping\" beside it")
+        } else if isOnlyForm, object["discriminator"] == nil {
+            fault(position, ["mapping"], "\"mapping\" needs \"discriminator\" beside it")
+        }
+        guard let mapping else { return nil }
+        var names = JTDNames()
+        for (name, _) in mapping.members { names.append(name) }
+        let first = add(mapping, under: "mapping", of: position, in: Mapping(tag: tag))
+        return tag.map { .discriminator(.init(tag: $0, mapping: names, first: first)) }
+    }
+
+    // MARK: Subschemas
+
+    private mutating func add(
+        _ json: JSONValue, under keyword: String, of parent: Int, name: String? = nil, in mapping: Mapping? = nil
+    ) -> Int {
+        nodes.append(JTDNode(parent: parent, keyword: keyword, name: name))
+        pending.append(Pending(json: json, position: nodes.count - 1, mapping: mapping))
+        return nodes.count - 1
+    }
+
+    /// The first one's position.
+    private mutating func add(
+        _ schemas: JSONObject, under keyword: String, of parent: Int, in mapping: Mapping? = nil
+    ) -> Int {
+        let first = nodes.count
+        for (name, json) in schemas.members { _ = add(json, under: keyword, of: parent, name: name, in: mapping) }
+        return first
+    }
+
+    // MARK: Members of one kind
+
+    private mutating func string(_ keyword: String, of object: JSONObject, at position: Int) -> String? {
+        guard let json = object[keyword] else { return nil }
+        if let string = json.stringValue { return string }
+        fault(position, [keyword], "\(shown(json)) stands where a string should")
+        return nil
+    }
+
+    /// False when absent.
+    private mutating func bool(_ keyword: String, of object: JSONObject, at position: Int) -> Bool {
+        guard let json = object[keyword] else { return false }
+        if let bool = json.boolValue { return bool }
+        fault(position, [keyword], "\(shown(json)) stands where true or false should")
+        return false
+    }
+
+    private mutating func schemasByName(_ keyword: String, of object: JSONObject, at position: Int) -> JSONObject? {
+        guard let json = object[keyword] else { return nil }
+        if let schemas = json.objectValue { return schemas }
+        fault(position, [keyword], "\(shown(json)) stands where an object with a schema for each name should")
+        return nil
+    }
+
+    /// The number of faults that are kept: a long name in each pointer would make an answer of any size.
+    private static let faultLimit = 100
+
+    private mutating func fault(_ position: Int, _ tokens: [String], _ message: String) {
+        guard faults.count < Self.faultLimit else { return }
+        faults.append(
+            .init(pointer: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), message: message))
+    }
+}

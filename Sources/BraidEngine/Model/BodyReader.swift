@@ -1,0 +1,64 @@
+/// Reads an object of a request: members by name, unknown ones refused, every fault with its pointer.
+struct BodyReader {
+    private let members: [(name: String, value: JSONText)]
+    private let pointer: JSONPointer
+
+    init(_ json: JSONText, at pointer: JSONPointer, members known: [String]) throws(Refusal) {
+        members = try Self.members(json, at: pointer, what: known.map { "`\($0)`" }.joined(separator: ", "))
+        self.pointer = pointer
+        for (name, _) in members where !known.contains(name) {
+            throw Refusal.bad(
+                pointer.appending(name),
+                "there is no such member; there are \(known.map { "`\($0)`" }.joined(separator: ", "))")
+        }
+    }
+
+    static func members(_ json: JSONText, at pointer: JSONPointer, what: String) throws(Refusal) -> [(
+        name: String, value: JSONText
+    )] {
+        guard let members = json.members() else { throw Refusal.bad(pointer, "must be an object of \(what)") }
+        return members
+    }
+
+    subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
+
+    func required(_ name: String) throws(Refusal) -> JSONText {
+        guard let value = self[name] else { throw Refusal.bad(pointer, "the member `\(name)` is missing") }
+        return value
+    }
+
+    func index(_ name: String) throws(Refusal) -> Int {
+        let value = try required(name)
+        guard let index = value.intValue, index >= 0 else {
+            throw fault(name, "must be an integer from 0")
+        }
+        return index
+    }
+
+    func fault(_ name: String, _ detail: String) -> Refusal { .bad(place(of: name), detail) }
+
+    func place(of name: String) -> JSONPointer { pointer.appending(name) }
+
+    /// A title: a string, null, or `{"view": name, "viewModel"?: …}`.
+    static func title(_ value: JSONText, at pointer: JSONPointer) throws(Refusal) -> JSONText {
+        switch value.kind {
+        case .string, .null: return value
+        case .object:
+            let object = try BodyReader(value, at: pointer, members: ["view", "viewModel"])
+            guard try object.required("view").kind == .string else {
+                throw object.fault("view", "must be the name of a view, a string")
+            }
+            return value
+        default: throw Refusal.bad(pointer, "a title must be a string, null, or {\"view\": name, \"viewModel\": …}")
+        }
+    }
+}
+
+extension Refusal {
+    static func bad(_ pointer: JSONPointer, _ detail: String) -> Refusal {
+        Refusal(
+            .badRequest,
+            "The request's body is not what it should be: \(pointer.description.isEmpty ? "the whole" : "\"\(pointer)\""): \(detail).",
+            faults: [.init(pointer: pointer, detail: detail)])
+    }
+}

@@ -1,0 +1,41 @@
+/// The cells that are registered for model types: DataSourceController's `register(dataController:for:)`.
+/// A later registration of a type replaces an earlier one.
+public struct RegisteredCells: Sendable, Equatable {
+    private var cells: [UTF8Key: String] = [:]
+
+    /// Creates an empty registration.
+    public init() {}
+
+    /// Decodes registrations from an object of model types with names of cells.
+    ///
+    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
+        for (type, cell) in try BodyReader.members(json, at: pointer, what: "model types with names of cells") {
+            guard let name = cell.stringValue else {
+                throw Refusal.bad(pointer.appending(type), "a cell's name must be a string")
+            }
+            cells[UTF8Key(type)] = name
+        }
+    }
+
+    /// Whether no cell is registered.
+    public var isEmpty: Bool { cells.isEmpty }
+
+    /// The name of the cell for a model type. `nil` if none is registered. Setting `nil` removes the registration.
+    public subscript(modelType: String) -> String? {
+        get { cells[UTF8Key(modelType)] }
+        set { cells[UTF8Key(modelType)] = newValue }
+    }
+
+    /// An object from model types to names of cells. The types are in ascending order, so equal registrations have
+    /// equal bytes.
+    public var json: JSONText {
+        let ascending = cells.sorted { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }
+        return JSONText(.object(JSONObject(ascending.map { ($0.key.string, JSONValue.string($0.value)) })))
+    }
+}
+
+extension JSONText {
+    /// The type of a model that stands for itself: its member `type`, if that is a string, else its kind of JSON.
+    var modelType: String { self["type"]?.stringValue ?? kind.name }
+}

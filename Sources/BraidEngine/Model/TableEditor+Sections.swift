@@ -1,0 +1,135 @@
+// Sections, titles, state.
+extension TableEditor {
+    /// A section with this id, made at the end if there is none (dynamic sections).
+    mutating func ensureSection(_ id: SectionID) {
+        if table.position(of: id) == nil { insertSection(id, before: nil) }
+    }
+
+    /// A new section before another one, or at the end.
+    mutating func insertSection(_ id: SectionID, before next: SectionID?) {
+        let position = next.flatMap { table.position(of: $0) } ?? table.sections.count
+        changedFacts.formUnion(table.insertSection(id, at: position))
+        step.sections.insert(id)
+        step.displayChanged = true
+    }
+
+    /// An id for a section that came without one: `s1`, `s2`, … by the section's number, so that none comes twice.
+    mutating func newSectionID(avoiding taken: Set<SectionID> = []) -> SectionID {
+        while true {
+            let id = SectionID("s\(table.nextSection)")
+            if table.position(of: id) == nil, !taken.contains(id) { return id }
+            table.nextSection += 1
+        }
+    }
+
+    /// Brings the sections into this order, which names each of them once.
+    mutating func arrangeSections(_ order: [SectionID]) {
+        guard table.sections.map(\.id) != order else { return }
+        changedFacts.formUnion(table.arrangeSections(order))
+        step.sections.formUnion(order)
+        step.displayChanged = true
+    }
+
+    /// Removes sections with all that is in them.
+    mutating func removeSections(_ ids: Set<SectionID>) throws(Refusal) {
+        for id in ids {
+            try setModels([], in: id)
+            // A section that this command made has never been seen by the store; removing what is not there is
+            // harmless.
+            if let section = table[id] { removedSections.append(section.facts.number) }
+            removedSectionIDs.insert(id)
+            changedFacts.remove(id)
+            step.sections.insert(id)
+        }
+        table.removeSections(ids)
+        if !ids.isEmpty { step.displayChanged = true }
+    }
+
+    mutating func setHeader(_ title: JSONText?, of id: SectionID) throws(Refusal) {
+        try setTitle(\.header, title, of: id)
+    }
+
+    mutating func setFooter(_ title: JSONText?, of id: SectionID) throws(Refusal) {
+        try setTitle(\.footer, title, of: id)
+    }
+
+    private mutating func setTitle(
+        _ which: WritableKeyPath<StoredSectionSummary, JSONText?>, _ title: JSONText?, of id: SectionID
+    ) throws(Refusal) {
+        let position = try position(of: id)
+        guard table.sections[position].facts[keyPath: which] != title else { return }
+        // In bytes of its own: it would keep the whole request in memory.
+        table.sections[position].facts[keyPath: which] = title?.detached
+        changedFacts.insert(id)
+        step.sections.insert(id)
+    }
+
+    mutating func setPrefetched(_ count: Int?, of id: SectionID) throws(Refusal) {
+        let position = try position(of: id)
+        guard table.sections[position].facts.prefetched != count else { return }
+        table.sections[position].facts.prefetched = count
+        changedFacts.insert(id)
+    }
+
+    /// A section that is filled anew, with so many rows, and has grown smaller by it can grow again.
+    mutating func noteFilled(_ id: SectionID, rows: Int) throws(Refusal) {
+        if let prefetched = table[id]?.facts.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
+    }
+
+    /// Nil: none are set.
+    mutating func setDisplayedSections(_ ids: [SectionID]?) {
+        guard table.displayedSections != ids else { return }
+        table.displayedSections = ids
+        step.displayChanged = true
+    }
+
+    /// Another rule decides which sections are displayed.
+    mutating func noteDisplay() { step.displayChanged = true }
+
+    mutating func setState(_ state: JSONText) {
+        guard table.state != state else { return }
+        table.state = state
+        step.stateChanged = true
+    }
+
+    mutating func registerCell(_ cell: String, for modelType: String) {
+        guard table.cells[modelType] != cell else { return }
+        table.cells[modelType] = cell
+        step.cellsChanged = true
+    }
+
+    mutating func setCells(_ cells: RegisteredCells) {
+        guard table.cells != cells else { return }
+        table.cells = cells
+        step.cellsChanged = true
+    }
+
+    /// What the store has to write.
+    var change: TableChange {
+        var change = TableChange()
+        change.writtenRows = written.values.sorted { $0.row.key < $1.row.key }.map { ($0.section, $0.row) }
+        change.placedRows = placed.sorted { $0.key < $1.key }.map { ($0.value.section, $0.key, $0.value.rank) }
+        change.removedRows = removed.sorted()
+        change.writtenSections = changedFacts.compactMap { table[$0]?.facts }
+            .filter { before[$0.id]?.facts != $0 }.sorted { $0.number < $1.number }
+        change.removedSections = removedSections.sorted()
+        change.setRest(from: before, to: table)
+        return change
+    }
+}
+
+extension TableChange {
+    /// What changed beside rows and sections.
+    mutating func setRest(from old: TableModel, to new: TableModel) {
+        if new.cells != old.cells { cells = new.cells.json }
+        if new.state != old.state { state = new.state }
+        if new.displayedSections != old.displayedSections {
+            displayedSections = new.displayedSections.map { JSONText(ids: $0) } ?? .null
+        }
+    }
+}
+
+extension JSONText {
+    /// An array of section ids.
+    init(ids: [SectionID]) { self.init(.array(ids.map { .string($0.text) })) }
+}

@@ -1,0 +1,197 @@
+/// A table under one command: makes its changes on a copy and keeps account of them, for the store (which rows to
+/// write) and for the update (which rows to look at). To undo is to drop the editor.
+///
+/// Its members are for its own extensions, in the files `TableEditor+…`.
+struct TableEditor {
+    var table: TableModel
+    /// The table before the command.
+    let before: TableModel
+    /// All edits, in stored index space by section; equal to displayed index space wherever a section is displayed.
+    private(set) var allTouched = TouchedRows()
+    /// What happened since the last `takeStep()`.
+    var step = Step()
+
+    /// Edits since the snapshot was last made.
+    struct Step {
+        var touched = TouchedRows()
+        /// Sections whose rows or facts changed, hidden ones included.
+        var sections: Set<SectionID> = []
+        var stateChanged = false
+        /// Sections came, went or changed places, or others are to be displayed.
+        var displayChanged = false
+        var cellsChanged = false
+
+        var changedAnything: Bool { !sections.isEmpty || stateChanged || displayChanged || cellsChanged }
+    }
+
+    var written: [Int: (section: Int, row: StoredRow)] = [:]
+    var placed: [Int: (section: Int, rank: Int)] = [:]
+    var removed: Set<Int> = []
+    /// The stored rows that changed in any way, as they were before the command.
+    private var originals: [Int: (section: Int, row: StoredRow)] = [:]
+    var changedFacts: Set<SectionID> = []
+    /// The ids of `removedSections`.
+    var removedSectionIDs: Set<SectionID> = []
+    var removedSections: [Int] = []
+    /// Sections whose rows were inserted, removed or changed one by one, each by its place.
+    private(set) var editedSections: Set<SectionID> = []
+    /// Sections that were given lists of models in place of rows.
+    private(set) var refilledSections: Set<SectionID> = []
+    /// Keys from here on were given out by this command: the store has never seen them.
+    let firstNewKey: Int
+
+    init(_ table: TableModel) {
+        self.table = table
+        before = table
+        firstNewKey = table.nextKey
+    }
+
+    /// What happened since the last call.
+    mutating func takeStep() -> Step {
+        defer { step = Step() }
+        return step
+    }
+
+    /// All rows of a displayed section may look different: edits alone do not tell what changed.
+    mutating func noteWhole(_ section: SectionID) { allTouched.wholeSection(section) }
+
+    /// Notes an edit of one row.
+    private mutating func noteRow(_ section: SectionID, _ edit: (inout TouchedRows) -> Void) {
+        editedSections.insert(section)
+        note(section, edit)
+    }
+
+    /// Notes that models have taken the place of rows.
+    mutating func noteRefill(_ section: SectionID, _ edits: TouchedRows.Edits) {
+        refilledSections.insert(section)
+        note(section) { $0.edit(in: section, edits) }
+    }
+
+    private mutating func note(_ section: SectionID, _ edit: (inout TouchedRows) -> Void) {
+        edit(&allTouched)
+        edit(&step.touched)
+        step.sections.insert(section)
+    }
+
+    /// Keeps a row as it is, if this is the first change to it.
+    mutating func keepOriginal(_ row: StoredRow, of section: Int) {
+        if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
+    }
+
+    /// What leads back to the table before the command: `change` the other way round.
+    var undo: TableChange {
+        var undo = TableChange()
+        for (key, original) in originals.sorted(by: { $0.key < $1.key }) {
+            if written[key] != nil || removed.contains(key) {
+                undo.writtenRows.append((original.section, original.row))
+            } else if placed[key] != nil {
+                undo.placedRows.append((original.section, key, original.row.rank))
+            }
+        }
+        undo.removedRows = written.keys.filter { $0 >= firstNewKey }.sorted()
+        for id in changedFacts.union(removedSectionIDs) {
+            let old = before[id]?.facts, new = table[id]?.facts
+            if let old, old != new { undo.writtenSections.append(old) }
+            if let new, new.number != old?.number { undo.removedSections.append(new.number) }
+        }
+        undo.writtenSections.sort { $0.number < $1.number }
+        undo.removedSections.sort()
+        undo.setRest(from: table, to: before)
+        return undo
+    }
+
+    func position(of id: SectionID) throws(Refusal) -> Int {
+        guard let position = table.position(of: id) else { throw .noSection(id) }
+        return position
+    }
+}
+
+// Rows. Indices count in the section's stored rows, at the time of the call.
+extension TableEditor {
+    /// Inserts a new model; nil puts it at the end. Returns where it stands.
+    @discardableResult
+    mutating func insert(_ model: JSONText, id: RowID?, in section: SectionID, at index: Int?) throws(Refusal) -> Int {
+        defer { table.nextKey += 1 }
+        return try place(
+            StoredRow(key: table.nextKey, rank: 0, id: id, model: model), in: section, at: index, isNew: true)
+    }
+
+    private mutating func place(_ row: StoredRow, in section: SectionID, at index: Int?, isNew: Bool) throws(Refusal)
+        -> Int
+    {
+        let position = try position(of: section)
+        let index = index ?? table.sections[position].rows.count
+        guard index >= 0, index <= table.sections[position].rows.count else {
+            throw Refusal(
+                .rowNotFound,
+                "The section \"\(section)\" has \(table.sections[position].rows.count) rows: a row cannot be put at \(index)."
+            )
+        }
+        if let id = row.id, table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
+        let number = table.sections[position].facts.number
+        var relabelledRows: [StoredRow] = []
+        let relabelled = table.sections[position].insert(row, at: index) { relabelledRows.append($0) }
+        if row.content.hasID { table.noteArrivals(CollectionOfOne(row.content.idHash), in: section) }
+        for row in relabelledRows { keepOriginal(row, of: number) }
+        let placedRow = table.sections[position].rows[index]
+        if isNew {
+            written[row.key] = (number, placedRow)
+        } else {
+            placed[row.key] = (number, placedRow.rank)
+        }
+        removed.remove(row.key)
+        for neighbour in relabelled ?? 0..<0 where neighbour != index { noteRank(at: neighbour, in: position) }
+        noteRow(section) { $0.insert(in: section, at: index) }
+        return index
+    }
+
+    mutating func noteRank(at index: Int, in position: Int) {
+        let row = table.sections[position].rows[index]
+        let number = table.sections[position].facts.number
+        if written[row.key] != nil { written[row.key] = (number, row) } else { placed[row.key] = (number, row.rank) }
+    }
+
+    @discardableResult
+    mutating func remove(at index: Int, in section: SectionID) throws(Refusal) -> StoredRow {
+        let position = try position(of: section)
+        guard index >= 0, index < table.sections[position].rows.count else {
+            throw .noRow(index, in: section, of: table.sections[position].rows.count)
+        }
+        let row = table.sections[position].remove(at: index)
+        keepOriginal(row, of: table.sections[position].facts.number)
+        noteRow(section) { $0.remove(in: section, at: index) }
+        placed[row.key] = nil
+        written[row.key] = nil
+        if row.key < firstNewKey { removed.insert(row.key) }
+        return row
+    }
+
+    /// Takes the row out and puts it in again, with its key; `target.row` counts after it has been taken out.
+    mutating func move(at index: Int, in section: SectionID, to target: (section: SectionID, row: Int?)) throws(Refusal)
+        -> Int
+    {
+        let wasWritten =
+            table[section].flatMap { index >= 0 && index < $0.rows.count ? written[$0.rows[index].key] : nil } != nil
+        let row = try remove(at: index, in: section)
+        return try place(row, in: target.section, at: target.row, isNew: wasWritten || row.key >= firstNewKey)
+    }
+
+    mutating func replace(at index: Int, in section: SectionID, id: RowID?, model: JSONText) throws(Refusal) {
+        let position = try position(of: section)
+        guard index >= 0, index < table.sections[position].rows.count else {
+            throw .noRow(index, in: section, of: table.sections[position].rows.count)
+        }
+        let old = table.sections[position].rows[index]
+        if old.content.has(id), old.model == model { return }
+        if let id, !old.content.has(id), table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
+        keepOriginal(old, of: table.sections[position].facts.number)
+        table.sections[position].replace(at: index, id: id, model: model)
+        let row = table.sections[position].rows[index]
+        if !old.content.hasSameID(as: row.content), row.content.hasID {
+            table.noteArrivals(CollectionOfOne(row.content.idHash), in: section)
+        }
+        written[row.key] = (table.sections[position].facts.number, row)
+        placed[row.key] = nil
+        noteRow(section) { $0.replace(in: section, at: index) }
+    }
+}

@@ -1,0 +1,159 @@
+/// The rows that a command touched, noted in order. Each note's index counts in the section's stored rows at that
+/// moment.
+///
+/// Notes make a diff cheap, but a missing or wrong note cannot make its update wrong.
+public struct TouchedRows: Sendable {
+    private enum Notes: Sendable {
+        case edits([Edit])
+        case folded(Edits)
+        case whole
+    }
+
+    fileprivate struct Edit: Sendable {
+        enum Kind { case insert, remove, replace }
+        var kind: Kind
+        var index: Int
+    }
+
+    private var notes: [SectionID: Notes] = [:]
+
+    /// Creates an empty list of notes.
+    public init() {}
+
+    /// Whether nothing was noted.
+    public var isEmpty: Bool { notes.isEmpty }
+
+    /// Notes that a row was inserted and is now at the index.
+    public mutating func insert(in section: SectionID, at index: Int) { note(.insert, section, index) }
+
+    /// Notes that the row at the index was removed.
+    public mutating func remove(in section: SectionID, at index: Int) { note(.remove, section, index) }
+
+    /// Notes that the row at the index was changed or replaced.
+    public mutating func replace(in section: SectionID, at index: Int) { note(.replace, section, index) }
+
+    /// Notes that any of the section's rows may have changed.
+    public mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
+
+    /// Many rows came, went or changed at once.
+    mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
+
+    /// Appends notes of what happened after the notes of this list.
+    public mutating func append(_ later: TouchedRows) {
+        if notes.isEmpty { return notes = later.notes }
+        for (section, notes) in later.notes { append(notes, section) }
+    }
+
+    private mutating func note(_ kind: Edit.Kind, _ section: SectionID, _ index: Int) {
+        precondition(index >= 0, "TouchedRows: negative index")
+        append(CollectionOfOne(Edit(kind: kind, index: index)), section)
+    }
+
+    private mutating func append(_ later: Notes, _ section: SectionID) {
+        switch (notes[section], later) {
+        case (nil, _), (_, .whole): notes[section] = later
+        case (_, .edits(let edits)): append(edits, section)
+        case (_, .folded(let edits)): append(edits.oneByOne, section)
+        }
+    }
+
+    private mutating func append(_ later: some Collection<Edit>, _ section: SectionID) {
+        switch notes[section] {
+        case .whole: break
+        case nil: notes[section] = .edits(Array(later))
+        case .folded(let edits):
+            notes[section] = .edits(edits.oneByOne)
+            append(later, section)
+        case .edits(let edits) where edits.count + later.count > Self.most: notes[section] = .whole
+        case .edits(var edits):
+            notes[section] = nil
+            edits += later
+            notes[section] = .edits(edits)
+        }
+    }
+
+    /// To fold more edits takes longer than to look at all rows of most sections.
+    private static var most: Int { 1 << 18 }
+
+    /// The notes about one section's rows.
+    public enum Rows: Sendable {
+        /// No row of the section was touched.
+        case untouched
+        /// The listed rows were touched, no others.
+        case edits(Edits)
+        /// Any of the section's rows may have changed.
+        case whole
+    }
+
+    /// Returns the notes about one section's rows, folded into one step.
+    ///
+    /// - Complexity: O(k log k) for k notes.
+    public func rows(in section: SectionID) -> Rows {
+        switch notes[section] {
+        case nil: return .untouched
+        case .whole: return .whole
+        case .folded(let edits): return .edits(edits)
+        case .edits(let edits):
+            var pieces = RowPieces()
+            for edit in edits {
+                switch edit.kind {
+                case .insert: pieces.insert(at: edit.index)
+                case .remove: pieces.remove(at: edit.index)
+                case .replace: pieces.replace(at: edit.index)
+                }
+            }
+            let folded = Edits(pieces.inOrder())
+            return folded.isEmpty ? .untouched : .edits(folded)
+        }
+    }
+
+    /// A section's notes, folded into one step from the rows before all of them to the rows after. All indexes ascend.
+    public struct Edits: Sendable {
+        /// The indexes of removed rows, before the step.
+        public private(set) var removed: [Int] = []
+        /// The indexes of inserted rows, after the step.
+        public private(set) var inserted: [Int] = []
+        /// The indexes of rows that stayed with other content, after the step.
+        public private(set) var replaced: [Int] = []
+        /// Runs that nothing touched; the last one has no end.
+        private(set) var untouched: [(old: Int, new: Int, count: Int)] = []
+
+        var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
+
+        /// What stands between untouched runs, before and after.
+        var changes: [(old: Range<Int>, new: Range<Int>)] {
+            var changes: [(old: Range<Int>, new: Range<Int>)] = [], old = 0, new = 0
+            for run in untouched {
+                if run.old > old || run.new > new { changes.append((old..<run.old, new..<run.new)) }
+                (old, new) = (run.old + run.count, run.new + run.count)
+            }
+            return changes
+        }
+
+        fileprivate var oneByOne: [Edit] {
+            removed.reversed().map { Edit(kind: .remove, index: $0) } + inserted.map { Edit(kind: .insert, index: $0) }
+                + replaced.map { Edit(kind: .replace, index: $0) }
+        }
+
+        init(_ pieces: [RowPieces.Piece]) {
+            var old = 0, new = 0
+            for piece in pieces {
+                guard let start = piece.start else {
+                    inserted += new..<new + piece.count
+                    new += piece.count
+                    continue
+                }
+                removed += old..<start
+                if piece.isReplaced {
+                    replaced.append(new)
+                } else if let last = untouched.last, last.old + last.count == start, last.new + last.count == new {
+                    untouched[untouched.count - 1].count += piece.count
+                } else {
+                    untouched.append((start, new, piece.count))
+                }
+                old = start + piece.count
+                new += piece.count
+            }
+        }
+    }
+}

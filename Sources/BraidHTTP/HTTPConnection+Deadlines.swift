@@ -1,0 +1,47 @@
+import BraidRuntime
+
+/// What a connection may wait for, and how long. Looked at by the loop's sweep, never by a timer of its own.
+extension HTTPConnection {
+    func checkDeadlines() {
+        if isStalled {
+            let isStream = if case .streaming = phase { true } else { false }
+            loop.load.stalled(isStream: isStream)
+            return close()
+        }
+        let waited = loop.now - since
+        let limits = loop.limits
+        switch phase {
+        case .receiving where isIdle:
+            if waited > limits.idleTime.milliseconds || loop.load.isFull && waited > 2 * limits.sweep.milliseconds {
+                close()
+            }
+        case .receiving where head == nil:
+            if !parser.isIdle, waited > limits.headTime.milliseconds {
+                timeOut("The request's head did not come within \(limits.headTime).")
+            }
+        case .receiving:
+            let isDue = waited > limits.bodyGrace.milliseconds
+            let least = limits.leastBodyBytesPerSecond * (loop.load.incoming.isShort ? 64 : 1)
+            if isDue, bodyBytes < least * waited / 1_000 {
+                timeOut("The body came at less than \(least) bytes a second.")
+            }
+        case .feeding(let reader):
+            if reader.isPaused {
+                since = loop.now  // it is the handler that takes its time
+            } else if waited > limits.streamedBodyPause.milliseconds {
+                timeOut("Nothing of the body came for \(limits.streamedBodyPause).")
+            }
+        case .lingering:
+            let time = loop.isStopping ? min(limits.lingerTime, limits.lingerTimeAtStop) : limits.lingerTime
+            if waited > time.milliseconds { close() }
+        case .undecided, .answering, .fed, .streaming, .closing:
+            break
+        }
+    }
+
+    private func timeOut(_ detail: String) {
+        refuse(HTTPFailure(status: 408, detail: detail))
+        flush()
+        proceed()
+    }
+}

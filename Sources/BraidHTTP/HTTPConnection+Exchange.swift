@@ -1,0 +1,235 @@
+import BraidRuntime
+
+/// From the head of a request to the end of its answer.
+extension HTTPConnection {
+    func received(_ head: HTTPRequestHead) {
+        exchange = HTTPExchange(head)
+        self.head = head
+        since = loop.now
+        bodyBytes = 0
+        take(head, loop.handler.disposition(of: head))
+    }
+
+    /// The application has decided how it takes the body.
+    func decided(_ disposition: HTTPBodyDisposition) {
+        guard case .undecided = phase, let head else { return }
+        phase = .receiving
+        since = loop.now
+        take(head, disposition)
+        flush()
+        proceed()
+    }
+
+    private func take(_ head: HTTPRequestHead, _ disposition: HTTPBodyDisposition) {
+        switch disposition {
+        case .gather(let limit, let account):
+            bodyLimit = limit
+            bodyAccount = account
+            if case .length(let length) = head.framing {
+                if length > limit { return refuseBody() }
+                guard length <= HTTPBodyDisposition.smallBody || loop.load.incoming.has(length) else {
+                    return refuse(.noRoomForBody(.budget))
+                }
+            }
+        case .stream(let account):
+            let (loop, id, handler) = (loop, id, loop.handler)
+            let reader = HTTPBodyReader(lease: Budget.Lease(of: loop.load.incoming, to: account)) {
+                loop.post(.resume(connection: id))
+            }
+            phase = .feeding(reader)
+            Task {
+                let response = await handler.handle(head, body: reader)
+                loop.post(.answer(connection: id, response))
+            }
+        case .refuse(let response):
+            exchange.keepsAlive = false
+            return answer(response)
+        case .undecided(let executor, let work):
+            let (loop, id) = (loop, id)
+            phase = .undecided(
+                Task(executorPreference: executor) { loop.post(.disposition(connection: id, await work())) })
+            return
+        }
+        // Only now is it known that the body is wanted (RFC 9110, 10.1.1).
+        if head.expectsContinue, head.framing != .none { loop.output.append("HTTP/1.1 100 Continue\r\n\r\n") }
+    }
+
+    func received(_ piece: Span<UInt8>) {
+        bodyBytes += piece.count
+        let reader: HTTPBodyReader? = if case .feeding(let reader) = phase { reader } else { nil }
+        if reader == nil {
+            if bodyBytes > bodyLimit { return refuseBody() }
+            if bodyBytes > HTTPBodyDisposition.smallBody {
+                let lease = bodyLease ?? Budget.Lease(of: loop.load.incoming, to: bodyAccount)
+                bodyLease = lease
+                do {
+                    try lease.grow(to: bodyBytes)
+                } catch {
+                    return refuse(.noRoomForBody(error))
+                }
+            }
+        }
+        piece.withUnsafeBufferPointer { bytes in
+            if let reader {
+                since = loop.now
+                reader.append(bytes)
+            } else {
+                body.append(contentsOf: bytes)
+            }
+        }
+    }
+
+    private func refuseBody() {
+        refuse(HTTPFailure(status: 413, detail: "The body is longer than the \(bodyLimit) bytes that are taken here."))
+    }
+
+    func requestEnded() {
+        if case .feeding(let reader) = phase {
+            phase = .fed
+            return reader.finish()
+        }
+        guard let head else { return }
+        let request = HTTPRequest(head: head, body: body)
+        body = []
+        switch loop.handler.handle(request) {
+        case .ready(let response):
+            answer(response)
+        case .task(let executor, let endsAtStop, let work):
+            let (loop, id, lease) = (loop, id, bodyLease)
+            let task = Task(executorPreference: executor) {
+                // The work may hold the body, also when the client has left.
+                let response = await work()
+                // Before the answer: a client may send its next body as soon as it has this answer.
+                lease?.end()
+                loop.post(.answer(connection: id, response))
+            }
+            phase = .answering(task, endsAtStop: endsAtStop)
+            // A client that has only closed its side still reads: its command is carried out.
+            if endsAtStop, loop.isStopping || peerIsDone { task.cancel() }
+        }
+    }
+
+    /// The answer of a handler that ran elsewhere.
+    func answerCame(_ response: HTTPResponse) {
+        switch phase {
+        case .answering, .fed:
+            answer(response)
+        case .feeding:
+            // The rest of the body is unread: the next request's start cannot be reached.
+            exchange.keepsAlive = false
+            answer(response)
+        default:
+            return response.abandon()  // the request was refused meanwhile
+        }
+        flush()
+        proceed()
+    }
+
+    /// Answers what is wrong with the request under way, and closes.
+    func refuse(_ failure: HTTPFailure) {
+        if case .feeding(let reader) = phase { reader.fail(failure) }
+        if head == nil { exchange = HTTPExchange() }
+        exchange.keepsAlive = false
+        answer(loop.handler.response(to: failure, head: head ?? parser.takeUnfinishedHead()))
+    }
+
+    /// Encodes the answer into the loop's buffer and decides how the connection goes on.
+    private func answer(_ given: HTTPResponse) {
+        guard let response = affordable(given) else { return }
+        head = nil
+        body = []
+        bodyLease = nil
+        var isStream = false
+        if case .stream = response.body { isStream = true }
+        let sendsBody = response.sendsBody(in: exchange)
+        if loop.isStopping || isStream && sendsBody && exchange.minor == 0 { exchange.keepsAlive = false }
+        response.encodeHead(for: exchange, keepsAlive: exchange.keepsAlive, date: loop.dateLine, to: &loop.output)
+        guard sendsBody else {
+            answerLease = nil
+            response.abandon()
+            return exchangeEnded()
+        }
+        switch response.body {
+        case .none: break
+        case .bytes(let bytes): write([bytes], bytes.count)
+        case .stream(let stream):
+            let (loop, id) = (loop, id)
+            phase = .streaming(stream)
+            stream.attach { loop.post(.resume(connection: id)) }
+            if stream.isEndless, loop.isStopping || peerIsDone { stream.endFromServer() }
+            return
+        }
+        exchangeEnded()
+    }
+
+    /// Leases memory for a large body until the client has read it. Smaller bodies are cached and shared; a stream
+    /// counts with its queue, and its large pieces have leases of their own.
+    ///
+    /// Without a lease a GET is answered with 503 or 429. A command may have been applied already, and such an answer
+    /// would make the client send it again. So the connection is closed and this returns nil: the client retries with
+    /// its idempotency key, or asks for the revision.
+    private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
+        let bytes =
+            switch response.body {
+            case .none: 0
+            case .bytes(let bytes): bytes.count
+            case .stream(let stream): 2 * stream.limit  // what is queued, and what is on its way
+            }
+        guard bytes > 1 << 20 else { return response }
+        do {
+            answerLease = try loop.load.outgoing.lease(bytes, to: response.account)
+            return response
+        } catch {
+            response.abandon()
+            guard let method = head?.method, ["GET", "HEAD"].contains(method) else {
+                flush()
+                close()
+                return nil
+            }
+            return loop.handler.response(to: .noRoomForAnswer(error), head: head)
+        }
+    }
+
+    /// Small bodies are copied behind their head, and answers to requests sent together leave in one call.
+    /// Large ones go to the kernel from where they are.
+    private func write(_ pieces: [[UInt8]], _ count: Int) {
+        if count <= 16 * 1024 {
+            for piece in pieces { loop.output.append(contentsOf: piece) }
+        } else {
+            flush(pieces)
+        }
+    }
+
+    private func exchangeEnded() {
+        phase = exchange.keepsAlive ? .receiving : .closing
+        since = loop.now
+    }
+
+    /// Writes what the stream has, as one chunk; false if it has nothing (RFC 9112, 7.1).
+    func relay(_ stream: ByteStream) -> Bool {
+        let taken = stream.take()
+        if taken.isBroken {
+            close()
+            return false
+        }
+        guard taken.bytes > 0 || taken.isLast else { return false }
+        let isChunked = exchange.minor > 0
+        if taken.bytes > 0 {
+            pieceLeases += taken.leases
+            if isChunked {
+                loop.output.append(hexadecimal: taken.bytes)
+                loop.output.append("\r\n")
+            }
+            write(taken.pieces, taken.bytes)
+            if isChunked { loop.output.append("\r\n") }
+        }
+        if taken.isLast {
+            if isChunked { loop.output.append("0\r\n\r\n") }
+            stream.close()
+            exchangeEnded()
+        }
+        flush()
+        giveRoomBackIfSent()
+        return true
+    }
+}

@@ -1,0 +1,199 @@
+#if PostgreSQL
+import BraidRuntime
+import BraidStore
+import Synchronization
+
+/// The other servers on the database, as far as this one needs to know of them: hears what they do, and takes turns
+/// with them. One connection for both; when it is lost, the database gives the turns back.
+final class ClusterCoordinator: Sendable {
+    private struct Job: Sendable {
+        let statement: PostgresStatement
+        let done: @Sendable (Result<Bool, any Error>) -> Void
+    }
+
+    private struct State {
+        var hear: (@Sendable (StoreNotice) -> Void)?
+        var jobs: [Job] = []
+        var turns: Set<Int> = []
+        var isRunning = false
+        var isStopping = false
+    }
+
+    /// Goes before what this server tells, so that it knows its own.
+    let sender = String(UInt64.random(in: .min ... .max), radix: 36)
+    private let dialer: Dialer
+    private let wait: Duration
+    private let wake: WakeUp
+    private let state = Mutex(State())
+    private let end = Latch()
+    /// How often the connection is tried, and `look` is told.
+    private static let interval = Duration.seconds(2)
+    /// After so long without a sign of the other side the database takes this server, and this server the connection,
+    /// for gone.
+    private static let silence = Duration.seconds(6)
+
+    /// `wait`: for a turn.
+    init(dialer: Dialer, wait: Duration) throws {
+        self.dialer = dialer
+        self.wait = wait
+        wake = try WakeUp()
+    }
+
+    func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) {
+        state.withLock { $0.hear = hear }
+        start()
+    }
+
+    // MARK: Turns
+
+    func takeTurn(of session: Int) async throws {
+        let deadline = ContinuousClock.now + wait
+        var pause = 1_000
+        while try await run("SELECT pg_try_advisory_lock(\(Self.turn(of: session)))") == false {
+            guard .now < deadline else { throw StoreError.busy(path: dialer.name) }
+            // Of chance, so that nobody who waits is always late; and longer, the longer that is: many sessions may
+            // wait.
+            try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
+            pause = min(2 * pause, 8_000)
+        }
+        state.withLock { _ = $0.turns.insert(session) }
+    }
+
+    func endTurn(of session: Int) async {
+        guard state.withLock({ $0.turns.remove(session) }) != nil else { return }
+        // Where it cannot be told, the connection is lost, and the turn with it.
+        _ = try? await run("SELECT pg_advisory_unlock(\(Self.turn(of: session)))")
+    }
+
+    func hasTurn(of session: Int) -> Bool { state.withLock { $0.turns.contains(session) } }
+
+    /// The key of the advisory lock. Sessions whose numbers have the same last 32 bits share it.
+    static func turn(of session: Int) -> PostgresStatement {
+        "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
+    }
+
+    // MARK: The thread
+
+    private func start() {
+        let starts = state.withLock { state in
+            defer { state.isRunning = true }
+            return !state.isRunning && !state.isStopping
+        }
+        guard starts else { return }
+        startThread(named: "store-peers") { [self] in work() }
+    }
+
+    /// Gives the first column of the first row.
+    private func run(_ statement: PostgresStatement) async throws -> Bool {
+        start()
+        return try await withCheckedThrowingContinuation { continuation in
+            let isOpen = state.withLock { state in
+                if !state.isStopping { state.jobs.append(Job(statement: statement) { continuation.resume(with: $0) }) }
+                return !state.isStopping
+            }
+            if isOpen { wake.signal() } else { continuation.resume(throwing: StoreError.closed) }
+        }
+    }
+
+    func stop() {
+        let isRunning = state.withLock { state in
+            state.isStopping = true
+            return state.isRunning
+        }
+        if isRunning { wake.signal() } else { end.open() }
+    }
+
+    /// Returns when the connection is closed.
+    func stopped() async {
+        stop()
+        await end.opened()
+    }
+
+    private func work() {
+        while !state.withLock({ $0.isStopping }) {
+            do {
+                try attend(dialer.connect(timeout: Self.silence))
+            } catch {
+                let jobs = state.withLock { state in
+                    defer { (state.jobs, state.turns) = ([], []) }
+                    return state.jobs
+                }
+                for job in jobs { job.done(.failure(StoreError(error, of: dialer.name))) }
+                wake.wait(for: .milliseconds(200))
+            }
+        }
+        let jobs = state.withLock { state in
+            defer { (state.isRunning, state.jobs) = (false, []) }
+            return state.jobs
+        }
+        for job in jobs { job.done(.failure(StoreError.closed)) }
+        end.open()
+    }
+
+    /// Until the connection is lost, or the thread is to end.
+    private func attend(_ connection: PostgresConnection) throws {
+        // A server that hangs must not keep its turns.
+        if connection.serverVersion >= 140_000 {
+            _ = try connection.query(
+                "SELECT set_config('idle_session_timeout', '\(raw: "\(Self.silence.milliseconds)")', false)")
+        }
+        try connection.listen()
+        tell(.hearing)
+        var next = ContinuousClock.now + Self.interval
+        while !state.withLock({ $0.isStopping }) {
+            for payload in try connection.notifications(until: next, or: wake) { hear(payload) }
+            try settle(
+                state.withLock { state in
+                    defer { state.jobs = [] }
+                    return state.jobs
+                }, over: connection)
+            guard .now >= next else { continue }
+            _ = try connection.query("SELECT 1")
+            tell(.look)
+            next = .now + Self.interval
+        }
+    }
+
+    /// In one journey; everyone is answered, also where it fails.
+    private func settle(_ jobs: [Job], over connection: PostgresConnection) throws {
+        guard !jobs.isEmpty else { return }
+        let result = Result { try connection.all(jobs.map(\.statement)) }
+        for (index, job) in jobs.enumerated() {
+            job.done(result.map { $0[index].first?.bool(0) ?? false }.mapError { StoreError($0, of: dialer.name) })
+        }
+        _ = try result.get()
+    }
+
+    private func tell(_ notice: StoreNotice) { state.withLock { $0.hear }?(notice) }
+
+    private func hear(_ payload: String) {
+        let words = payload.split(separator: " ")
+        guard let first = words.first, first != sender else { return }
+        for notice in words.dropFirst().compactMap({ StoreNotice($0) }) { tell(notice) }
+    }
+}
+
+// What servers tell each other: words behind the sender's name.
+extension StoreNotice {
+    /// In SQL: the name of the channel. Tables in another schema of the same database are those of other servers.
+    static let channel = "'braid_' || 'braid_server'::regclass::oid"
+
+    static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }
+    static let endedLetter = "e", revokedLetter = "t"
+
+    init?(_ word: Substring) {
+        let rest = word.dropFirst()
+        switch word.first {
+        case "c":
+            let numbers = rest.split(separator: ".").compactMap { Int($0) }
+            guard numbers.count == 2 else { return nil }
+            self = .committed(session: numbers[0], revision: numbers[1])
+        case "e":
+            guard let number = Int(rest) else { return nil }
+            self = .ended(session: number)
+        case "t": self = .revoked(token: String(rest))
+        default: return nil
+        }
+    }
+}
+#endif

@@ -1,0 +1,244 @@
+#if PostgreSQL
+import BraidStore
+internal import CPostgreSQL
+import Glibc
+
+/// One connection to the database, used by one thread at a time. Nothing waits longer than `timeout` for a sign of
+/// life.
+///
+/// libpq's own waiting calls have no deadline, and a pipeline must be read while it is written, lest both sides wait
+/// for each other: so the socket does not block, and the waiting is done here.
+final class PostgresConnection {
+    /// The outcome of each statement that was answered, in order.
+    struct Answers {
+        var outcomes: [Result<Rows, ServerError>] = []
+        /// After the last of them the connection was lost.
+        var lost: LostConnection?
+    }
+
+    private let connection: OpaquePointer
+    private let timeout: Duration
+    /// The names of prepared statements, by their SQL.
+    private var prepared: [String: String] = [:]
+    private var preparedCount = 0
+    /// More forms than commits have in practice; what comes beyond is sent unprepared.
+    private static let maximumPrepared = 500
+
+    /// Connects within the timeout. `settings` are the session's, by name.
+    init(url: String, timeout: Duration, settings: [(name: String, value: String)]) throws {
+        self.timeout = timeout
+        // Those before the address are defaults, which it can change; those after it hold.
+        let options = [
+            ("fallback_application_name", "braid-server"), ("target_session_attrs", "read-write"),
+            ("tcp_user_timeout", "\(timeout.milliseconds)"), ("dbname", url), ("client_encoding", "UTF8"),
+        ]
+        let texts = options.map { (strdup($0.0), strdup($0.1)) }
+        defer {
+            for (name, value) in texts {
+                free(name)
+                free(value)
+            }
+        }
+        let names = texts.map { $0.0.map { UnsafePointer($0) } } + [nil],
+            values = texts.map { $0.1.map { UnsafePointer($0) } } + [nil]
+        guard let connection = PQconnectStartParams(names, values, 1) else {
+            throw LostConnection(detail: "out of memory")
+        }
+        self.connection = connection
+        // libpq would write them to stderr.
+        PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        // From here on `deinit` is called, also when this throws.
+        try connect()
+        _ = try all(settings.map { "SELECT set_config(\($0.name), \($0.value), false)" })
+    }
+
+    deinit { PQfinish(connection) }
+
+    private func connect() throws {
+        let deadline = ContinuousClock.now + timeout
+        var state = PGRES_POLLING_WRITING
+        while state != PGRES_POLLING_OK {
+            guard PQstatus(connection) != CONNECTION_BAD,
+                state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING
+            else { throw failure }
+            try wait(for: state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline)
+            state = PQconnectPoll(connection)
+        }
+        guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { throw failure }
+    }
+
+    /// 150003 is 15.3.
+    var serverVersion: Int { Int(PQserverVersion(connection)) }
+
+    /// Whether nothing has come that was not asked for. It is the connection's end, most likely; who makes a new one in
+    /// place of one that was told of a changed setting loses little.
+    var isAlive: Bool {
+        var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
+    }
+
+    private var failure: LostConnection {
+        LostConnection(detail: PQerrorMessage(connection).map { ServerError.line($0) } ?? "")
+    }
+}
+
+// Statements.
+extension PostgresConnection {
+    /// Runs statements in one pipeline: sent together, answered together. After one that fails the rest is left out.
+    func run(_ statements: [PostgresStatement]) -> Answers {
+        var answers = Answers()
+        do {
+            // In the order of libpq's results: of a statement, or (its SQL) of preparing one.
+            var expected: [String?] = []
+            for statement in statements { try send(statement, &expected) }
+            guard PQpipelineSync(connection) == 1 else { throw failure }
+            for preparing in expected {
+                let outcome = try next()
+                switch (outcome, preparing) {
+                case (.success, .some): break
+                case (.success(let rows), nil): answers.outcomes.append(.success(rows))
+                case (let outcome, let sql):
+                    if let sql { prepared[sql] = nil }
+                    guard case .failure(let error) = outcome else { break }
+                    answers.outcomes.append(.failure(error))
+                    if error.isFatal { throw LostConnection(detail: error.message, error: error) }
+                }
+            }
+            guard let end = try result() else { throw failure }
+            defer { PQclear(end) }
+            guard PQresultStatus(end) == PGRES_PIPELINE_SYNC else { throw failure }
+        } catch {
+            answers.lost = error as? LostConnection ?? LostConnection(detail: "\(error)")
+        }
+        return answers
+    }
+
+    /// The same, where all must succeed.
+    func all(_ statements: [PostgresStatement]) throws -> [Rows] {
+        let answers = run(statements)
+        let rows = try answers.outcomes.map { try $0.get() }
+        if let lost = answers.lost { throw lost }
+        return rows
+    }
+
+    func query(_ statement: PostgresStatement) throws -> Rows {
+        guard let rows = try all([statement]).first else { throw failure }
+        return rows
+    }
+
+    /// Runs a text of several statements without parameters.
+    func script(_ sql: String) throws {
+        guard PQexitPipelineMode(connection) == 1, PQsendQuery(connection, sql) == 1 else { throw failure }
+        var failed: ServerError?
+        while let result = try result() {
+            if ![PGRES_COMMAND_OK, PGRES_TUPLES_OK].contains(PQresultStatus(result)) { failed = ServerError(result) }
+            PQclear(result)
+        }
+        guard PQenterPipelineMode(connection) == 1 else { throw failure }
+        if let failed { throw failed }
+    }
+
+    /// From now on there are `notifications` of what other servers do.
+    func listen() throws {
+        guard let channel = try query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) else {
+            throw failure
+        }
+        _ = try query("LISTEN \(raw: channel)")
+    }
+
+    /// The payloads of notifications that have come; waits for one until `deadline`, or until it is woken up.
+    func notifications(until deadline: ContinuousClock.Instant, or wake: WakeUp) throws -> [String] {
+        let found = takeNotifications()
+        guard found.isEmpty, wake.wait(for: PQsocket(connection), until: deadline) else { return found }
+        guard PQconsumeInput(connection) == 1 else { throw failure }
+        return takeNotifications()
+    }
+
+    private func takeNotifications() -> [String] {
+        var found: [String] = []
+        while let notification = PQnotifies(connection) {
+            if let payload = notification.pointee.extra { found.append(String(cString: payload)) }
+            PQfreemem(notification)
+        }
+        return found
+    }
+
+    /// Ends a transaction that a failure has left open.
+    func endTransaction() throws {
+        if PQtransactionStatus(connection) != PQTRANS_IDLE { _ = try all(["ROLLBACK"]) }
+    }
+}
+
+// Sending and receiving.
+extension PostgresConnection {
+    private func send(_ statement: PostgresStatement, _ expected: inout [String?]) throws {
+        let sql = statement.sql
+        if prepared[sql] == nil, prepared.count < Self.maximumPrepared {
+            preparedCount += 1
+            let name = "s\(preparedCount)"
+            guard PQsendPrepare(connection, name, sql, 0, nil) == 1 else { throw failure }
+            prepared[sql] = name
+            expected.append(sql)
+        }
+        let name = prepared[sql], ranges = statement.values.ranges, count = CInt(ranges.count)
+        let isSent = statement.values.bytes.withUnsafeBytes { bytes in
+            let values = ranges.map { range in
+                range.flatMap { bytes.baseAddress?.advanced(by: $0.lowerBound).assumingMemoryBound(to: CChar.self) }
+            }
+            let lengths = ranges.map { CInt($0?.count ?? 0) }, formats = [CInt](repeating: 1, count: ranges.count)
+            return name.map { PQsendQueryPrepared(connection, $0, count, values, lengths, formats, 1) }
+                ?? PQsendQueryParams(connection, sql, count, nil, values, lengths, formats, 1)
+        }
+        guard isSent == 1 else { throw failure }
+        expected.append(nil)
+    }
+
+    /// The result of the next statement; nil: it was left out, for one before it has failed.
+    private func next() throws -> Result<Rows, ServerError>? {
+        guard let first = try result() else { throw failure }
+        var outcome: Result<Rows, ServerError>?
+        switch PQresultStatus(first) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK: outcome = .success(Rows(result: first))
+        case PGRES_PIPELINE_ABORTED: PQclear(first)
+        default:
+            let error = ServerError(first)
+            PQclear(first)
+            // libpq's own, not the server's: the connection broke.
+            if error.code.isEmpty { throw LostConnection(detail: error.message) }
+            if error.isFatal { return .failure(error) }
+            outcome = .failure(error)
+        }
+        while let more = try result() { PQclear(more) }
+        return outcome
+    }
+
+    /// Nil: a statement has no more results.
+    private func result() throws -> OpaquePointer? {
+        while true {
+            let unsent = PQflush(connection)
+            guard unsent >= 0 else { throw failure }
+            if PQisBusy(connection) == 0 { return PQgetResult(connection) }
+            try wait(for: unsent == 1 ? POLLIN | POLLOUT : POLLIN, until: .now + timeout)
+            guard PQconsumeInput(connection) == 1 else { throw failure }
+        }
+    }
+
+    private func wait(for events: CInt, until deadline: ContinuousClock.Instant) throws {
+        while true {
+            let left = deadline - .now
+            var descriptor = pollfd(fd: PQsocket(connection), events: Int16(events), revents: 0)
+            guard descriptor.fd >= 0 else { throw failure }
+            let count = poll(&descriptor, 1, CInt(clamping: max(0, left.milliseconds)))
+            if count > 0 { return }
+            if count == 0 {
+                throw LostConnection(detail: "the database gave no sign of life for \(timeout.milliseconds) ms")
+            }
+            guard errno == EINTR else { throw LostConnection(detail: String(cString: strerror(errno))) }
+        }
+    }
+}
+
+extension Duration {
+    var milliseconds: Int { Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000) }
+}
+#endif

@@ -1,0 +1,24 @@
+#if PostgreSQL
+internal import CAssets
+
+/// The schema and the way to it from older ones.
+enum PostgresSchema {
+    static let application = "Braid Server"
+    static let version = 1
+
+    /// Steps from each version to the next: `steps[0]` leads from version 1 to 2.
+    ///
+    /// To change the schema: as for SQLite, with `schema-postgres.sql` and Schemas/postgres-….sql.
+    static let steps: [String] = []
+
+    static func upgrade(_ connection: PostgresConnection, from version: Int) throws {
+        for step in steps[(version - 1)...] { try connection.script(step) }
+        _ = try connection.all(["UPDATE braid_server SET version = \(Self.version)"])
+    }
+
+    /// The text of `schema-postgres.sql`.
+    static let text = String(
+        decoding: UnsafeBufferPointer(start: cassets_schema_postgres.bytes, count: cassets_schema_postgres.count),
+        as: UTF8.self)
+}
+#endif

@@ -1,0 +1,153 @@
+#if PostgreSQL
+import BraidEngine
+
+/// A statement with its values, as an interpolated text: `"SELECT … WHERE number = \(number)"`. A value becomes a
+/// parameter and never part of the text, which says its type instead.
+struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
+    /// What stands between the parameters: one more than they are.
+    private(set) var texts: [String]
+    private(set) var values = Parameters()
+
+    init(stringLiteral text: String) { texts = [text] }
+
+    init(stringInterpolation: StringInterpolation) {
+        texts = stringInterpolation.texts
+        values = stringInterpolation.values
+    }
+
+    /// With `$1`, `$2`, … for the parameters.
+    var sql: String {
+        guard texts.count > 1 else { return texts[0] }
+        var sql = ""
+        sql.reserveCapacity(texts.reduce(texts.count * 4) { $0 + $1.utf8.count })
+        for (index, text) in texts.enumerated() {
+            if index > 0 { sql += "$\(index)" }
+            sql += text
+        }
+        return sql
+    }
+
+    static func += (statement: inout PostgresStatement, more: PostgresStatement) {
+        statement.texts[statement.texts.count - 1] += more.texts[0]
+        statement.texts += more.texts.dropFirst()
+        statement.values.append(more.values)
+    }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var texts = [""]
+        fileprivate var values = Parameters()
+
+        init(literalCapacity: Int, interpolationCount: Int) { texts.reserveCapacity(interpolationCount + 1) }
+
+        mutating func appendLiteral(_ text: String) { texts[texts.count - 1] += text }
+
+        mutating func appendInterpolation(raw text: String) { appendLiteral(text) }
+
+        /// A part, with its parameters.
+        mutating func appendInterpolation(_ part: PostgresStatement) {
+            texts[texts.count - 1] += part.texts[0]
+            texts += part.texts.dropFirst()
+            values.append(part.values)
+        }
+
+        mutating func appendInterpolation(_ value: Int?) { append(value, "::bigint") }
+
+        /// What this server has named.
+        mutating func appendInterpolation(_ value: String?) { append(value, "::text") }
+
+        /// What clients have named.
+        mutating func appendInterpolation(name value: String?) { append(value, "::bytea") }
+
+        mutating func appendInterpolation(_ value: JSONText?) { append(value, "::text") }
+
+        mutating func appendInterpolation(_ values: [Int?]) { append(values, .int8, "::bigint[]") }
+
+        mutating func appendInterpolation(names values: [String?]) { append(values, .bytea, "::bytea[]") }
+
+        mutating func appendInterpolation(_ values: [JSONText?]) { append(values, .text, "::text[]") }
+
+        private mutating func append(_ value: (some SQLValue)?, _ type: String) {
+            values.append(value)
+            texts.append(type)
+        }
+
+        private mutating func append(_ elements: [(some SQLValue)?], _ element: ElementType, _ type: String) {
+            values.append(elements, of: element)
+            texts.append(type)
+        }
+    }
+}
+
+/// Something that a parameter can be, in PostgreSQL's binary form.
+protocol SQLValue {
+    func encode(into bytes: inout [UInt8])
+}
+
+/// As `text` or as `bytea`: its UTF-8 bytes.
+extension String: SQLValue {
+    func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: utf8) }
+}
+
+extension Int: SQLValue {
+    func encode(into bytes: inout [UInt8]) {
+        Swift.withUnsafeBytes(of: Int64(self).bigEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+
+extension JSONText: SQLValue {
+    func encode(into bytes: inout [UInt8]) { withBytes { bytes.append(contentsOf: $0) } }
+}
+
+/// Of an array. Source: pg_type.dat.
+enum ElementType: Int32 {
+    case bytea = 17, int8 = 20, text = 25
+}
+
+/// The values of a statement's parameters, one behind the other.
+struct Parameters: Sendable {
+    /// The first is nobody's: they have an address, also where all values are empty.
+    private(set) var bytes: [UInt8] = [0]
+    /// Where each stands; nil: null.
+    private(set) var ranges: [Range<Int>?] = []
+
+    mutating func append(_ value: (some SQLValue)?) {
+        guard let value else { return ranges.append(nil) }
+        let start = bytes.count
+        value.encode(into: &bytes)
+        ranges.append(start..<bytes.count)
+    }
+
+    /// One dimension, from 1. Source: array_send in PostgreSQL's arrayfuncs.c.
+    mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
+        let start = bytes.count
+        append(Int32(elements.isEmpty ? 0 : 1))
+        append(Int32(elements.contains { $0 == nil } ? 1 : 0))
+        append(type.rawValue)
+        if !elements.isEmpty {
+            append(Int32(elements.count))
+            append(Int32(1))
+        }
+        for element in elements {
+            let place = bytes.count
+            append(Int32(-1))
+            guard let element else { continue }
+            element.encode(into: &bytes)
+            let length = Int32(truncatingIfNeeded: bytes.count - place - 4)
+            Swift.withUnsafeBytes(of: length.bigEndian) {
+                for (index, byte) in $0.enumerated() { bytes[place + index] = byte }
+            }
+        }
+        ranges.append(start..<bytes.count)
+    }
+
+    mutating func append(_ more: Parameters) {
+        let start = bytes.count
+        bytes += more.bytes
+        ranges += more.ranges.map { $0.map { $0.lowerBound + start..<$0.upperBound + start } }
+    }
+
+    private mutating func append(_ number: Int32) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+#endif

@@ -1,0 +1,59 @@
+import Glibc
+
+/// Whole files and descriptors, by the system's calls.
+public enum Files {
+    /// The bytes of a file. A pipe works as well, such as `/dev/stdin` or a shell's `<(…)`.
+    ///
+    /// - Returns: `nil` if the file cannot be read.
+    public static func bytes(of path: String) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var status = stat()
+        if fstat(file, &status) == 0, status.st_size > 0 { bytes.reserveCapacity(Int(status.st_size) + 1) }
+        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        defer { piece.deallocate() }
+        while true {
+            let count = read(file, piece.baseAddress, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: piece[..<count])
+        }
+    }
+
+    /// Writes all bytes to a descriptor that blocks.
+    ///
+    /// - Returns: `false` if not all of them could be written; `errno` says why.
+    @discardableResult
+    public static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
+        let bytes = Array(bytes)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                Glibc.write(descriptor, buffer.baseAddress.map { $0 + written }, buffer.count - written)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            written += count
+        }
+        return true
+    }
+
+    /// The names in a directory, without `.` and `..`, in no particular order.
+    ///
+    /// - Returns: `nil` if the directory cannot be read.
+    public static func names(in directory: String) -> [String]? {
+        guard let stream = opendir(directory) else { return nil }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}

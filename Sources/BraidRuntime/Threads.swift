@@ -1,0 +1,66 @@
+import CEpoll
+import Glibc
+
+/// Starts a thread that runs `body` and ends with it. Signals do not reach the thread: they are the application's.
+///
+/// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
+/// - Returns: 0, or the error number of pthread_create(3).
+@discardableResult
+public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
+    final class Start {
+        let name: String
+        let body: @Sendable () -> Void
+        init(_ name: String, _ body: @escaping @Sendable () -> Void) { (self.name, self.body) = (name, body) }
+    }
+    let start = Unmanaged.passRetained(Start(name, body))
+    var thread = pthread_t()
+    let failure = pthread_create(
+        &thread, nil,
+        { context in
+            guard let context else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+            var all = sigset_t()
+            sigfillset(&all)
+            pthread_sigmask(SIG_BLOCK, &all, nil)
+            cepoll_name_thread(start.name)
+            start.body()
+            return nil
+        }, start.toOpaque())
+    if failure == 0 { pthread_detach(thread) } else { start.release() }
+    return failure
+}
+
+/// A mutex with a condition variable, for threads that wait for each other. Tasks must not wait here.
+///
+/// Unchecked: the two pthread objects are made for use by several threads.
+public final class Condition: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    public init() {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(variable, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(variable)
+        pthread_mutex_destroy(mutex)
+        variable.deallocate()
+        mutex.deallocate()
+    }
+
+    public func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body()
+    }
+
+    /// Waits for a signal, inside `withLock`. It can return without one, so the caller checks what it waits for again.
+    public func wait() { pthread_cond_wait(variable, mutex) }
+
+    /// Wakes one waiting thread.
+    public func signal() { pthread_cond_signal(variable) }
+
+    /// Wakes all waiting threads.
+    public func broadcast() { pthread_cond_broadcast(variable) }
+}

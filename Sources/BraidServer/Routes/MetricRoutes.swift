@@ -1,0 +1,114 @@
+import BraidHTTP
+import BraidSessions
+import BraidStore
+
+/// `GET /metrics`, for Prometheus and what reads its format.
+func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
+    Route("GET", "/metrics", produces: PrometheusText.mediaType) { _ in
+        .later(on: .operations) {
+            var text = PrometheusText()
+            text.write(requests: metrics.routes)
+            text.write(sessions.metrics.commands)
+            text.write(sessions.statistics, behind: sessions.metrics.streamsBehind.value)
+            text.write(sharing: sessions.metrics)
+            // A store that is out of order is told of by /readyz; the rest is wanted all the more.
+            text.write(sessions.store.statistics, size: try? await sessions.store.size())
+            if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
+            text.write(ProcessStatistics(), start: metrics.start)
+            return HTTPResponse(
+                status: 200, headers: [("Content-Type", PrometheusText.contentType), ("Cache-Control", "no-store")],
+                body: .bytes(Array(text.text.utf8)))
+        }
+    }
+}
+
+extension PrometheusText {
+    fileprivate mutating func write(requests routes: [RouteCounters]) {
+        let series = routes.map { ([("method", $0.method), ("route", $0.template)], $0) }
+        family(
+            "braid_http_requests_total", .counter,
+            "Requests answered, by route and status; without a route: unknown paths and methods, and what was not HTTP."
+        )
+        for (labels, counters) in series {
+            for (status, count) in counters.answers {
+                sample("braid_http_requests_total", labels + [("status", status == 0 ? "other" : "\(status)")], count)
+            }
+        }
+        family(
+            "braid_http_request_duration_seconds", .histogram,
+            "From a request's arrival to its answer's first byte, by route. Long polls wait in it.")
+        for (labels, counters) in series {
+            let seconds = counters.seconds
+            if seconds.count > 0 { histogram("braid_http_request_duration_seconds", labels, seconds) }
+        }
+    }
+
+    fileprivate mutating func write(_ commands: CommandCounters) {
+        family("braid_commands_total", .counter, "Commands, by kind and by what became of them.")
+        for (kind, outcome, count) in commands.all {
+            sample("braid_commands_total", [("kind", kind), ("outcome", outcome.rawValue)], count)
+        }
+    }
+
+    fileprivate mutating func write(_ sessions: Sessions.Statistics, behind: Int) {
+        single("braid_sessions_in_memory", .gauge, "Sessions that are held in memory.", sessions.inMemory)
+        family("braid_subscribers", .gauge, "Those who follow a session now, by event stream or by long poll.")
+        sample("braid_subscribers", [("by", "stream")], sessions.streams)
+        sample("braid_subscribers", [("by", "poll")], sessions.polls)
+        single(
+            "braid_subscribers_behind_total", .counter,
+            "Times that a stream's reader did not keep up, and was sent a snapshot in place of what it missed.", behind)
+    }
+
+    fileprivate mutating func write(sharing metrics: SessionMetrics) {
+        single(
+            "braid_commit_races_lost_total", .counter,
+            "Commits that another server's on the same database came before; each was tried again.",
+            metrics.lostRaces.value)
+        single(
+            "braid_revisions_of_others_total", .counter,
+            "Revisions that other servers on the same database committed, taken over here.",
+            metrics.revisionsOfOthers.value)
+    }
+
+    fileprivate mutating func write(_ store: StoreStatistics, size: StoreSize?) {
+        family("braid_commit_duration_seconds", .histogram, "Database transactions, their flush to disk included.")
+        histogram("braid_commit_duration_seconds", [], store.commitSeconds)
+        family("braid_commit_group_size", .histogram, "Writes that shared a transaction.")
+        histogram("braid_commit_group_size", [], store.groupSizes)
+        single("braid_commit_failures_total", .counter, "Writes that failed because of the disk.", store.failures)
+        guard let size else { return }
+        single("braid_sessions", .gauge, "Sessions in the database.", size.sessions)
+        single("braid_database_bytes", .gauge, "Length of the database.", size.bytes)
+        single("braid_database_log_bytes", .gauge, "Length of the write-ahead log beside the database.", size.logBytes)
+    }
+
+    fileprivate mutating func write(_ connections: HTTPConnections) {
+        single("braid_http_connections", .gauge, "Open connections.", connections.open)
+        single(
+            "braid_http_connections_max", .gauge, "Connections that may be open at a time; further ones wait.",
+            connections.maximum)
+        single("braid_http_connections_total", .counter, "Connections accepted.", connections.accepted)
+        single(
+            "braid_http_connections_stalled_total", .counter,
+            "Connections closed because their reader took nothing of its answer for too long.", connections.stalled)
+        single("braid_subscribers_dropped_total", .counter, "Of these, event streams.", connections.stalledStreams)
+    }
+
+    fileprivate mutating func write(_ process: ProcessStatistics, start: Double) {
+        family("braid_build_info", .gauge, "1, with the version as a label.")
+        sample("braid_build_info", [("version", App.version)], 1)
+        single("process_start_time_seconds", .gauge, "When the process started, in seconds since 1970.", start)
+        if let seconds = process.cpuSeconds {
+            single("process_cpu_seconds_total", .counter, "Processor time, of the user and of the system.", seconds)
+        }
+        if let bytes = process.residentBytes {
+            single("process_resident_memory_bytes", .gauge, "Memory in use.", bytes)
+        }
+        if let bytes = process.virtualBytes { single("process_virtual_memory_bytes", .gauge, "Address space.", bytes) }
+        if let count = process.openDescriptors { single("process_open_fds", .gauge, "Open file descriptors.", count) }
+        if let count = process.maxDescriptors {
+            single("process_max_fds", .gauge, "File descriptors that may be open.", count)
+        }
+    }
+}

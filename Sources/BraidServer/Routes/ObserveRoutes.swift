@@ -1,0 +1,73 @@
+import BraidEngine
+import BraidHTTP
+import BraidSessions
+
+/// An observable on the way in (Braid's Rx binding): models, line by line for as long as the body goes on.
+func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
+    [
+        Route(
+            "POST", "/v1/sessions/{id}/observe", query: ["partial"], streamedBody: "application/x-ndjson",
+            obeysIfMatch: true
+        ) { context, body in
+            let id = context.parameter("id"), partial = try context.flag("partial")
+            let session = try await sessions.current(id)
+            let start = session.position
+            var revision = start.revision
+            // For the first line: those behind it come to a session that it has changed.
+            var options = Session.CommandOptions()
+            options.condition = context.head.positionCondition
+            try options.condition?.check(start)
+            var lines = BodyLines(body, limit: limits.bodyBytes)
+            var applied = 0, unchanged = 0
+            do {
+                // A line is on disk before the next is taken: what the sender does not get rid of, it has to hold back.
+                while let line = try await lines.next() {
+                    let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
+                    let command = try Command(resource: "models", body: models, partial: partial)
+                    let text = Command.journalText(resource: "models", body: models, partial: partial)
+                    let answer = try await sessions.perform(
+                        { live in
+                            // Another one may have been opened under the id meanwhile.
+                            guard live.number == session.number else { throw SessionError(noSession: id) }
+                            return (command, text)
+                        }, on: id, options
+                    ).answer
+                    options.condition = nil
+                    revision = answer.revision
+                    if answer.kind == .applied { applied += 1 } else { unchanged += 1 }
+                }
+            } catch let error as JSONError {
+                throw ProblemError(
+                    .invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message)."
+                ).at(line: lines.number)
+            } catch let failure as HTTPFailure {
+                // The body broke off behind a line that is taken.
+                throw ProblemError(failure).at(line: lines.number + 1)
+            } catch {
+                throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error
+            }
+            return .json { writer in
+                writer.beginObject()
+                writer.name("applied")
+                writer.value(applied)
+                writer.name("unchanged")
+                writer.value(unchanged)
+                writer.name("revision")
+                writer.value(revision)
+                writer.endObject()
+            }
+        }
+    ]
+}
+
+extension ProblemError {
+    /// The same problem, of one line of a body. The lines before it have been applied.
+    func at(line number: Int) -> ProblemError {
+        var error = self
+        error.line = number
+        error.detail = "\(detail) This is line \(number); the lines before it have been applied."
+        let faults = faults.isEmpty ? [Refusal.Fault(pointer: .root, detail: detail)] : faults
+        error.faults = faults.map { .init(pointer: $0.pointer, detail: "line \(number): \($0.detail)") }
+        return error
+    }
+}

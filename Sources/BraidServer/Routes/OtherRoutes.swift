@@ -1,0 +1,120 @@
+import BraidEngine
+import BraidHTTP
+import BraidSessions
+import BraidStore
+import Logging
+
+/// What needs no session.
+func statelessRoutes(clock: Clock) -> [Route] {
+    [
+        Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
+            // A snapshot nests deeper than the models in it.
+            let body = try context.json(deeper: 12)
+            let form = try CommandForm(context)
+            return .later {
+                let object = try body.object(of: ["from", "to"])
+                func snapshot(_ name: String) throws -> Snapshot {
+                    guard let text = object[name] else {
+                        throw Refusal(
+                            .badRequest, "The body's member `\(name)`, a snapshot, is missing.",
+                            faults: [.init(pointer: .root, detail: "`\(name)` is missing")])
+                    }
+                    return try Snapshot(json: text, at: JSONPointer.root.appending(name))
+                }
+                let update = try BatchUpdate(from: snapshot("from"), to: snapshot("to"))
+                return .json((form.isSequential ? update.sequentialJSON : update.json).bytes)
+            }
+        },
+        Route("POST", "/v1/render", takesBody: true) { context in
+            let body = try context.json()
+            let now = Instant(millisecondsSince1970: clock.now()).text
+            return .later {
+                let object = try body.object(of: ["template", "context"])
+                guard let source = object["template"] else {
+                    throw Refusal(
+                        .badRequest, "The body's member `template` is missing.",
+                        faults: [.init(pointer: .root, detail: "`template` is missing")])
+                }
+                guard case .object(let names) = object["context"]?.value() ?? .object(JSONObject()) else {
+                    throw Refusal(
+                        .badRequest, "The body's member `context` must be an object.",
+                        faults: [.init(pointer: JSONPointer.root.appending("context"), detail: "must be an object")])
+                }
+                do throws(JSONeError) {
+                    let template = try JSONeTemplate(source.value())
+                    var budget = JSONeBudget()
+                    let result = try template.render(
+                        JSONeContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
+                    return .json { writer in
+                        writer.beginObject()
+                        // An absent value leaves no result.
+                        if let result {
+                            writer.name("result")
+                            writer.value(result)
+                        }
+                        writer.endObject()
+                    }
+                } catch {
+                    let pointer = error.pointer.reduce(JSONPointer.root.appending("template")) { $0.appending($1) }
+                    throw ProblemError(
+                        .templateFailed, "The template failed: \(error.message).",
+                        faults: [.init(pointer: pointer, detail: error.message)])
+                }
+            }
+        },
+    ]
+}
+
+extension JSONText {
+    /// A body's members; others than these are refused.
+    func object(of names: [String]) throws -> [String: JSONText] {
+        let known = names.map { "`\($0)`" }.joined(separator: ", ")
+        guard let members = members() else { throw Refusal(.badRequest, "The body must be an object of \(known).") }
+        var object: [String: JSONText] = [:]
+        for (name, value) in members {
+            guard names.contains(name) else {
+                throw Refusal(
+                    .badRequest, "The body has \(known), not `\(name)`.",
+                    faults: [.init(pointer: JSONPointer.root.appending(name), detail: "there is no such member")])
+            }
+            object[name] = value
+        }
+        return object
+    }
+}
+
+/// Liveness, readiness, and the explanations of problems.
+func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
+    [
+        Route("GET", "/healthz") { _ in .ready(healthy) },
+        Route("GET", "/readyz") { _ in
+            .later(on: .operations) {
+                do {
+                    try await store.check()
+                } catch {
+                    logger.warning("not ready: \(error)")
+                    throw ProblemError(unavailable: "The database cannot be read and written; the log says why.")
+                }
+                return .json { writer in
+                    writer.beginObject()
+                    writer.name("status")
+                    writer.value("ready")
+                    writer.endObject()
+                }
+            }
+        },
+        Route("GET", "/problems/{name}") { context in
+            guard let problem = Problem(rawValue: context.parameter("name")) else {
+                throw ProblemError(.notFound, "There is no problem of this name.")
+            }
+            return .ready(
+                .json { writer in
+                    writer.beginObject()
+                    problem.writeMembers(detail: problem.explanation, to: &writer)
+                    writer.endObject()
+                })
+        },
+    ]
+}
+
+private let healthy = HTTPResponse.json(Array(#"{"status":"ok"}"#.utf8), headers: [("Cache-Control", "no-store")])

@@ -1,0 +1,163 @@
+import BraidEngine
+import BraidHTTP
+import BraidSessions
+import BraidStore
+
+/// An error on its way to the client: one shape for all.
+package struct ProblemError: Error, Sendable {
+    var problem: Problem
+    package var detail: String
+    package var faults: [Refusal.Fault] = []
+    var headers: [(String, String)] = []
+    /// Of a body that is taken line by line, which one is at fault.
+    package var line: Int?
+
+    init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
+        self.problem = problem
+        self.detail = detail
+        self.faults = faults
+        self.headers = headers
+    }
+
+    /// What is to be tried again, after a while.
+    package init(unavailable detail: String, retryAfter seconds: Int = 1) {
+        self.init(.unavailable, detail, headers: [("Retry-After", "\(seconds)")])
+    }
+
+    package init(_ refusal: Refusal) {
+        let problem: Problem =
+            switch refusal.code {
+            case .ambiguousRow: .ambiguousRow
+            case .badRequest: .badRequest
+            case .commandTimeout: .commandTimeout
+            case .descriptionInvalid: .descriptionInvalid
+            case .duplicateRowID: .duplicateRowID
+            case .editingNotAllowed: .editingNotAllowed
+            case .eventInvalid: .eventInvalid
+            case .eventUndeclared: .eventUndeclared
+            case .handlerContract: .handlerContract
+            case .modelInvalid: .modelInvalid
+            case .modelRequired: .modelRequired
+            case .modelTypeMismatch: .modelTypeMismatch
+            case .moveNotAllowed: .moveNotAllowed
+            case .rejected: .rejected
+            case .rowGone: .rowGone
+            case .rowNotFound: .rowNotFound
+            case .sectionNotFound: .sectionNotFound
+            case .sectionsAreDeclared: .sectionsAreDeclared
+            case .templateFailed: .templateFailed
+            case .tooManyRows: .tooManyRows
+            case .tooManySections: .tooManySections
+            }
+        self.init(problem, refusal.detail, faults: refusal.faults)
+    }
+
+    package init(_ error: SessionError) {
+        let problem: Problem =
+            switch error.code {
+            case .badRequest: .badRequest
+            case .baseTooOld: .baseTooOld
+            case .idempotencyKeyInUse: .idempotencyKeyInUse
+            case .idempotencyKeyReused: .idempotencyKeyReused
+            case .internalError: .internalError
+            case .invalidToken: .unauthorized
+            case .noSession, .noTable: .notFound
+            case .positionMismatch: .etagMismatch
+            case .quotaExceeded: .quotaExceeded
+            case .tooManySessions: .tooMany
+            case .transactionTooLong: .transactionTooLong
+            case .unavailable: .unavailable
+            }
+        self.init(problem, error.message)
+        if let seconds = error.retryAfter { headers.append(("Retry-After", "\(seconds)")) }
+        if let position = error.position { headers.append(("ETag", position.entityTag)) }
+        if error.code == .invalidToken { headers.append(Bearer.invalidChallenge) }
+    }
+
+    package init(_ error: JSONError) {
+        self.init(
+            .invalidJSON, "The body is not valid JSON: line \(error.line), column \(error.column): \(error.message).")
+    }
+
+    package init(_ failure: HTTPFailure) {
+        let problem: Problem =
+            switch failure.status {
+            case 408: .requestTimeout
+            case 413: .tooLarge
+            case 414: .targetTooLong
+            case 417: .expectationFailed
+            case 429: .quotaExceeded
+            case 431: .headersTooLarge
+            case 500: .internalError
+            case 501: .notImplemented
+            case 503: .unavailable
+            case 505: .unsupportedVersion
+            default: .badRequest
+            }
+        self.init(
+            problem, failure.detail,
+            headers: problem == .unavailable || problem == .quotaExceeded ? [("Retry-After", "1")] : [])
+    }
+
+    /// Any error that reaches the edge. Nil: a fault of ours, to be logged and not shown.
+    package init?(_ error: any Error) {
+        switch error {
+        case let problem as ProblemError: self = problem
+        case let error as SessionError: self.init(error)
+        case let refusal as Refusal: self.init(refusal)
+        case let error as JSONError: self.init(error)
+        case let error as StoreError:
+            switch error {
+            case .sessionExists: self.init(.sessionExists, "A session with this id is there already.")
+            case .full: self.init(.storageFull, "The disk is full: nothing was changed.")
+            case .sessionMissing: self.init(.notFound, "There is no such session.")
+            case .tableMissing: self.init(.notFound, "The table description was deleted meanwhile.")
+            case .busy: self.init(unavailable: "Another program holds the database; try again.")
+            case .readOnly: self.init(unavailable: "The database cannot be written now; try again.")
+            case .unavailable: self.init(unavailable: "The database is not available; try again.")
+            case .closed: self.init(unavailable: "The server is stopping.")
+            case .revisionConflict: self.init(unavailable: "The session changed elsewhere; try again.")
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    /// `application/problem+json`. `path` is the request's, without its query.
+    func response(path: String, requestID: String) -> HTTPResponse {
+        var writer = JSONWriter()
+        writer.beginObject()
+        problem.writeMembers(detail: detail, to: &writer)
+        writer.name("instance")
+        writer.value(path)
+        writer.name("requestId")
+        writer.value(requestID)
+        if let line {
+            writer.name("line")
+            writer.value(line)
+        }
+        writer.faults(faults, named: "errors")
+        writer.endObject()
+        return HTTPResponse(
+            status: problem.status, headers: [("Content-Type", "application/problem+json")] + headers,
+            body: .bytes(writer.bytes))
+    }
+}
+
+extension JSONWriter {
+    /// A member, if there are any, that has each with its pointer.
+    package mutating func faults(_ faults: [Refusal.Fault], named name: String) {
+        guard !faults.isEmpty else { return }
+        self.name(name)
+        beginArray()
+        for fault in faults {
+            beginObject()
+            self.name("pointer")
+            value(fault.pointer.description)
+            self.name("detail")
+            value(fault.detail)
+            endObject()
+        }
+        endArray()
+    }
+}

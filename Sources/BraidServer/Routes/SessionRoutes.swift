@@ -1,0 +1,147 @@
+import BraidEngine
+import BraidHTTP
+import BraidRuntime
+import BraidSessions
+import BraidStore
+
+/// Sessions, and what can be read of one.
+func sessionRoutes(_ sessions: Sessions) -> [Route] {
+    [
+        Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
+            let body = try context.json()
+            let opening = try SessionOpening(body)
+            @Sendable func head(_ session: Session) -> HTTPResponse {
+                HTTPResponse(status: 201, headers: [("Location", "/v1/sessions/\(session.id)")])
+            }
+            @Sendable func response(_ session: Session) -> HTTPResponse {
+                var response = head(session)
+                let snapshot = session.snapshotResponse()
+                response.headers += snapshot.headers
+                response.body = snapshot.body
+                return response
+            }
+            guard let key = try IdempotencyKey(context) else {
+                return .later { response(try await sessions.open(opening, text: body.detached)) }
+            }
+            return .later {
+                try await sessions.once(key, session: 0, context: context) { keep in
+                    response(try await sessions.open(opening, text: body.detached) { keep(head($0), $0) })
+                }
+            }
+        },
+        Route("GET", "/v1/sessions", query: ["limit", "after"]) { context in
+            let limit = try context.integer("limit", in: 1...1000) ?? 100
+            let after = context.query("after")
+            return .later {
+                var page = try await sessions.store.sessions(after: after, limit: limit + 1)
+                let next = page.count > limit ? page[limit - 1].id : nil
+                page = Array(page.prefix(limit))
+                return .json { writer in
+                    writer.beginObject()
+                    writer.name("sessions")
+                    writer.beginArray()
+                    for facts in page { facts.write(to: &writer) }
+                    writer.endArray()
+                    if let next {
+                        writer.name("next")
+                        writer.value(next)
+                    }
+                    writer.endObject()
+                }
+            }
+        },
+        Route("GET", "/v1/sessions/{id}") { context in
+            let id = context.parameter("id")
+            return .later {
+                guard let facts = try await sessions.store.sessionSummary(id) else { throw SessionError(noSession: id) }
+                try context.requester.require(sessionNumber: facts.number, id: id)
+                return .json { facts.write(to: &$0) }
+            }
+        },
+        Route("DELETE", "/v1/sessions/{id}", obeysIfMatch: true) { context in
+            let id = context.parameter("id"), condition = context.head.positionCondition
+            return .later {
+                try await sessions.end(id, if: condition)
+                return HTTPResponse(status: 204)
+            }
+        },
+        Route("GET", "/v1/sessions/{id}/snapshot", query: ["section", "offset", "limit"]) { context in
+            let window = try SnapshotWindow(context)
+            let match = context.head.headers["if-none-match"], isPretty = try context.flag("pretty")
+            @Sendable func response(_ session: Session) throws -> HTTPResponse {
+                try context.require(session)
+                if let unchanged = notModified(match, session.position.entityTag) {
+                    return unchanged
+                }
+                if let window { return try session.snapshotResponse(window: window) }
+                return session.isLarge && !isPretty ? session.streamedSnapshotResponse() : session.snapshotResponse()
+            }
+            let id = context.parameter("id")
+            if let session = sessions.currentInMemory(id), !session.isLarge { return .ready(try response(session)) }
+            return .later {
+                let session = try await sessions.current(id)
+                return try await withTaskExecutorPreference(session.isLarge ? Workers.shared.long : nil) {
+                    try response(session)
+                }
+            }
+        },
+    ]
+}
+
+extension SnapshotWindow {
+    /// `?section=ID&offset=N&limit=M`; `nil` for a request that asks for the whole snapshot.
+    init?(_ context: RequestContext) throws {
+        let offset = try context.integer("offset", in: 0...Int.max),
+            limit = try context.integer("limit", in: 0...Int.max)
+        guard let section = context.query("section") else {
+            if offset != nil || limit != nil {
+                throw ProblemError(.badRequest, "`offset` and `limit` need the `section` that they are about.")
+            }
+            return nil
+        }
+        self.init(section: SectionID(section), offset: offset ?? 0, limit: limit ?? .max)
+    }
+}
+
+extension Session {
+    func snapshotResponse() -> HTTPResponse {
+        let (revision, bytes) = encodedSnapshot()
+        return .json(bytes, headers: [("ETag", position(at: revision).entityTag)])
+    }
+
+    func streamedSnapshotResponse() -> HTTPResponse {
+        let (revision, stream) = streamedSnapshot()
+        return HTTPResponse(
+            status: 200,
+            headers: [("Content-Type", "application/json"), ("ETag", position(at: revision).entityTag)],
+            body: .stream(stream))
+    }
+
+    func snapshotResponse(window: SnapshotWindow) throws -> HTTPResponse {
+        let (revision, bytes) = try encodedSnapshot(window: window)
+        return .json(bytes, headers: [("ETag", position(at: revision).entityTag)])
+    }
+}
+
+extension SessionSummary {
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("id")
+        writer.value(id)
+        if let table {
+            writer.name("table")
+            writer.value(table)
+        }
+        writer.name("epoch")
+        writer.value(epoch)
+        writer.name("revision")
+        writer.value(revision)
+        writer.name("created")
+        writer.value(Instant(millisecondsSince1970: created).text)
+        writer.name("updated")
+        writer.value(Instant(millisecondsSince1970: updated).text)
+        writer.name("totalRowCount")
+        writer.value(totalRowCount)
+        writer.endObject()
+    }
+}

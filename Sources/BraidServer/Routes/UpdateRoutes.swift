@@ -1,0 +1,65 @@
+import BraidHTTP
+import BraidRuntime
+import BraidSessions
+
+/// What became of a session since a position: as a list, by long polling, or as a stream of events.
+func updateRoutes(_ sessions: Sessions) -> [Route] {
+    [
+        Route(
+            "GET", "/v1/sessions/{id}/updates", query: ["since", "wait", "form", "coalesce"], endsAtStop: true,
+            alternative: "text/event-stream"
+        ) { context in
+            let id = context.parameter("id")
+            let isSequential = try CommandForm(context).isSequential
+            let since = try context.query("since").map { try Position($0) }
+            if context.head.prefers("text/event-stream") {
+                for name in ["wait", "coalesce"] where context.query(name) != nil {
+                    throw ProblemError(
+                        .badRequest,
+                        "`\(name)` is for JSON: a stream of events waits by itself, and tells every revision.")
+                }
+                // What a reader that lost its connection has last read, before what it once asked for (WHATWG HTML,
+                // 9.2.4).
+                let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
+                let form = StreamForm(isSequential: isSequential, hasRowEvents: context.requester.role == .controller)
+                let account = context.account
+                let lease = try sessions.subscribers.required("subscribers", for: account, retryAfter: 5)
+                return .later {
+                    try await sessions.withCurrent(id) { session in
+                        try context.require(session)
+                        return eventStreamResponse(
+                            try session.eventStream(after: last ?? since, form, lease, account))
+                    }
+                }
+            }
+            guard let since else {
+                throw ProblemError(
+                    .badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.")
+            }
+            let wait = try context.integer("wait", in: 0...60) ?? 0
+            let form = UpdateListForm(isSequential: isSequential, isCoalesced: try context.flag("coalesce"))
+            let match = context.head.headers["if-none-match"]
+            let lease =
+                wait == 0 ? nil : try sessions.subscribers.required("subscribers", for: context.account, retryAfter: 5)
+            return .later {
+                defer { lease?.end() }
+                return try await sessions.withCurrent(id) { session in
+                    try context.require(session)
+                    let list = try await session.updates(
+                        since: since, waiting: .seconds(wait), unless: { isKnown($0.entityTag, by: match) }, form,
+                        for: context.account)
+                    let etag = ("ETag", list.position.entityTag)
+                    return list.json.map { .json($0, headers: [etag]) } ?? HTTPResponse(status: 304, headers: [etag])
+                }
+            }
+        }
+    ]
+}
+
+private func eventStreamResponse(_ stream: ByteStream) -> HTTPResponse {
+    let headers = [
+        ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
+        ("X-Accel-Buffering", "no"),  // nginx would hold events back until its buffer is full
+    ]
+    return HTTPResponse(status: 200, headers: headers, body: .stream(stream))
+}

@@ -1,0 +1,67 @@
+import BraidStore
+import Glibc
+import Synchronization
+
+/// The time, in milliseconds since 1970: the system's, or one that counts (`--deterministic`).
+package final class Clock: Sendable {
+    private let isCounting: Bool
+    /// The next time of a clock that counts.
+    private let counted: Mutex<Int>
+
+    /// The system's clock.
+    package init() {
+        isCounting = false
+        counted = Mutex(0)
+    }
+
+    /// A clock that counts from 2000-01-01T00:00:00.000Z, or from one millisecond after `latest` if that is later.
+    package init(countingAfter latest: Int) {
+        isCounting = true
+        counted = Mutex(max(latest + 1, 946_684_800_000))
+    }
+
+    /// The time, in milliseconds since 1970.
+    package func now() -> Int { isCounting ? counted.withLock { $0 } : Clock.system() }
+
+    /// The time of a change. A clock that counts moves on by one millisecond.
+    package func instant() -> Int {
+        guard isCounting else { return Clock.system() }
+        return counted.withLock { next in
+            defer { next += 1 }
+            return next
+        }
+    }
+
+    /// The system's time, in milliseconds since 1970.
+    package static func system() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    }
+}
+
+/// Returns a clock and an ID generator that count, so that the same requests get the same answers, byte for byte.
+///
+/// They continue after the sessions and tables in `store`: no stored ID, epoch or time is made a second time. Ended
+/// sessions leave no trace in the store, so their IDs can appear again.
+/// - Complexity: O(sessions in the store).
+package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
+    var latest = 0, session = 0, epoch = 0
+    var page: String?
+    for table in try await store.tables() { latest = max(latest, table.updated) }
+    while case let sessions = try await store.sessions(after: page, limit: 1_000), let last = sessions.last {
+        for summary in sessions {
+            latest = max(latest, summary.updated)
+            session = max(session, number(in: summary.id, after: "session-"))
+            epoch = max(epoch, number(in: summary.epoch, after: "epoch-"))
+        }
+        page = last.id
+    }
+    return (Clock(countingAfter: latest), IDGenerator(countingAfterSession: session, epoch: epoch))
+}
+
+/// The number behind the prefix, as in `session-12`; 0 if there is none, or if it is 2^53 or more.
+private func number(in word: String, after prefix: String) -> Int {
+    guard word.hasPrefix(prefix), let number = Int(word.dropFirst(prefix.count).prefix { $0 != "-" }) else { return 0 }
+    return number < 1 << 53 ? number : 0
+}

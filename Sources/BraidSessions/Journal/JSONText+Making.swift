@@ -1,0 +1,24 @@
+import BraidEngine
+
+extension JSONText {
+    /// An object of these members.
+    package init(object members: [(name: String, value: JSONText)]) {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for (name, value) in members {
+            writer.name(name)
+            writer.value(value)
+        }
+        writer.endObject()
+        self = writer.text
+    }
+
+    /// An array of these elements.
+    package init(parts: [JSONText]) {
+        var writer = JSONWriter()
+        writer.beginArray()
+        for part in parts { writer.value(part) }
+        writer.endArray()
+        self = writer.text
+    }
+}

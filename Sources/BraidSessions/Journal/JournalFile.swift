@@ -1,0 +1,135 @@
+import BraidEngine
+import BraidStore
+
+/// A session's journal as lines of JSON (NDJSON): first what it was opened with,
+/// `{"session", "epoch", "created", "opening", "description"?, "checkpoint"?}`, then the records,
+/// `{"revision", "at", "command", "update"}`. The checkpoint is the stored table at the revision before the first
+/// record, where the journal does not reach back to the opening.
+package struct JournalFile {
+    package static let mediaType = "application/x-ndjson"
+
+    /// The first line, with its end.
+    static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("session")
+        writer.value(session.facts.id)
+        writer.name("epoch")
+        writer.value(session.facts.epoch)
+        writer.name("created")
+        writer.value(Instant(millisecondsSince1970: session.facts.created).text)
+        writer.name("opening")
+        writer.value(session.body)
+        if session.facts.table != nil, let description = session.description {
+            writer.name("description")
+            writer.value(description)
+        }
+        if let checkpoint {
+            writer.name("checkpoint")
+            checkpoint.writeCheckpoint(to: &writer)
+        }
+        writer.endObject()
+        writer.raw("\n")
+        return writer.bytes
+    }
+
+    package static func lines(of records: [JournalRecord]) -> [UInt8] {
+        var writer = JSONWriter()
+        for record in records {
+            record.write(to: &writer)
+            writer.raw("\n")
+        }
+        return writer.bytes
+    }
+
+    /// Does again what the journal says was done. Returns the snapshot that it leads to, as the server sends it.
+    ///
+    /// Commands are deterministic: the time that templates read is the record's, and ids come with the models. Throws a
+    /// `JournalFault` that names the line.
+    package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
+        var replay: Replay?
+        var number = 0
+        for line in lines {
+            number += 1
+            if line.isEmpty { continue }
+            do {
+                let json = try JSONText(parsing: line, depthLimit: 1000)
+                if replay == nil { replay = try Replay(opening: json) } else { try replay?.perform(json) }
+            } catch let fault as JournalFault {
+                throw JournalFault("line \(number): \(fault)")
+            } catch {
+                throw JournalFault("line \(number): \((error as? Refusal)?.detail ?? "\(error)")")
+            }
+        }
+        guard let replay else { throw JournalFault("the journal is empty") }
+        return replay.snapshot.encoded(session: replay.session, table: replay.table, epoch: replay.epoch)
+    }
+
+    private struct Replay {
+        let session: String
+        let epoch: String
+        let table: String?
+        var binder: Binder
+        let opening: TableModel
+        var model: TableModel
+        var snapshot: Snapshot
+        var unpublished: Unpublished?
+
+        init(opening line: JSONText) throws {
+            guard let session = line["session"]?.stringValue, let epoch = line["epoch"]?.stringValue,
+                let created = line["created"]?.stringValue,
+                let body = line["opening"]
+            else {
+                throw JournalFault(
+                    "the first line must say what the session was opened with: `session`, `epoch`, `created`, `opening`"
+                )
+            }
+            self.session = session
+            self.epoch = epoch
+            let request = try SessionOpening(body)
+            if let text = line["description"] {
+                let description = try TableDescription(text)
+                table = description.name
+                binder = description.binder
+                model = try description.openingTable(models: request.models, state: request.state)
+            } else {
+                table = nil
+                binder = Binder.dataSource.showing(empty: request.empty)
+                model = try binder.openingTable(request.sections, cells: request.cells)
+            }
+            opening = model
+            // What was done was within the limits of its server.
+            binder.limits.templateSteps = .max
+            if let checkpoint = line["checkpoint"] {
+                (model, snapshot, unpublished) = try StoredSession(checkpoint: checkpoint).restored(by: binder)
+            } else {
+                snapshot = try binder.snapshot(of: model, revision: 0, now: created)
+            }
+        }
+
+        mutating func perform(_ record: JSONText) throws {
+            guard let revision = record["revision"]?.intValue, let at = record["at"]?.stringValue,
+                let text = record["command"]
+            else {
+                throw JournalFault("a record has `revision`, `at`, `command` and `update`")
+            }
+            guard revision == snapshot.revision + 1 else {
+                throw JournalFault("revision \(snapshot.revision + 1) is missing")
+            }
+            let command: Command =
+                Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text)
+            let outcome = try binder.applying(command, to: model, shown: snapshot, unpublished: unpublished, now: at)
+            guard outcome.kind == .applied else { throw JournalFault("the command changes nothing, where it once did") }
+            if let update = record["update"], update != outcome.update.json {
+                throw JournalFault("the command leads to another update than it once did")
+            }
+            (model, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
+        }
+    }
+}
+
+/// What is wrong with a journal's file, in a sentence.
+package struct JournalFault: Error, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,96 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+
+extension JournalRecord {
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("revision")
+        writer.value(revision)
+        writer.name("at")
+        writer.value(Instant(millisecondsSince1970: at).text)
+        writer.name("command")
+        writer.value(command)
+        writer.name("update")
+        writer.value(update)
+        writer.endObject()
+    }
+}
+
+extension Session {
+    /// A page of the journal's records after a revision, and whether records are left for another page.
+    package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
+        let bytes = feed.limits.longHistoryBytes
+        var records = try await history(after: revision, limit: limit + 1, bytes: bytes)
+        let isCut = records.count > limit || records.reduce(0) { $0 + $1.bytes } >= bytes
+        if isCut, records.count > 1 { records.removeLast() }
+        return (records, isCut)
+    }
+}
+
+extension Sessions {
+    /// The whole journal as lines of JSON, written as it is read: what the session was opened with, then its records.
+    package func journalFile(of id: String, for account: Budget.Account) async throws -> ByteStream {
+        let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
+        let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
+        // The first lines are held until all is read.
+        let lease: Budget.Lease?
+        do {
+            lease = try start.lease(streams, for: account)
+        } catch {
+            throw SessionError(noRoomForAnswer: error)
+        }
+        Task(executorPreference: Workers.shared.long) { [store, streams] in
+            defer { withExtendedLifetime(lease) {} }
+            do {
+                var lines = start, revision = through
+                while await body.writeWhole(lines.bytes, try lines.lease(streams, for: account)) {
+                    // As many as fill the stream's queue, or one that is larger.
+                    let records = try await store.journal(
+                        of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
+                    guard let first = records.first, let last = records.last else {
+                        // Where it has ended meanwhile, there are none.
+                        return revision < facts.revision ? body.fail() : body.finish()
+                    }
+                    // Those between are trimmed since.
+                    guard first.revision == revision + 1 else { return body.fail() }
+                    revision = last.revision
+                    lines = EventBytes(JournalFile.lines(of: records))
+                }
+            } catch {
+                // The client sees that it is not whole: the store is out of order, or there is no room for a large
+                // record.
+                body.fail()
+            }
+        }
+        return body
+    }
+
+    /// The first line of a journal's file with the first page of records, and the revision that they reach to. The file
+    /// ends with the revision in `facts`.
+    private func journalFileStart(of id: String, pageBytes: Int) async throws -> (
+        facts: SessionSummary, lines: EventBytes, through: Int
+    ) {
+        for _ in 0..<10 {
+            guard let opening = try await store.opening(id) else { throw SessionError(noSession: id) }
+            let checkpoint = try await store.journalStart(of: id)
+            let start = checkpoint?.facts.revision ?? 0
+            var facts = opening.facts
+            facts.revision = max(facts.revision, start)
+            let records = try await store.journal(
+                of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
+            // Else commits have trimmed the journal between the two reads, or the session is another one by now.
+            if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision),
+                checkpoint.map({ $0.facts.number == facts.number }) ?? true
+            {
+                return (
+                    facts,
+                    EventBytes(
+                        JournalFile.opening(of: opening, checkpoint: checkpoint) + JournalFile.lines(of: records)),
+                    records.last?.revision ?? start
+                )
+            }
+        }
+        throw SessionError(unavailable: "The session changes faster than its journal can be read; try again.")
+    }
+}

@@ -1,0 +1,92 @@
+import BraidEngine
+import BraidStore
+
+// A stored table in a journal's file:
+// `{"revision", "at", "nextKey", "nextSection", "state", "displayedSections"?, "cells"?, "sections", "published"?}`.
+// Each section has its rows as `[key, rank, id, model]`. `published` is what clients see, where that is not what is
+// stored.
+extension StoredSession {
+    func writeCheckpoint(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("revision")
+        writer.value(facts.revision)
+        writer.name("at")
+        writer.value(facts.updated)
+        writer.name("nextKey")
+        writer.value(nextKey)
+        writer.name("nextSection")
+        writer.value(nextSection)
+        writer.name("state")
+        writer.value(state)
+        if let cells {
+            writer.name("cells")
+            writer.value(cells)
+        }
+        Self.write(displayedSections, sections, to: &writer)
+        if let published {
+            writer.name("published")
+            writer.beginObject()
+            writer.name("at")
+            writer.value(published.updated)
+            Self.write(published.displayedSections, published.sections, to: &writer)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+
+    private static func write(
+        _ displayed: JSONText?, _ sections: [(facts: StoredSectionSummary, rows: [StoredRow])],
+        to writer: inout JSONWriter
+    ) {
+        if let displayed {
+            writer.name("displayedSections")
+            writer.value(displayed)
+        }
+        writer.name("sections")
+        writer.beginArray()
+        for (facts, rows) in sections {
+            writer.beginObject()
+            facts.writeMembers(to: &writer)
+            writer.name("rows")
+            writer.beginArray()
+            for row in rows { row.write(to: &writer) }
+            writer.endArray()
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    /// Throws a `JournalFault` or a `StoreError` if the text is not a checkpoint.
+    package init(checkpoint: JSONText) throws {
+        func integer(_ json: JSONText, _ name: String) throws -> Int {
+            guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }
+            return value
+        }
+        func sections(_ json: JSONText) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
+            guard let sections = json["sections"]?.elements() else {
+                throw JournalFault("the checkpoint has no `sections`")
+            }
+            return try sections.map {
+                (
+                    try StoredSectionSummary(stored: $0),
+                    try ($0["rows"]?.elements() ?? []).map { try StoredRow.read($0).row }
+                )
+            }
+        }
+        guard let state = checkpoint["state"] else { throw JournalFault("the checkpoint has no `state`") }
+        let at = try integer(checkpoint, "at")
+        self.init(
+            facts: SessionSummary(
+                id: "", number: 0, table: nil, epoch: "", revision: try integer(checkpoint, "revision"), created: at,
+                updated: at, totalRowCount: 0),
+            tableVersion: nil, description: nil, state: state, displayedSections: checkpoint["displayedSections"],
+            cells: checkpoint["cells"],
+            nextKey: try integer(checkpoint, "nextKey"), nextSection: try integer(checkpoint, "nextSection"),
+            sections: try sections(checkpoint),
+            published: try checkpoint["published"].map {
+                PublishedTable(
+                    updated: try integer($0, "at"), displayedSections: $0["displayedSections"],
+                    sections: try sections($0))
+            })
+    }
+}

@@ -1,0 +1,47 @@
+/// A position in a session's history: `<epoch>.<revision>`, or, without the epoch, `<revision>`.
+package struct Position: Sendable, Equatable, CustomStringConvertible {
+    /// The session's epoch. `nil` means the present one.
+    package var epoch: String?
+    package var revision: Int
+
+    package init(epoch: String?, revision: Int) {
+        self.epoch = epoch
+        self.revision = revision
+    }
+
+    /// Reads the text of a position.
+    /// - Throws: `SessionError` with the code `badRequest` if the text is not a position.
+    package init(_ text: String) throws {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let digits = parts.last, let revision = Int(digits),
+            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            parts.count == 1 || !parts[0].isEmpty
+        else {
+            throw SessionError(.badRequest, "A position is <revision> or <epoch>.<revision>, not \"\(text)\".")
+        }
+        self.revision = revision
+        epoch = parts.count == 2 ? String(parts[0]) : nil
+    }
+
+    package var description: String { epoch.map { "\($0).\(revision)" } ?? "\(revision)" }
+}
+
+/// A condition on the position that a session is at. A command whose condition is not met changes nothing.
+package struct PositionCondition: Sendable {
+    /// The positions at which the condition is met, as the client wrote them. For messages.
+    let text: String
+    private let isMet: @Sendable (Position) -> Bool
+
+    package init(_ text: String, isMet: @escaping @Sendable (Position) -> Bool) {
+        self.text = text
+        self.isMet = isMet
+    }
+
+    /// Throws `positionMismatch` unless the condition is met at `position`.
+    package func check(_ position: Position) throws(SessionError) {
+        guard !isMet(position) else { return }
+        var error = SessionError(.positionMismatch, "The session is at \"\(position)\", not at \(text).")
+        error.position = position
+        throw error
+    }
+}

@@ -1,0 +1,125 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+
+/// The reason why a session refused or could not do what it was asked. Nothing was changed.
+///
+/// What the engine refuses is a `Refusal`, and what the store refuses is a `StoreError`.
+package struct SessionError: Error, Sendable, Equatable {
+    /// The kind of an error. Programs decide by it.
+    package enum Code: Sendable, CaseIterable {
+        /// The request is malformed, or names a revision that does not exist yet.
+        case badRequest
+        /// The journal does not reach back to the position on which a command is based.
+        case baseTooOld
+        /// The first request with the same key is not answered yet.
+        case idempotencyKeyInUse
+        /// The key was sent before with another request.
+        case idempotencyKeyReused
+        /// The stored session is incomplete: a fault of the server.
+        case internalError
+        /// The token is unknown, expired or revoked.
+        case invalidToken
+        /// No session has the ID.
+        case noSession
+        /// No table description has the name.
+        case noTable
+        /// The session is at another position than the command's condition demands.
+        case positionMismatch
+        /// The session or the token already uses its share of something that all sessions have in common.
+        case quotaExceeded
+        /// The server has as many sessions as it accepts.
+        case tooManySessions
+        /// The transaction has more commands than a requester of this role may send at once.
+        case transactionTooLong
+        /// The server is overloaded, or the session is being reloaded.
+        case unavailable
+    }
+
+    package var code: Code
+    /// A sentence for a developer: what is wrong, where, and what to do.
+    package var message: String
+    /// The number of seconds after which the client should try again.
+    package var retryAfter: Int?
+    /// The session's position, if the error is about it.
+    package var position: Position?
+
+    package init(_ code: Code, _ message: String, retryAfter: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    package init(noSession id: String) { self.init(.noSession, "There is no session \"\(id)\".") }
+
+    package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
+
+    /// A budget's refusal of the memory for a large answer.
+    init(noRoomForAnswer refusal: Budget.Refusal) {
+        switch refusal {
+        case .budget:
+            self.init(
+                .unavailable,
+                "The server's memory for large answers is in use. Try again after the time in `Retry-After`.",
+                retryAfter: 1)
+        case .share:
+            self.init(
+                .quotaExceeded,
+                "This session or this token already uses its share of the server's memory for large answers. Wait until its other requests are answered.",
+                retryAfter: 1)
+        }
+    }
+
+    static var invalidToken: SessionError { SessionError(.invalidToken, "The token is not valid, or no longer.") }
+}
+
+// MARK: - What a retry may expect
+
+extension SessionError {
+    /// Whether the client caused the error. Any other error is the fault of the server, its disk or its load.
+    package static func isRefusal(_ error: any Error) -> Bool {
+        switch error {
+        case is Refusal, is JSONError: return true
+        case StoreError.sessionExists, StoreError.sessionMissing, StoreError.tableMissing: return true
+        case let error as SessionError:
+            switch error.code {
+            case .internalError, .unavailable: return false
+            case .badRequest, .baseTooOld, .idempotencyKeyInUse, .idempotencyKeyReused, .invalidToken, .noSession,
+                .noTable, .positionMismatch, .quotaExceeded, .tooManySessions, .transactionTooLong:
+                return true
+            }
+        default: return false
+        }
+    }
+
+    /// Whether a refused request can succeed when the client sends it again, possibly corrected. A malformed request
+    /// can be put right, room or time can be found, and the session can come to another position.
+    static func mayPassLater(_ refusal: any Error) -> Bool {
+        switch refusal {
+        case let refusal as Refusal: refusal.code == .badRequest || refusal.code == .commandTimeout
+        case let error as SessionError:
+            [.badRequest, .positionMismatch, .tooManySessions, .quotaExceeded].contains(error.code)
+        default: false
+        }
+    }
+}
+
+extension Budget {
+    /// A lease of one. Throws `unavailable` when the budget is used up, and `quotaExceeded` when the account has its
+    /// share.
+    package func required(_ what: String, for account: Account, retryAfter seconds: Int = 1) throws -> Lease {
+        do {
+            return try lease(to: account)
+        } catch .budget {
+            throw SessionError(
+                .unavailable,
+                "The server has \(limit) \(what), as many as it accepts. Try again after the time in `Retry-After`.",
+                retryAfter: seconds)
+        } catch .share {
+            throw SessionError(
+                .quotaExceeded,
+                "This session or this token already has its share of the server's \(what): \(resourceShare) for a session, \(clientShare) for a token. Wait until some of them have ended.",
+                retryAfter: seconds)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import BraidEngine
+
+/// The limits of a server's sessions. docs/http-api.md, "Limits", lists the errors that exceeding them causes.
+package struct SessionLimits: Sendable {
+    /// The most sessions in the store.
+    package var sessions = 100_000
+    /// The most event streams and waiting long polls, of all sessions together.
+    package var subscribers = 9_000
+    /// The most commands in one transaction, carried out or dry run.
+    package var transactionCommands = 100_000
+    /// The same for a participant.
+    package var participantTransactionCommands = 1_000
+    /// How long a participant's command may take. A controller's may take `table.commandTime`.
+    package var participantCommandTime = Duration.seconds(5)
+    package var table: TableLimits = {
+        var table = TableLimits()
+        table.rows = 1_000_000
+        table.sections = 10_000
+        table.renderedBytes = 256 << 20
+        return table
+    }()
+
+    package init() {}
+}
+
+extension SessionLimits {
+    /// The limits of a requester's commands on a table.
+    func table(for role: Role) -> TableLimits {
+        guard role < .controller else { return table }
+        var table = table
+        table.commandTime = min(participantCommandTime, table.commandTime ?? participantCommandTime)
+        return table
+    }
+
+    /// Throws `transactionTooLong`.
+    func check(_ command: Command, of role: Role) throws {
+        guard case .transaction(let commands) = command else { return }
+        let limit = role < .controller ? min(participantTransactionCommands, transactionCommands) : transactionCommands
+        guard commands.count > limit else { return }
+        throw SessionError(
+            .transactionTooLong,
+            "The transaction has \(commands.count) commands. A \(role.rawValue)'s may have \(limit). Send it in smaller parts."
+        )
+    }
+}

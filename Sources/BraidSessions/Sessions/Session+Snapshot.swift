@@ -1,0 +1,86 @@
+import BraidEngine
+import BraidRuntime
+
+/// The rows of one section that a snapshot is to show.
+package struct SnapshotWindow: Sendable {
+    var section: SectionID
+    var offset: Int
+    var limit: Int
+
+    package init(section: SectionID, offset: Int, limit: Int) {
+        self.section = section
+        self.offset = offset
+        self.limit = limit
+    }
+}
+
+extension Session {
+    /// The snapshot as it is sent. Encoded once for each revision that someone asks for; large ones are not kept.
+    package func encodedSnapshot() -> (revision: Int, bytes: [UInt8]) {
+        let state = current
+        if let encoded = state.encoded { return (state.snapshot.revision, encoded) }
+        let bytes = state.snapshot.encoded(session: id, table: table, epoch: epoch)
+        if bytes.count <= Self.cachedBytes { cache(bytes, of: state.snapshot.revision) }
+        return (state.snapshot.revision, bytes)
+    }
+
+    private static let cachedBytes = 1 << 20
+
+    /// Whether encoding the snapshot is too much work for an event loop's thread.
+    package var isLarge: Bool {
+        let state = current
+        return state.encoded == nil
+            && (state.snapshot.totalRowCount > Self.largeRowCount || state.snapshot.isLarger(than: Self.cachedBytes))
+    }
+    static let largeRowCount = 2_000
+
+    /// The snapshot, encoded while it is sent: a reader takes up some megabytes of it, however long it is.
+    package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
+        let snapshot = current.snapshot
+        let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
+        let stream = ByteStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
+        Task(executorPreference: Workers.shared.long) {
+            for piece in pieces {
+                guard await stream.writeWhole(piece) else { return }
+            }
+            stream.finish()
+        }
+        return (snapshot.revision, stream)
+    }
+
+    private static let pieceBytes = 256 * 1024
+    /// Encoded ahead of the sending: with few, the two threads wait for each other all the time.
+    private static let queuedPieces = 8
+
+    /// The rows in a window. Throws `rowNotFound` if the section is not displayed.
+    package func encodedSnapshot(window: SnapshotWindow) throws -> (revision: Int, bytes: [UInt8]) {
+        let snapshot = current.snapshot
+        guard snapshot.sections.contains(where: { $0.id == window.section }) else {
+            throw Refusal(.rowNotFound, "No section \"\(window.section)\" is displayed.")
+        }
+        return (
+            snapshot.revision,
+            snapshot.encoded(
+                session: id, table: table, epoch: epoch, window: (window.section, window.offset, window.limit))
+        )
+    }
+
+    /// The table as it is stored, published or not.
+    package var storedSnapshot: Snapshot {
+        let current = current
+        return current.unpublished?.snapshot ?? current.snapshot
+    }
+}
+
+extension ByteStream {
+    /// Writes the bytes once there is room for them. False: the reader has left.
+    func writeWhole(_ bytes: [UInt8], _ lease: Budget.Lease? = nil) async -> Bool {
+        while true {
+            switch write(bytes, lease) {
+            case .accepted: return true
+            case .closed: return false
+            case .full: await drained()
+            }
+        }
+    }
+}

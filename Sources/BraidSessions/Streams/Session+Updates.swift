@@ -1,0 +1,125 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+
+/// How a list of updates is to look.
+package struct UpdateListForm: Sendable {
+    var isSequential: Bool
+    /// One update in the place of all.
+    var isCoalesced: Bool
+
+    package init(isSequential: Bool, isCoalesced: Bool) {
+        self.isSequential = isSequential
+        self.isCoalesced = isCoalesced
+    }
+}
+
+/// What happened to a session since a position, and the position that it leads to.
+package struct UpdateList: Sendable {
+    package var position: Position
+    /// The updates or a snapshot, as JSON. `nil` if the client already knows what happened until `position`.
+    package var json: [UInt8]?
+}
+
+extension Session {
+    /// The revision of a position in this session's history; nil for one of another epoch, or that is still to come.
+    private func revision(at position: Position) -> Int? {
+        guard position.epoch == nil || position.epoch == epoch else { return nil }
+        return position.revision <= current.snapshot.revision ? position.revision : nil
+    }
+
+    /// A stream of what comes after a position; nil, or one that history does not reach back to: of a snapshot and what
+    /// comes after it.
+    package func eventStream(
+        after position: Position?, _ form: StreamForm, _ lease: Budget.Lease, _ account: Budget.Account
+    ) throws -> ByteStream {
+        let subscriber = Subscriber(
+            self, after: position.flatMap { revision(at: $0) }, form: form, lease: lease, account: account)
+        guard subscriber.start() else { throw StaleSession() }
+        return subscriber.stream
+    }
+
+    /// The updates after a position, one for each revision or one for all, or the snapshot where history does not reach
+    /// back to it. If there are none, waits for one.
+    ///
+    /// - Parameter isKnown: whether the client already has the answer that leads to a position. Then the list has no
+    ///   JSON, and no history is read.
+    package func updates(
+        since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
+        _ form: UpdateListForm, for account: Budget.Account
+    ) async throws -> UpdateList {
+        guard let from = revision(at: position) else {
+            let now = self.position
+            return isKnown(now) ? UpdateList(position: now) : reset()
+        }
+        var recent = feed.recent.changes
+        if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
+        let kept = recent.after(from)
+        if kept?.isEmpty == true, isStale { throw StaleSession() }
+        // A snapshot can be read before its revision is published, so the client may be ahead.
+        let last = self.position(at: max(from, recent.last))
+        if isKnown(last) { return UpdateList(position: last) }
+        if let changes = kept {
+            if form.isCoalesced { return try coalesced(changes.map(\.update), from: from, form) }
+            return list(
+                changes.map { $0.updateText(sequential: form.isSequential) }, from: from, to: from + changes.count)
+        }
+        return try await withTaskExecutorPreference(Workers.shared.long) {
+            try await largeReads.withLock {
+                try await withHistory(after: from, count: recent.last - from, for: account) { records in
+                    guard records.first?.revision == from + 1, records.count == recent.last - from else {
+                        return reset()
+                    }
+                    if form.isCoalesced {
+                        return try coalesced(records.map { try BatchUpdate(json: $0.update) }, from: from, form)
+                    }
+                    return list(
+                        try records.map { try $0.updateText(sequential: form.isSequential) }, from: from,
+                        to: from + records.count)
+                }
+            }
+        }
+    }
+
+    /// The updates of the revisions after `from`, without a gap, as one.
+    private func coalesced(_ updates: [BatchUpdate], from: Int, _ form: UpdateListForm) throws -> UpdateList {
+        if updates.isEmpty { return list([], from: from, to: from) }
+        let update = try BatchUpdate.composing(updates)
+        return list([form.isSequential ? update.sequentialJSON : update.json], from: from, to: update.to)
+    }
+
+    private func list(_ updates: [JSONText], from: Int, to: Int) -> UpdateList {
+        UpdateList(position: position(at: to)) { writer in
+            writer.beginObject()
+            writer.name("from")
+            writer.value(from)
+            writer.name("to")
+            writer.value(to)
+            writer.name("updates")
+            writer.beginArray()
+            for update in updates { writer.value(update) }
+            writer.endArray()
+            writer.endObject()
+        }
+    }
+
+    private func reset() -> UpdateList {
+        let (revision, bytes) = encodedSnapshot()
+        return UpdateList(position: position(at: revision)) { writer in
+            writer.beginObject()
+            writer.name("reset")
+            writer.value(true)
+            writer.name("snapshot")
+            writer.raw(bytes)
+            writer.endObject()
+        }
+    }
+}
+
+extension UpdateList {
+    fileprivate init(position: Position, _ write: (inout JSONWriter) -> Void) {
+        var writer = JSONWriter()
+        write(&writer)
+        self.init(position: position, json: writer.bytes)
+    }
+}

@@ -1,0 +1,184 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+import Synchronization
+
+/// One reader of a session's event stream.
+///
+/// While it keeps up it is *live*: the feed's pump writes each change to its queue. While it is new, or its queue is
+/// full, it catches up in a task of its own, from the journal or with a fresh snapshot, and then goes live again. Only
+/// one of the two writes at a time.
+final class Subscriber: Sendable {
+    let stream: ByteStream
+    private let session: Session
+    private let form: StreamForm
+    /// Of one of the subscribers that the server accepts.
+    private let lease: Budget.Lease?
+    /// Who pays for large events.
+    private let account: Budget.Account
+    private let progress: Mutex<Progress>
+
+    private struct Progress {
+        /// The revision that the reader has when it has read its queue; nil: it needs a snapshot.
+        var position: Int?
+        var isLive = false
+        var owesCaughtUp = true
+    }
+
+    /// `position`: what the reader has, if its session's history is to go on from there; nil to start with a snapshot.
+    init(
+        _ session: Session, after position: Int?, form: StreamForm, lease: Budget.Lease? = nil,
+        account: Budget.Account = Budget.Account()
+    ) {
+        self.session = session
+        self.form = form
+        self.lease = lease
+        self.account = account
+        stream = ByteStream(limit: session.feed.limits.queueBytes)
+        progress = Mutex(Progress(position: position))
+        stream.write(ServerSentEvent.retry(after: session.feed.limits.retryTime))
+    }
+
+    /// False when the session is gone.
+    func start() -> Bool {
+        guard session.feed.add(self) else { return false }
+        stream.onClose { [self] in
+            session.feed.remove(self)
+            lease?.end()
+        }
+        startCatchingUp(readsHistory: true)
+        return true
+    }
+
+    // MARK: Live
+
+    /// For the pump: queues what comes after the reader's position.
+    func advance(through recent: RecentChanges, _ end: ChangeFeed.End?) {
+        guard progress.withLock({ $0.isLive }) else { return }
+        let result = deliver(recent, end)
+        guard result != .accepted, result != .closed else { return }
+        session.feed.behind.add()
+        progress.withLock { $0.isLive = false }
+        startCatchingUp(readsHistory: false)
+    }
+
+    // MARK: Catching up
+
+    private func startCatchingUp(readsHistory: Bool) {
+        // Encoding a large snapshot and reading history take long.
+        let lane: Workers.Lane =
+            readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge ? .long : .short
+        Task(executorPreference: Workers.shared[lane]) { await self.catchUp(readsHistory: readsHistory) }
+    }
+
+    private func catchUp(readsHistory: Bool) async {
+        var result = readsHistory ? ByteStream.WriteResult.accepted : .full(queued: 0)
+        while true {
+            switch result {
+            case .accepted: break
+            case .full: await stream.drained()
+            case .closed: return
+            }
+            let (recent, end) = session.feed.recent
+            if let known = deliver(recent, end) {
+                result = known
+                if result == .accepted { result = deliverCaughtUp() }
+                guard result == .accepted else { continue }
+                let position = progress.withLock { progress in
+                    progress.isLive = true
+                    return progress.position
+                }
+                return session.feed.resume(after: position ?? 0)
+            }
+            do {
+                if readsHistory, let told = try await deliverHistory() {
+                    result = told
+                } else {
+                    result = deliverSnapshot()
+                }
+            } catch {
+                // The store is out of order, or there is no room: the reader comes back, with its position.
+                return cutOff()
+            }
+        }
+    }
+
+    /// Queues the changes after the reader's position, and the end. Nil when they are not all known.
+    private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?) -> ByteStream.WriteResult? {
+        if let changes = progress.withLock({ $0.position }).flatMap({ recent.after($0) }) {
+            for change in changes {
+                let result = deliver(change.events(form), revision: change.revision)
+                guard result == .accepted else { return result }
+            }
+        } else if end == nil {
+            return nil
+        }
+        return end.map { deliver($0) } ?? .accepted
+    }
+
+    /// A page of the journal; nil when it does not reach back to the reader's position.
+    private func deliverHistory() async throws -> ByteStream.WriteResult? {
+        guard let position = progress.withLock({ $0.position }) else { return nil }
+        let records = try await session.history(
+            after: position, limit: session.feed.limits.historyPage, bytes: session.feed.limits.historyBytes)
+        guard records.first?.revision == position + 1 else { return nil }
+        for record in records {
+            let events = try record.events(form, epoch: session.epoch)
+            // Not only once there is room in the queue: they wait for that, too.
+            let lease = try events.lease(session.feed.limits, for: account)
+            while case let result = deliver(events, lease, revision: record.revision), result != .accepted {
+                if result == .closed { return .closed }
+                await stream.drained()
+            }
+        }
+        return .accepted
+    }
+
+    private func deliverSnapshot() -> ByteStream.WriteResult {
+        guard let (revision, event) = session.feed.snapshotEvent(of: session, for: self) else { return .closed }
+        return deliver(event, revision: revision)
+    }
+
+    private func deliverCaughtUp() -> ByteStream.WriteResult {
+        guard let position = progress.withLock({ $0.owesCaughtUp ? $0.position : nil }) else { return .accepted }
+        var bytes: [UInt8] = []
+        ServerSentEvent.append(
+            "caught-up", id: "\(session.epoch).\(position)", data: #"{"revision":\#(position)}"#.utf8, to: &bytes)
+        let result = stream.write(bytes)
+        if result == .accepted { progress.withLock { $0.owesCaughtUp = false } }
+        return result
+    }
+
+    /// Cuts the stream off where there is no room for large events: the reader comes back, with its position.
+    private func deliver(_ events: EventBytes, revision: Int) -> ByteStream.WriteResult {
+        do {
+            return deliver(events, try events.lease(session.feed.limits, for: account), revision: revision)
+        } catch {
+            cutOff()
+            return .closed
+        }
+    }
+
+    private func deliver(_ events: EventBytes, _ lease: Budget.Lease?, revision: Int) -> ByteStream.WriteResult {
+        let result = stream.write(events.bytes, lease)
+        if result == .accepted { progress.withLock { $0.position = revision } }
+        return result
+    }
+
+    private func cutOff() {
+        session.feed.remove(self)
+        stream.fail()
+    }
+
+    private func deliver(_ end: ChangeFeed.End) -> ByteStream.WriteResult {
+        if end == .ended {
+            var bytes: [UInt8] = []
+            ServerSentEvent.append("ended", id: nil, data: "{}".utf8, to: &bytes)
+            let result = stream.write(bytes)
+            guard result == .accepted else { return result }
+        }
+        stream.finish()
+        session.feed.remove(self)
+        return .closed
+    }
+}

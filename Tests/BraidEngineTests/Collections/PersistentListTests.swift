@@ -1,0 +1,138 @@
+import Testing
+
+@testable import BraidEngine
+
+@Suite struct PersistentListTests {
+    /// Any edits, on lists of all sizes around the places where nodes split and join, give what an array gives; and
+    /// the list of before stays as it was.
+    @Test(arguments: [0, 1, 47, 48, 49, 64, 65, 1_500, 3_100, 10_000])
+    func aListIsAnArray(count: Int) {
+        var random = SeededGenerator(seed: UInt64(count))
+        var array = Array(0..<count)
+        var list = PersistentList(array)
+        for step in 0..<2_000 {
+            let before = list
+            let oldArray = step % 100 == 0 ? array : []
+            // Phases of growing and of shrinking, so that the tree gains and loses levels.
+            let shrinks = (step / 500) % 2 == 1
+            switch Int.random(in: 0..<10, using: &random) {
+            case (shrinks ? 8 : 3)...9 where !shrinks, 8...9:
+                let index = Int.random(in: 0...array.count, using: &random)
+                array.insert(step, at: index)
+                list.insert(step, at: index)
+            case 0..<2 where !array.isEmpty:
+                let index = Int.random(in: 0..<array.count, using: &random)
+                array[index] = -step
+                list[index] = -step
+            default:
+                guard !array.isEmpty else { continue }
+                let index = Int.random(in: 0..<array.count, using: &random)
+                #expect(array.remove(at: index) == list.remove(at: index))
+            }
+            if step % 100 == 0 {
+                #expect(Array(list) == array)
+                #expect(list.indices.map { list[$0] } == array)
+                #expect(Array(before) == oldArray)
+            }
+        }
+        while !array.isEmpty {
+            let index = Int.random(in: 0..<array.count, using: &random)
+            #expect(array.remove(at: index) == list.remove(at: index))
+        }
+        #expect(list.isEmpty && Array(list).isEmpty)
+        list.append(7)
+        #expect(Array(list) == [7])
+    }
+
+    /// Few and many, narrow and wide, at the ends and where chunks meet; what no replacement touches is still shared.
+    @Test(arguments: [0, 1, 48, 64, 500, 5_000]) func manyReplacementsAtOnceGiveWhatAnArrayGives(count: Int) {
+        var random = SeededGenerator(seed: UInt64(count))
+        var array = Array(0..<count), list = PersistentList(array)
+        for step in 0..<300 {
+            var replacements: [PersistentList<Int>.Replacement] = [], index = 0
+            let widest = [1, 5, 200, 2_000].randomElement(using: &random) ?? 1
+            while index <= array.count, replacements.count < 1 << Int.random(in: 0...8, using: &random) {
+                let start = min(
+                    array.count,
+                    index + Int.random(in: 0...widest, using: &random) * Int.random(in: 0...1, using: &random))
+                let end = min(array.count, start + Int.random(in: 0...widest, using: &random))
+                replacements.append(
+                    (start..<end, ContiguousArray((0..<Int.random(in: 0...widest, using: &random)).map { -step - $0 })))
+                index = end + Int.random(in: 0...3, using: &random)
+            }
+            let before = list, oldArray = array
+            for (range, elements) in replacements.reversed() { array.replaceSubrange(range, with: elements) }
+            list.replace(replacements)
+            #expect(Array(list) == array && list.count == array.count)
+            #expect(list.indices.allSatisfy { list[$0] == array[$0] })
+            #expect(Array(before) == oldArray)
+            // As wide as other lists' chunks, but for the last and a first one.
+            #expect(list.chunks.allSatisfy { (1...64).contains($0.count) })
+            #expect(list.chunks.dropFirst().dropLast().allSatisfy { $0.count >= 16 })
+            // Neither too long nor too short for what is to be tried.
+            if array.count > 2 * count + 100 { (array, list) = (Array(0..<count), PersistentList(0..<count)) }
+        }
+    }
+
+    @Test func chunksThatNoReplacementTouchesAreShared() {
+        let before = PersistentList(0..<10_000)
+        var list = before
+        list.replace(stride(from: 0, to: 1_000, by: 10).map { ($0..<$0 + 1, [-1]) } + [(9_000..<9_000, [5])])
+        let old = before.chunks, new = list.chunks
+        #expect(
+            old.filter { chunk in new.contains { $0.hasSameStorage(as: chunk) } }.count >= old.count - 1_000 / 48 - 3)
+    }
+
+    /// Of a list in order, whatever its size, a search finds the place of every element and of what lies between.
+    @Test(arguments: [0, 1, 48, 49, 3_100, 5_000])
+    func aSearchFindsTheFirstThatHolds(count: Int) {
+        let list = PersistentList((0..<count).map { $0 / 3 * 2 })
+        for value in -1...count {
+            #expect(list.firstPosition { $0 >= value } == Array(list).firstIndex { $0 >= value } ?? count)
+        }
+    }
+
+    /// Few hashes, so that most are shared by several ranks: each rank is found under its hash, and under no other.
+    @Test func anIndexOfRanksTellsEqualHashesApart() throws {
+        func hash(_ rank: Int) -> UInt64 { UInt64(rank % 97) << 32 }
+        func ranks(_ index: RankIndex, _ hash: UInt64) -> Set<Int> {
+            var found: Set<Int> = []
+            _ = index.first(of: hash) { rank -> Never? in
+                found.insert(rank)
+                return nil
+            }
+            return found
+        }
+        var random = SeededGenerator(seed: 1)
+        var known: Set<Int> = []
+        var index = RankIndex()
+        for _ in 0..<20_000 {
+            let rank = Int.random(in: 0..<1_000, using: &random)
+            if known.remove(rank) == nil {
+                known.insert(rank)
+                index.insert(hash(rank), rank: rank)
+            } else if Bool.random(using: &random), known.insert(rank + 9_700).inserted {
+                index.change(hash(rank), rank: rank, to: rank + 9_700)
+            } else {
+                index.remove(hash(rank), rank: rank)
+            }
+        }
+        let built = try #require(RankIndex(known.map { (hash($0), $0) }, areSame: { $0 == $1 }))
+        #expect(index.count == known.count && built.count == known.count)
+        for number in 0..<97 {
+            let expected = known.filter { $0 % 97 == number }
+            #expect(ranks(index, hash(number)) == expected)
+            #expect(ranks(built, hash(number)) == expected)
+        }
+        #expect(index.first(of: hash(5)) { $0 > 5 ? $0 : nil } ?? 0 > 5)
+    }
+
+    @Test func anIndexOfRanksIsNotMadeOfTwoThatAreTheSame() {
+        let ids = ["a", "b", "c", "b"]
+        for isSameHash in [true, false] {
+            let rows = ids.enumerated().map { (hash: isSameHash ? 1 : RowHash.hash(RowID($1)), rank: $0) }
+            #expect(RankIndex(rows, areSame: { ids[$0] == ids[$1] }) == nil)
+            #expect(RankIndex(rows.dropLast(), areSame: { ids[$0] == ids[$1] })?.count == 3)
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import Testing
+@testable import BraidEngine
+
+/// Nothing that a template says may hang, exhaust or crash the server.
+@Suite struct TemplateBudgetTests {
+    private static let wide = "{\"$eval\": \"range(0, 1000)\"}"
+
+    @Test(arguments: [
+        // Time
+        #"{"$map": WIDE, "each(a)": {"$map": WIDE, "each(b)": {"$map": WIDE, "each(c)": 1}}}"#,
+        #"{"$reduce": WIDE, "initial": 0, "each(a,b)": {"$reduce": WIDE, "initial": 0, "each(a,b)": {"$eval": "a + b"}}}"#,
+        #"{"$find": WIDE, "each(a)": "len(range(0, 10000)) < 0"}"#,
+        #"{"$sort": WIDE, "by(x)": "len(range(0, 10000))"}"#,
+        // Memory
+        #"{"$eval": "range(0, 1000000000)"}"#,
+        #"{"$eval": "range(-9223372036854775807, 9223372036854775807)"}"#,
+        #"{"$eval": "range(9223372036854775807, -9223372036854775807, -1)"}"#,
+        #"{"$reduce": WIDE, "initial": "xxxxxxxx", "each(a,b)": {"$eval": "a + a"}}"#,
+        #"{"$reduce": WIDE, "initial": "xxxxxxxx", "each(a,b)": "${a}${a}"}"#,
+        #"{"$reduce": WIDE, "initial": [1], "each(a,b)": {"$flatten": [{"$eval": "a"}, {"$eval": "a"}]}}"#,
+        #"{"$reduce": WIDE, "initial": {"a": [1]}, "each(a,b)": {"$mergeDeep": [{"$eval": "a"}, {"$eval": "a"}]}}"#,
+        #"{"$map": WIDE, "each(a)": {"$eval": "range(0, 1000)"}}"#,
+        #"{"$map": WIDE, "each(a)": {"$json": WIDE}}"#,
+        #"{"$map": WIDE, "each(a)": {"$eval": "join(range(0, 1000), ',')"}}"#,
+        // Shared values, small in memory and huge once written; deep values
+        #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}, {"$eval": "a"}]}"#,
+        #"{"$reduce": WIDE, "initial": [], "each(a,b)": {"$eval": "{x: a, y: a}"}}"#,
+        #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}]}"#,
+        #"{"$reduce": WIDE, "initial": {}, "each(a,b)": {"$eval": "{a: {a: {a: a}}}"}}"#,
+    ])
+    func bombsAreDefused(template: String) {
+        let template = parsed(
+            template.split(separator: "WIDE", omittingEmptySubsequences: false).joined(separator: Self.wide))
+        let start = ContinuousClock.now
+        let error = #expect(throws: JSONeError.self) { try rendered(template) }
+        #expect(error?.kind == .budget)
+        #expect(ContinuousClock.now - start < .seconds(100))
+    }
+
+    /// `$let` in `$let`, each name twice the last one.
+    @Test(arguments: ["$let", "$map", "expression"]) func nestedDoublingIsDefused(kind: String) {
+        var template = parsed(#"{"$eval": "x"}"#)
+        for _ in 0..<60 {
+            switch kind {
+            case "$let":
+                template = .object(
+                    JSONObject([
+                        ("$let", parsed(#"{"x": {"$eval": "[x, x]"}}"#)), ("in", template),
+                    ]))
+            case "$map":
+                template = .object(
+                    JSONObject([
+                        ("$map", parsed(#"{"$eval": "[[x, x]]"}"#)), ("each(x)", template),
+                    ]))
+            default:
+                template = .object(
+                    JSONObject([
+                        ("$let", .object(JSONObject([("x", parsed(#"{"$json": {"$eval": "x + x"}}"#))]))),
+                        ("in", template),
+                    ]))
+            }
+        }
+        let error = #expect(throws: JSONeError.self) { try rendered(template, parsed(#"{"x": "x"}"#)) }
+        #expect(error?.kind == .budget)
+    }
+
+    @Test func anExceededBudgetStaysExceeded() throws {
+        var budget = JSONeBudget(steps: 50)
+        let context = JSONeContext(now: OracleCase.now)
+        let template = try JSONeTemplate(parsed(#"{"$map": [1,2,3,4,5,6,7,8,9,10], "each(x)": ["${x + x + x + x}"]}"#))
+        #expect(throws: JSONeError.self) { try template.render(context, budget: &budget) }
+        #expect(budget.remainingSteps == 0)
+        #expect(throws: JSONeError.self) { try Expression("1").evaluate(context, budget: &budget) }
+    }
+
+    @Test func whatIsPassedOnIsCountedOnceItIsInTheResult() throws {
+        let big = JSONValue.object(JSONObject([("big", .array(Array(repeating: .null, count: 10_000)))]))
+        let budget = JSONeBudget(output: 10_000)
+        #expect(
+            try rendered(parsed(#"{"$let": {"b": {"$eval": "big"}}, "in": "${len(b)}"}"#), big, budget: budget)
+                == .string("10000"))
+        #expect(throws: JSONeError.self) { try rendered(parsed(#"[{"$eval": "big"}]"#), big, budget: budget) }
+    }
+
+    /// They come with a request. Where each was looked for among those before it, they took hours.
+    @Test(.timeLimit(.minutes(1))) func aContextMayHaveManyNames() throws {
+        let names = (0..<200_000).map { ("n\($0)", JSONValue.number(JSONNumber($0))) }
+        var context = JSONeContext(now: OracleCase.now, names), budget = JSONeBudget()
+        context["n5"] = .null
+        context["n6"] = nil
+        let template = try JSONeTemplate(
+            parsed(
+                #"{"$eval": "[n0, n5, n199999, defined('n199998'), defined('n6'), defined('n200000'), defined('now')]"}"#
+            ))
+        #expect(try template.render(context, budget: &budget) == parsed("[0, null, 199999, true, false, false, true]"))
+    }
+
+    @Test func aNameIsFoundHoweverFewOrManyThereAre() {
+        for count in 1...20 {
+            var context = JSONeContext(
+                now: OracleCase.now, (0..<count).map { ("n\($0)", JSONValue.number(JSONNumber($0))) })
+            for number in 0..<count { #expect(context["n\(number)"] == .number(JSONNumber(number)), "\(count)") }
+            context["n0"] = nil
+            for number in 1..<count { #expect(context["n\(number)"] == .number(JSONNumber(number)), "\(count)") }
+            #expect(context["n0"] == nil)
+        }
+    }
+
+    /// Renderings may share it, one after another.
+    @Test func aBudgetThatWasExceededStaysSo() throws {
+        var budget = JSONeBudget(steps: 50)
+        let context = JSONeContext(now: OracleCase.now), small = try JSONeTemplate(parsed(#"{"$eval": "1"}"#)),
+            large = try JSONeTemplate(parsed(Self.wide))
+        #expect(try small.render(context, budget: &budget) == 1)
+        for template in [large, small] {
+            #expect(throws: JSONeError.self) { try template.render(context, budget: &budget) }
+        }
+    }
+
+    @Test func aTextIsNotBuiltBeyondItsBudget() {
+        let context = JSONValue.object(JSONObject([("a", .string(String(repeating: "x", count: 6_000)))]))
+        // What stands behind is not come to any more.
+        let error = #expect(throws: JSONeError.self) {
+            try rendered(parsed(#""${a}${a}${nothing}""#), context, budget: JSONeBudget(output: 10_000))
+        }
+        #expect(error?.kind == .budget)
+    }
+
+    /// However long the text, it cost one step: one request could take hours.
+    @Test(arguments: [
+        #"{"$fromNow": "${text}1 day"}"#, #"{"$eval": "fromNow(text + '1 day')"}"#, #"{"$eval": "strip(text)"}"#,
+        #"{"$if": "number(text + '1')"}"#,
+    ])
+    func whatReadsATextPaysForItsLength(template: String) throws {
+        func steps(_ length: Int) throws -> Int {
+            let context = JSONeContext(now: OracleCase.now, [("text", .string(String(repeating: " ", count: length)))])
+            var budget = JSONeBudget()
+            let all = budget.remainingSteps
+            _ = try JSONeTemplate(parsed(template)).render(context, budget: &budget)
+            return all - budget.remainingSteps
+        }
+        #expect(try steps(256_000) - steps(0) == 1_000)
+    }
+
+    /// Where all that was merged so far was copied for each object, it took many minutes.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws
+    {
+        let count = 100_000
+        let objects = (0..<count).map { number in
+            let object = JSONValue.object(JSONObject([("n\(number)", .bool(true))]))
+            return isNested ? JSONValue.object(JSONObject([("a", .object(JSONObject([("b", object)])))])) : object
+        }
+        let context = JSONValue.object(JSONObject([("objects", .array(objects))]))
+        let merged = try rendered(
+            parsed(#"{"$mergeDeep": {"$eval": "objects"}}"#), context, budget: JSONeBudget(steps: .max, output: .max))
+        let inner = isNested ? merged?.objectValue?["a"]?.objectValue?["b"] : merged
+        #expect(inner?.objectValue?.count == count)
+    }
+
+    // MARK: Nesting
+
+    @Test(arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "]) func expressionsNestSoFar(opening: String) throws
+    {
+        let closing = ["(": ")", "[": "]", "{a:": "}", "f(": ")", "l[": "]"][opening] ?? ""
+        func source(_ depth: Int) -> String {
+            String(repeating: opening, count: depth) + "1" + String(repeating: closing, count: depth)
+        }
+        _ = try Expression(source(ExpressionParser.maximumDepth))
+        let error = #expect(throws: JSONeError.self) { try Expression(source(ExpressionParser.maximumDepth + 1)) }
+        #expect(error?.kind == .syntax)
+        #expect(throws: JSONeError.self) { try Expression(source(1_000_000)) }
+    }
+
+    @Test(arguments: [(" + ", "1"), (" && ", "true"), (" == ", "1"), (" in ", "[]")])
+    func longChainsDoNotNest(symbol: String, operand: String) throws {
+        _ = try Expression(Array(repeating: operand, count: 10_000).joined(separator: symbol))
+        _ = try Expression("a" + String(repeating: ".b", count: 10_000))
+    }
+
+    @Test func longChainsAreEvaluated() throws {
+        #expect(try evaluated(Array(repeating: "1", count: 10_000).joined(separator: "+")).shown == "10000")
+    }
+
+    @Test func templatesNestSoFar() throws {
+        func nested(_ depth: Int, in wrap: (JSONValue) -> JSONValue) -> JSONValue {
+            (0..<depth).reduce(.string("${1}")) { value, _ in wrap(value) }
+        }
+        let limit = JSONeBudget.maximumDepth
+        #expect(try rendered(nested(limit) { .array([$0]) }) != nil)
+        #expect(throws: JSONeError.self) { try rendered(nested(limit + 1) { .array([$0]) }) }
+        for operation in ["$flatten", "$json", "$reverse", "$mergeDeep", "$sort"] {
+            _ = try? rendered(nested(limit) { .object(JSONObject([(operation, $0)])) })
+        }
+        _ = try rendered(nested(limit) { .object(JSONObject([("$if", .string("true")), ("then", $0)])) })
+        let deep = try rendered(nested(limit - 2) { .array([$0]) })
+        let deepest = parsed(
+            #"[{"$flattenDeep": {"$eval": "d"}}, {"$json": {"$eval": "d"}}, {"$eval": "d == d"}, {"$mergeDeep": [{"$eval": "{a: d}"}, {"$eval": "{a: d}"}]}]"#
+        )
+        #expect(try rendered(deepest, .object(JSONObject([("d", deep ?? .null)]))) != nil)
+    }
+
+    // MARK: Values made to be slow or to overflow
+
+    private static let short = String(repeating: "a", count: 5000)
+    private static let long = String(repeating: "a", count: 200_000)
+    private static let nines = String(repeating: "9", count: 1000)
+    private static let extremes: [String] = [
+        "'\(short)b' in '\(long)'",
+        "len(split('\(long)', '\(short)b'))",
+        "9223372036854775807 ** 9223372036854775807 > 0", "2 ** 9223372036854775807 > 0", "1 ** 9223372036854775807",
+        "(0 - 1) ** 9223372036854775807", "abs(0 - 9223372036854775807 - 1)", "-(0 - 9223372036854775807 - 1)",
+        "[1][9223372036854775807:-9223372036854775807]", "[1][0 - 9223372036854775807 - 1:]",
+        "'a'[0 - 9223372036854775807 - 1]",
+        "range(0, 9223372036854775807, 9223372036854775807)",
+        "range(0, 0 - 9223372036854775807 - 1, 0 - 9223372036854775807 - 1)",
+        "fromNow('9223372036854775807 years')", "fromNow('999999999999999999 weeks')",
+        "fromNow('-99999999999999 seconds')",
+        "ceil(10.0 ** 300)", "floor(0 - 10.0 ** 300)", "number('1e308') * 10", "sqrt(0 - 1)", "l[1e999]",
+        "number('\(nines)')",
+    ]
+
+    @Test(arguments: extremes)
+    func extremesAreAnsweredOrRefused(source: String) {
+        let start = ContinuousClock.now
+        _ = try? evaluated(source)
+        #expect(ContinuousClock.now - start < .seconds(100))
+    }
+
+    /// Cut, doubled and shuffled templates: whatever comes out, nothing traps.
+    @Test func mangledExpressionsNeverTrap() {
+        var random = SystemRandomNumberGenerator()
+        let alphabet = Array("ab1.0'\"()[]{}:,+-*/<>=!&|$ é☃\n")
+        for _ in 0..<5000 {
+            let source = String(
+                (0..<Int.random(in: 0...24, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
+            _ = try? evaluated(source)
+            _ = try? rendered(.string("x${\(source)}y"))
+            _ = try? rendered(.object(JSONObject([(source, .string(source))])))
+            _ = TimeOffset(source)
+            _ = Instant(source)
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Synchronization
+import Testing
+@testable import BraidEngine
+
+@Suite struct TemplateTests {
+    // MARK: What is known before rendering
+
+    @Test func noReferenceTimeIsNow() throws {
+        let now = try rendered(parsed(#"{"$fromNow": "1 day"}"#))
+        #expect(try now != nil && rendered(parsed(#"{"$fromNow": "1 day", "from": {"$eval": "null"}}"#)) == now)
+    }
+
+    @Test func literalsAreConstant() throws {
+        let literal = #"{"a": [1.50, null, {"b": "plain"}], "$$eval": "$${x}"}"#
+        let expected = #"{"a": [1.50, null, {"b": "plain"}], "$eval": "${x}"}"#
+        #expect(try JSONeTemplate(parsed(literal)).constant == parsed(expected))
+        #expect(try JSONeTemplate(parsed(#"["${x}"]"#)).constant == nil)
+        #expect(try JSONeTemplate(parsed(#"{"$eval": "1"}"#)).constant == nil)
+    }
+
+    private static let reads: [(String, Set<String>)] = [
+        (#""${model.name} ${row + 1}""#, ["model", "row"]),
+        (#"{"$map": {"$eval": "models"}, "each(m, i)": {"$eval": "[m, i, section]"}}"#, ["models", "section"]),
+        (#"{"$let": {"a": {"$eval": "b"}}, "in": {"$eval": "a + c"}}"#, ["b", "c"]),
+        (#"{"$let": {"a": {"$if": "b", "then": 1}}, "in": {"$eval": "a"}}"#, ["a", "b"]),
+        (#"{"$let": {"a": {"$find": {"$eval": "l"}, "each(x)": "x"}}, "in": {"$eval": "a"}}"#, ["a", "l"]),
+        (#"{"$let": {"${k}": 1}, "in": {"$eval": "a"}}"#, ["a", "k"]),
+        (#"{"$reduce": {"$eval": "l"}, "initial": "${no}", "each(a,x)": {"$eval": "a + x + y"}}"#, ["l", "y"]),
+        (#"{"$find": {"$eval": "l"}, "each(x)": "x == z"}"#, ["l", "z"]),
+        (#"{"$sort": {"$eval": "l"}, "by(x)": "x.a - y"}"#, ["l", "y"]),
+        (#"{"$switch": {"a": "${b}", "$default": "${c}"}}"#, ["a", "b", "c"]),
+        (#"{"$match": {"a": 1}}"#, ["a"]),
+        (#"{"$fromNow": "1 day"}"#, ["now"]),
+        (#"{"$eval": "fromNow('1 day') + fromNow('', then)"}"#, ["now", "then"]),
+        (#"{"$eval": "len(l[from:to]) + [min(a)][0] ** {k: e}.k"}"#, ["l", "from", "to", "a", "e"]),
+        (#"{"$if": "defined('x') && !y", "then": 1}"#, ["x", "y"]),
+    ]
+
+    @Test(arguments: reads)
+    func freeNamesAreWhatIsRead(template: String, names: Set<String>) throws {
+        #expect(try JSONeTemplate(parsed(template)).freeNames == names)
+    }
+
+    private static let needs: [(String, Set<String>)] = [
+        (#"{"a": "${x}", "b": {"$if": "defined('x')", "then": "${y}"}}"#, ["y"]),
+        (#"{"$eval": "defined('x') && x.y == z"}"#, ["z"]),
+        // What may be given: under a key that is computed any name, a value that may be absent its own.
+        (#"{"$let": {"${k}": 1}, "in": {"$eval": "a"}}"#, ["k"]),
+        (#"{"$let": {"$eval": "values"}, "in": {"$eval": "a"}}"#, ["values"]),
+        (#"{"$let": {"a": {"$if": "b", "then": 1}}, "in": {"$eval": "a + c"}}"#, ["b", "c"]),
+        (#"{"$let": {"a": "${a}"}, "in": {"$eval": "a"}}"#, ["a"]),
+        (#"{"$map": {"$eval": "l"}, "each(x)": {"$eval": "x + y"}}"#, ["l", "y"]),
+    ]
+
+    @Test(arguments: needs)
+    func whatIsAskedForOrMayBeGivenNeedNotBeThere(template: String, names: Set<String>) throws {
+        let read = try JSONeTemplate(parsed(template)).names
+        #expect(read.all.subtracting(read.tolerated) == names)
+    }
+
+    // MARK: Errors point into the template
+
+    private static let errors: [(String, String, [String])] = [
+        (#"{"a": [{"$eval": "1 +"}]}"#, "syntax", ["a", "0", "$eval"]),
+        (#"{"a": {"$nothing": 1}}"#, "syntax", ["a", "$nothing"]),
+        (#"{"$if": "true", "thn": 1}"#, "syntax", ["thn"]),
+        (#"{"$if": "true", "then": {"$if": "("}}"#, "syntax", ["then", "$if"]),
+        (#"{"$match": {"a": "x", "b ==": 1}}"#, "syntax", ["$match", "b =="]),
+        (#"{"$switch": {"$default": "${"}}"#, "syntax", ["$switch", "$default"]),
+        (#"{"x ${1 +} y": 1}"#, "syntax", ["x ${1 +} y"]),
+        (#"{"a": ["ok", "${nope}"]}"#, "interpreter", ["a", "1"]),
+        (
+            #"{"$let": {"x": 1}, "in": [{"$map": [1], "each(y)": {"$eval": "y.z"}}]}"#, "interpreter",
+            ["in", "0", "each(y)", "$eval"]
+        ),
+        (#"{"$sort": [1], "by(x)": "nope"}"#, "interpreter", ["by(x)"]),
+        (#"{"$flatten": 1}"#, "template", []),
+        (#"[{"$merge": [{"$json": "${[1]}"}]}]"#, "template", ["0", "$merge", "0", "$json"]),
+    ]
+
+    @Test(arguments: errors)
+    func errorsPointIntoTheTemplate(template: String, kind: String, pointer: [String]) {
+        let error = #expect(throws: JSONeError.self) { try rendered(parsed(template)) }
+        #expect(error?.kind.rawValue == kind)
+        #expect(error?.pointer == pointer)
+    }
+
+    // MARK: Numbers
+
+    @Test func untouchedNumbersKeepTheirDigits() throws {
+        let context = parsed(#"{"n": 1.50, "big": 123456789012345678901234567890, "e": 1E5}"#)
+        let template = parsed(#"[{"$eval": "n"}, {"$eval": "[big, {a: e}]"}, {"$json": {"$eval": "e"}}]"#)
+        #expect(try rendered(template, context)?.shown == #"[1.50,[123456789012345678901234567890,{"a":1E5}],"1E5"]"#)
+    }
+
+    @Test(arguments: [
+        ("9223372036854775807 + 1", "9.223372036854776e+18"), ("2 ** 64", "1.8446744073709552e+19"),
+        ("9007199254740993 + 0", "9007199254740993"), ("4 / 2", "2.0"), ("10.0 ** 15", "1000000000000000.0"),
+        ("9007199254740994 * 1.0", "9007199254740994.0"), ("10.0 ** 16", "1e+16"), ("1 / 100000", "1e-05"),
+    ])
+    func computedNumbersAreWrittenAsTheReferenceDoes(source: String, text: String) throws {
+        #expect(try evaluated(source).shown == text)
+    }
+
+    // MARK: Expressions and contexts
+
+    @Test func truthinessIsJSONe() {
+        for falsy in ["null", "false", "0", "0.0", "-0", #""""#, "[]", "{}"] { #expect(!parsed(falsy).isTruthy) }
+        for truthy in ["true", "1", "1e-9", #""0""#, "[0]", #"{"a": 0}"#] { #expect(parsed(truthy).isTruthy) }
+    }
+
+    @Test func lazyNamesAreMadeOnceAndOnlyWhenRead() throws {
+        final class Count: Sendable { let value = Mutex(0) }
+        let count = Count()
+        var context = JSONeContext(now: OracleCase.now, [("x", .string("a"))])
+        context.lazy("models") {
+            count.value.withLock { $0 += 1 }
+            return .array([.string("b")])
+        }
+        let copy = context
+        var budget = JSONeBudget()
+        _ = try Expression("x + str(defined('models'))").evaluate(context, budget: &budget)
+        #expect(count.value.withLock { $0 } == 0)
+        for context in [context, copy] {
+            #expect(try Expression("x + models[0]").evaluate(context, budget: &budget) == .string("ab"))
+        }
+        #expect(count.value.withLock { $0 } == 1)
+    }
+
+    @Test func contextsAreValues() throws {
+        var context = JSONeContext(now: OracleCase.now, [("x", .bool(true))])
+        let before = context
+        context["x"] = .null
+        context["y"] = .string("y")
+        #expect(before["x"] == .bool(true) && before["y"] == nil && context["x"] == .null)
+        context["x"] = nil
+        #expect(context["x"] == nil && context["now"] == .string(OracleCase.now))
+    }
+
+    @Test func nowMayHaveNoFractionOrAnOffset() throws {
+        var budget = JSONeBudget()
+        for now in ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T11:30:00.0-00:30"] {
+            let context = JSONeContext(now: now)
+            #expect(
+                try Expression("fromNow('1 day')").evaluate(context, budget: &budget)
+                    == .string("2026-02-01T12:00:00.000Z"))
+        }
+    }
+
+    /// The reference renders what `$find` finds once more; here a client's data is never a template.
+    @Test func dataIsNeverATemplate() throws {
+        let context = parsed(#"{"l": ["${secret}", {"$eval": "secret"}], "secret": 1}"#)
+        let template = parsed(
+            #"[{"$find": {"$eval": "l"}, "each(x)": "true"}, {"$find": {"$eval": "l"}, "each(x, i)": "i == 1"}]"#)
+        #expect(try rendered(template, context)?.shown == #"["${secret}",{"$eval":"secret"}]"#)
+    }
+}
+
+func rendered(
+    _ template: JSONValue, _ context: JSONValue = .object(JSONObject()), budget: JSONeBudget = JSONeBudget()
+) throws -> JSONValue? {
+    guard case .object(let names) = context else { preconditionFailure("a context is an object") }
+    var budget = budget
+    let context = JSONeContext(now: OracleCase.now, names.members.map { ($0.name, $0.value) })
+    return try JSONeTemplate(template).render(context, budget: &budget)
+}
+
+func evaluated(_ source: String, budget: JSONeBudget = JSONeBudget()) throws -> JSONValue {
+    var budget = budget
+    return try Expression(source).evaluate(JSONeContext(now: OracleCase.now), budget: &budget)
+}

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import BraidEngine
+
+extension JTDSchema {
+    /// A schema that the test itself writes, and that is correct.
+    static func make(_ json: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> JTDSchema {
+        let (schema, faults) = try compile(JSONValue(parsing: json))
+        return try #require(schema, "\(faults)", sourceLocation: sourceLocation)
+    }
+
+    /// The error indicators, sorted, each as `instancePath schemaPath`.
+    func indicators(_ json: String) throws -> [String] {
+        mismatches(of: try JSONValue(parsing: json), limit: .max).map(\.indicator).inByteOrder
+    }
+
+    func accepts(_ json: String) throws -> Bool { try indicators(json).isEmpty }
+}
+
+extension [String] {
+    /// Sorted by UTF-8 bytes: `sorted` leaves the spellings of "é" in the order in which they came.
+    var inByteOrder: [String] { sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+
+    func hasSameBytes(as other: [String]) -> Bool { elementsEqual(other) { $0.hasSameBytes(as: $1) } }
+}
+
+extension JTDSchema.Mismatch {
+    var indicator: String { "\(instancePath) \(schemaPath)" }
+}
+
+/// A schema, a value, and the error indicators to expect.
+struct SchemaCase: CustomTestStringConvertible, Sendable {
+    let schema: String
+    let value: String
+    let indicators: [String]
+
+    init(_ schema: String, _ value: String, _ indicators: String...) {
+        self.schema = schema
+        self.value = value
+        self.indicators = indicators
+    }
+
+    var testDescription: String { "\(schema) of \(value)" }
+}

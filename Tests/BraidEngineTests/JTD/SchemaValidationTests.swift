@@ -1,0 +1,169 @@
+import Testing
+
+@testable import BraidEngine
+
+/// Order, limits, wording and depth: what the forms have in common.
+@Suite struct SchemaValidationTests {
+    @Test func mismatchesComeInTheOrderOfTheValueAndMissingMembersFirst() throws {
+        let schema = try JTDSchema.make(
+            #"{"properties": {"a": {}, "b": {"type": "string"}, "c": {"elements": {"type": "string"}}}, "optionalProperties": {"d": {"enum": ["x"]}}}"#
+        )
+        let mismatches = schema.mismatches(of: ["d": 1, "c": [1, "", 2], "e": 3, "b": 4])
+        #expect(
+            mismatches.map(\.indicator) == [
+                " /properties/a", "/d /optionalProperties/d/enum", "/c/0 /properties/c/elements/type",
+                "/c/2 /properties/c/elements/type", "/e ", "/b /properties/b/type",
+            ])
+    }
+
+    @Test(arguments: [(-1, 0), (0, 0), (1, 1), (3, 3), (99, 40)])
+    func noMoreMismatchesThanTheLimitAreReturned(limit: Int, count: Int) throws {
+        let elements = try JTDSchema.make(#"{"elements": {"type": "string"}}"#)
+        #expect(elements.mismatches(of: .array(Array(repeating: 1, count: 40)), limit: limit).count == count)
+        let names = (0..<40).map { "\"m\($0)\": {}" }.joined(separator: ", ")
+        #expect(try JTDSchema.make("{\"properties\": {\(names)}}").mismatches(of: [:], limit: limit).count == count)
+    }
+
+    @Test func thirtyTwoIsTheLimitWhenNoneIsGiven() throws {
+        #expect(
+            try JTDSchema.make(#"{"elements": {"type": "string"}}"#).mismatches(
+                of: .array(Array(repeating: 1, count: 40))
+            ).count == 32)
+    }
+
+    static let details = [
+        (#"{"type": "uint8"}"#, "256", "256 stands where a whole number from 0 to 255 should"),
+        (#"{"type": "string", "nullable": true}"#, "[]", "an array stands where a string or null should"),
+        (
+            #"{"type": "timestamp"}"#, #""a\"b""#,
+            #""a\"b" stands where a timestamp such as "1985-04-12T23:20:50.52Z" should"#
+        ),
+        (#"{"type": "boolean"}"#, "null", "null stands where true or false should"),
+        (#"{"type": "float64"}"#, "true", "true stands where a number should"),
+        (#"{"enum": ["a"]}"#, #""b""#, #""b" stands where "a" should"#),
+        (#"{"enum": ["a", "b"]}"#, "{}", #"an object stands where one of "a", "b" should"#),
+        (
+            #"{"enum": ["0","1","2","3","4","5","6","7","8","9"]}"#, "0",
+            #"0 stands where one of "0", "1", "2", "3", "4", "5", "6", "7" and 2 more should"#
+        ),
+        (#"{"elements": {}}"#, "1", "1 stands where an array should"),
+        (#"{"values": {}}"#, "1", "1 stands where an object should"),
+        (
+            #"{"properties": {"a": {"type": "int8"}}}"#, "{}",
+            #"the member "a" is missing; a whole number from -128 to 127 should stand there"#
+        ),
+        (#"{"properties": {"a": {}}}"#, "{}", #"the member "a" is missing; any value should stand there"#),
+        (
+            #"{"definitions": {"d": {"elements": {}}}, "properties": {"a": {"ref": "d", "nullable": true}}}"#, "{}",
+            #"the member "a" is missing; an array or null should stand there"#
+        ),
+        (#"{"properties": {}}"#, #"{"a": 1}"#, #"the member "a" is not defined; there should be none"#),
+        (#"{"optionalProperties": {"b": {}}}"#, #"{"a": 1}"#, #"the member "a" is not defined; there may be only "b""#),
+        (
+            #"{"optionalProperties": {"b": {}, "c": {}}}"#, #"{"a": 1}"#,
+            #"the member "a" is not defined; there may be "b", "c""#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, "1",
+            #"1 stands where an object with the tag "t" should"#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, "{}",
+            #"the tag "t" is missing; it should be "a""#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {"a": {"properties": {}}, "b": {"properties": {}}}}"#, #"{"t": 1}"#,
+            #"1 stands where the tag should; it should be one of "a", "b""#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, #"{"t": "x"}"#,
+            #""x" stands where the tag should; it should be "a""#
+        ),
+        (
+            #"{"discriminator": "t", "mapping": {}}"#, "{}",
+            #"the tag "t" is missing; it can have no value, since "mapping" has none"#
+        ),
+        (
+            #"{"type": "int8"}"#, "\"" + String(repeating: "é", count: 100) + "\"",
+            "\"" + String(repeating: "é", count: 60) + "…\" stands where a whole number from -128 to 127 should"
+        ),
+    ]
+
+    @Test(arguments: details)
+    func theDetailSaysWhatStandsThereAndWhatShould(schema: String, value: String, detail: String) throws {
+        #expect(try JTDSchema.make(schema).mismatches(of: JSONValue(parsing: value)).map(\.detail) == [detail])
+    }
+
+    // MARK: Recursion
+
+    @Test func aDefinitionMayReferToItselfThroughData() throws {
+        let tree = try JTDSchema.make(
+            #"{"definitions": {"tree": {"properties": {"label": {"type": "string"}}, "optionalProperties": {"children": {"elements": {"ref": "tree"}}}}}, "ref": "tree"}"#
+        )
+        #expect(try tree.accepts(#"{"label": "a", "children": [{"label": "b"}, {"label": "c", "children": []}]}"#))
+        #expect(
+            try tree.indicators(#"{"label": "a", "children": [{"label": "b", "children": [{}, 1]}]}"#) == [
+                "/children/0/children/0 /definitions/tree/properties/label",
+                "/children/0/children/1 /definitions/tree/properties",
+            ])
+    }
+
+    @Test(arguments: [
+        (#"{"definitions": {"a": {"ref": "a"}}, "ref": "a"}"#, " /ref"),
+        (#"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "c"}, "c": {"ref": "a"}}, "ref": "b"}"#, " /ref"),
+        (#"{"definitions": {"x": {"ref": "a"}, "a": {"ref": "b"}, "b": {"ref": "a"}}, "ref": "x"}"#, " /ref"),
+    ])
+    func definitionsThatOnlyReferToEachOtherAcceptNothing(schema: String, indicator: String) throws {
+        let schema = try JTDSchema.make(schema)
+        for value in ["1", "null", "{}", "[[]]"] { #expect(try schema.indicators(value) == [indicator]) }
+        #expect(
+            schema.mismatches(of: 1)[0].detail
+                == "no value can be right, since the definition refers to itself and never says what it accepts")
+    }
+
+    @Test func suchACircleHarmsOnlyThoseWhoReferToIt() throws {
+        let schema = try JTDSchema.make(
+            #"{"definitions": {"a": {"ref": "a"}, "b": {"ref": "c"}, "c": {"ref": "b", "nullable": true}}, "properties": {"x": {"type": "string"}}, "optionalProperties": {"a": {"ref": "a"}, "b": {"ref": "b"}}}"#
+        )
+        #expect(try schema.accepts(#"{"x": ""}"#))
+        #expect(try schema.accepts(#"{"x": "", "b": null}"#))
+        #expect(
+            try schema.indicators(#"{"x": "", "a": null, "b": 1}"#) == [
+                "/a /optionalProperties/a/ref", "/b /optionalProperties/b/ref",
+            ])
+    }
+
+    @Test func longChainsOfReferencesAreFollowedOnce() throws {
+        let count = 20_000
+        var definitions = (0..<count).map { ("d\($0)", ["ref": .string("d\($0 + 1)")] as JSONValue) }
+        definitions.append(("d\(count)", ["type": "string"]))
+        let root: JSONValue = ["definitions": .object(JSONObject(definitions)), "elements": ["ref": "d0"]]
+        let schema = try #require(JTDSchema.compile(root).schema)
+        #expect(schema.mismatches(of: .array(Array(repeating: "", count: count))) == [])
+        #expect(schema.mismatches(of: [1]).map(\.indicator) == ["/0 /definitions/d\(count)/type"])
+    }
+
+    @Test func depthCostsNoStack() throws {
+        let depth = 2_000
+        var value: JSONValue = 1, json: JSONValue = ["type": "string"]
+        for _ in 0..<depth { (value, json) = ([value], ["elements": json]) }
+        let schema = try #require(JTDSchema.compile(json).schema)
+        let mismatches = schema.mismatches(of: value)
+        #expect(mismatches.map(\.instancePath.tokens.count) == [depth])
+        #expect(mismatches.map(\.schemaPath.tokens.count) == [depth + 1])
+        let recursive = try JTDSchema.make(#"{"definitions": {"list": {"elements": {"ref": "list"}}}, "ref": "list"}"#)
+        #expect(recursive.mismatches(of: value).map(\.instancePath.tokens.count) == [depth])
+    }
+
+    @Test func manyNamesAreFoundByHash() throws {
+        let names = (0..<50_000).map { "name \($0)" }
+        let json: JSONValue = [
+            "properties": .object(JSONObject(names.map { ($0, ["type": "string"] as JSONValue) })),
+            "optionalProperties": ["kind": ["enum": .array(names.map { .string($0) })]],
+        ]
+        let schema = try #require(JTDSchema.compile(json).schema)
+        var object = JSONObject(names.reversed().map { ($0, "" as JSONValue) })
+        object["kind"] = .string(names.last!)
+        #expect(schema.mismatches(of: .object(object)) == [])
+    }
+}

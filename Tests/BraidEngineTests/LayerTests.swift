@@ -1,0 +1,283 @@
+import Foundation
+import Testing
+
+/// The engine's folders form layers. A source may name the types of its own folder and of the folders below it.
+///
+/// The test compares type names, so it does not see the members that an extension adds to a lower type.
+struct LayerTests {
+    /// The allowed order, lowest layer first: each folder with the folders directly below it. A folder may use
+    /// everything below these, too.
+    static let layers: [Layer] = [
+        Layer("Collections", above: []),
+        Layer("JSON", above: []),
+        Layer("JSONe", above: ["JSON"]),
+        Layer("JTD", above: ["JSON"]),
+        Layer("Model", above: ["Collections", "JSON"]),
+        Layer("Diff", above: ["Model"]),
+        Layer("Binding", above: ["JSONe", "JTD", "Model"]),
+        Layer("Description", above: ["Binding"]),
+        Layer("Editing", above: ["Binding", "Diff"]),
+        Layer("DataSource", above: ["Editing"]),
+        Layer("Library", above: ["Editing"]),
+    ]
+
+    static let engine = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Sources/BraidEngine").standardizedFileURL
+
+    @Test("No source of the engine names a type of a folder that is not below its own")
+    func engineHasNoUpwardReference() throws {
+        var sources: [Source] = []
+        for layer in Self.layers {
+            let folder = Self.engine.appending(path: layer.folder)
+            for file in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+            where file.hasSuffix(".swift") {
+                let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+                sources.append(Source(folder: layer.folder, file: file, text: text))
+            }
+        }
+        #expect(sources.count > 100)
+        let upward = upwardReferences(in: sources, layers: Self.layers)
+        #expect(upward.isEmpty, "\(upward.map(\.description).joined(separator: "\n"))")
+    }
+
+    @Test("Every folder of the engine is a layer, and no layer is above a later one")
+    func layersAreComplete() throws {
+        let entries = try FileManager.default.contentsOfDirectory(
+            at: Self.engine, includingPropertiesForKeys: [.isDirectoryKey])
+        let folders = try entries.filter { try $0.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true }
+            .map(\.lastPathComponent).filter { !$0.hasSuffix(".docc") }
+        #expect(Set(folders) == Set(Self.layers.map(\.folder)))
+        for (position, layer) in Self.layers.enumerated() {
+            #expect(layer.below.isSubset(of: Self.layers[..<position].map(\.folder)), "\(layer.folder)")
+        }
+    }
+
+    @Test("The scan reports an upward reference with its file, line, name and folder")
+    func upwardReferenceIsReported() {
+        let layers = [Layer("JSON", above: []), Layer("Binding", above: ["JSON"])]
+        let low = """
+            /// Not a reference: Binder.
+            struct JSONText { /* Nor /* is */ this: Binder */
+                enum Scope { case part }
+                let name = "Binder", raw = #"a "Binder" \\(Binder)"#
+                let bound = "the \\(Binder.shared) binder", scope = Scope.part, member = other.Binder
+            }
+            extension Handler { var text: JSONText }
+            """
+        let high = """
+            public struct Binder { struct Nested {} }
+            enum Scope {}
+            private struct JSONText {}
+            final class Handler { let text: JSONText }
+            """
+        let upward = upwardReferences(
+            in: [
+                Source(folder: "JSON", file: "Low.swift", text: low),
+                Source(folder: "Binding", file: "High.swift", text: high),
+            ], layers: layers)
+        #expect(
+            upward.map(\.description) == [
+                "JSON/Low.swift:5 names Binder, a type of Binding", "JSON/Low.swift:7 names Handler, a type of Binding",
+            ])
+    }
+
+    @Test("The scan reports a reference between folders of which neither is below the other")
+    func sidewaysReferenceIsReported() {
+        let layers = [Layer("JSONe", above: []), Layer("JTD", above: [])]
+        let upward = upwardReferences(
+            in: [
+                Source(folder: "JSONe", file: "Instant.swift", text: "struct Instant { var year: Timestamp }"),
+                Source(folder: "JTD", file: "Timestamp.swift", text: "enum Timestamp {}"),
+            ], layers: layers)
+        #expect(upward.map(\.name) == ["Timestamp"])
+    }
+}
+
+struct Layer {
+    let folder: String
+    /// The folders directly below this one.
+    let below: Set<String>
+
+    init(_ folder: String, above below: Set<String>) {
+        self.folder = folder
+        self.below = below
+    }
+}
+
+struct Source {
+    let folder: String
+    let file: String
+    let text: String
+}
+
+struct UpwardReference: CustomStringConvertible {
+    let source: Source
+    let line: Int
+    let name: String
+    /// The folder that declares the name.
+    let folder: String
+
+    var description: String { "\(source.folder)/\(source.file):\(line) names \(name), a type of \(folder)" }
+}
+
+/// Returns the first mention, in each source, of each type that a folder declares that is not below the source's own.
+/// `layers` must be in order, lowest first.
+private func upwardReferences(in sources: [Source], layers: [Layer]) -> [UpwardReference] {
+    var allowed: [String: Set<String>] = [:]
+    for layer in layers {
+        allowed[layer.folder] = layer.below.reduce([layer.folder]) { $0.union([$1]).union(allowed[$1] ?? []) }
+    }
+    let scanned = sources.map { ($0, SourceScan($0.text)) }
+    var folders: [String: Set<String>] = [:]
+    for (source, scan) in scanned {
+        for name in scan.declared { folders[name, default: []].insert(source.folder) }
+    }
+    return scanned.flatMap { source, scan in
+        scan.mentioned.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.compactMap { name, line in
+            guard !scan.local.contains(name), let declaring = folders[name],
+                declaring.isDisjoint(with: allowed[source.folder] ?? [])
+            else { return nil }
+            return UpwardReference(source: source, line: line, name: name, folder: declaring.sorted()[0])
+        }
+    }
+}
+
+/// The type names that a Swift source declares and mentions. The scan reads words, not Swift's grammar.
+///
+/// It skips comments and string literals, but not the code of interpolations. A word behind a dot is a member and not a
+/// mention: whoever names a nested type names its outer type, too.
+private struct SourceScan {
+    /// The types that other files can name without an outer type: declared at the top level and not private.
+    private(set) var declared: Set<String> = []
+    /// All types that the source declares. In this file, their names may mean these types.
+    private(set) var local: Set<String> = []
+    /// The words that start with a capital letter, each with the line of its first mention.
+    private(set) var mentioned: [String: Int] = [:]
+
+    private let bytes: [UInt8]
+    private var at = 0
+    private var line = 1
+    private var depth = 0
+    private var isPrivate = false
+    private var lastWord = ""
+
+    private static let declaring: Set = ["struct", "class", "enum", "actor", "protocol", "typealias"]
+
+    init(_ text: String) {
+        bytes = Array(text.utf8)
+        scanCode(isInterpolation: false)
+    }
+
+    private func isNext(_ text: StaticString) -> Bool {
+        text.withUTF8Buffer { bytes[at...].starts(with: $0) }
+    }
+
+    private mutating func passByte() {
+        if bytes[at] == UInt8(ascii: "\n") {
+            line += 1
+            isPrivate = false
+        }
+        at += 1
+    }
+
+    /// Scans to the end of the text, or to the parenthesis that closes an interpolation.
+    private mutating func scanCode(isInterpolation: Bool) {
+        var parentheses = 0
+        while at < bytes.count {
+            switch bytes[at] {
+            case UInt8(ascii: "/") where isNext("//"):
+                while at < bytes.count, bytes[at] != UInt8(ascii: "\n") { at += 1 }
+            case UInt8(ascii: "/") where isNext("/*"): passComment()
+            case UInt8(ascii: "\""), UInt8(ascii: "#"): scanLiteral()
+            case UInt8(ascii: "{"):
+                depth += 1
+                at += 1
+            case UInt8(ascii: "}"):
+                depth -= 1
+                at += 1
+            case UInt8(ascii: "("):
+                parentheses += 1
+                at += 1
+            case UInt8(ascii: ")"):
+                at += 1
+                if isInterpolation, parentheses == 0 { return }
+                parentheses -= 1
+            case let byte where Self.isOfWord(byte): scanWord()
+            default: passByte()
+            }
+        }
+    }
+
+    private mutating func passComment() {
+        var nesting = 0
+        repeat {
+            if isNext("/*") {
+                nesting += 1
+                at += 2
+            } else if isNext("*/") {
+                nesting -= 1
+                at += 2
+            } else {
+                passByte()
+            }
+        } while nesting > 0 && at < bytes.count
+    }
+
+    /// Scans a string literal, or passes the `#` of something else.
+    private mutating func scanLiteral() {
+        var hashes = 0
+        while at < bytes.count, bytes[at] == UInt8(ascii: "#") {
+            hashes += 1
+            at += 1
+        }
+        guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else { return }
+        let quotes = isNext("\"\"\"") ? 3 : 1
+        let raw = [UInt8](repeating: UInt8(ascii: "#"), count: hashes)
+        let end = [UInt8](repeating: UInt8(ascii: "\""), count: quotes) + raw, escape = [UInt8(ascii: "\\")] + raw
+        at += quotes
+        while at < bytes.count {
+            if bytes[at...].starts(with: end) {
+                at += end.count
+                return
+            }
+            if bytes[at...].starts(with: escape) {
+                at += escape.count
+                if isNext("(") {
+                    at += 1
+                    scanCode(isInterpolation: true)
+                    continue
+                }
+            }
+            if at < bytes.count { passByte() }
+        }
+    }
+
+    private mutating func scanWord() {
+        let start = at
+        while at < bytes.count, Self.isOfWord(bytes[at]) { at += 1 }
+        let word = String(decoding: bytes[start..<at], as: UTF8.self)
+        defer { lastWord = word }
+        if word == "private" || word == "fileprivate" { isPrivate = true }
+        guard word.first?.isUppercase == true else { return }
+        if Self.declaring.contains(lastWord) {
+            local.insert(word)
+            if depth == 0, !isPrivate { declared.insert(word) }
+        } else if !isMember(start) || lastWord == "BraidEngine" {
+            mentioned[word] = mentioned[word] ?? line
+        }
+    }
+
+    /// Whether a single dot precedes the word, and not that of a range.
+    private func isMember(_ start: Int) -> Bool {
+        start >= 1 && bytes[start - 1] == UInt8(ascii: ".") && !(start >= 2 && bytes[start - 2] == UInt8(ascii: "."))
+    }
+
+    private static func isOfWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+/// The walls between the modules: the table "what it must not know" in ARCHITECTURE.md.
+@Suite struct ArchitectureTests {
+    private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
+
+    /// The modules of this package and of other packages that each module may import.
+    private static let allowed: [String: Set<String>] = [
+        "BraidEngine": [],
+        "BraidClient": [],
+        "BraidRuntime": ["CEpoll"],
+        "BraidHTTP": ["BraidRuntime", "CEpoll"],
+        "BraidStore": ["BraidEngine", "CAssets", "GRDB", "GRDBSQLite"],
+        "BraidPostgres": ["BraidEngine", "BraidRuntime", "BraidStore", "CAssets", "CPostgreSQL"],
+        "BraidSessions": ["BraidEngine", "BraidRuntime", "BraidStore", "Crypto", "Logging"],
+        "braid-server": [
+            "ArgumentParser", "BraidEngine", "BraidHTTP", "BraidPostgres", "BraidRuntime", "BraidServer",
+            "BraidSessions", "BraidStore", "Logging",
+        ],
+        "BraidServer": [
+            "BraidEngine", "BraidHTTP", "BraidRuntime", "BraidSessions", "BraidStore", "CAssets", "Crypto", "Logging",
+        ],
+    ]
+
+    /// The modules that may import Foundation. With its Unicode data it is more than half of a binary.
+    private static let foundationUsers: Set = ["BraidClient", "BraidStore"]
+
+    private static func system(for module: String) -> Set<String> {
+        let common: Set = ["Glibc", "Darwin", "Dispatch", "Synchronization"]
+        return foundationUsers.contains(module)
+            ? common.union(["Foundation", "FoundationEssentials", "FoundationNetworking"]) : common
+    }
+
+    private static let accessLevels: Set<Substring> = ["fileprivate", "internal", "package", "private", "public"]
+
+    private static func text(of path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    @Test("A module's sources import only what the module may know", arguments: allowed.keys.sorted())
+    func imports(module: String) throws {
+        let known = try #require(Self.allowed[module]).union(Self.system(for: module))
+        let folder = Self.root.appendingPathComponent("Sources/\(module)").path
+        let sources = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
+        #expect(!sources.isEmpty)
+        for source in sources {
+            for line in try Self.text(of: "Sources/\(module)/\(source)").split(separator: "\n") {
+                // `import A`, `internal import A`, `@_exported import struct A.B`
+                let words = line.split(separator: " ")
+                let rest = words.drop { $0.hasPrefix("@") || Self.accessLevels.contains($0) }
+                guard rest.first == "import", let name = rest.last?.prefix(while: { $0 != "." }) else { continue }
+                #expect(known.contains(String(name)), "Sources/\(module)/\(source) imports \(name)")
+            }
+        }
+    }
+
+    @Test("A target of the package depends only on what its module may know", arguments: allowed.keys.sorted())
+    func dependencies(module: String) throws {
+        // A declaration begins in the ninth column, and goes on further to the right.
+        let declarations = try Self.text(of: "Package.swift").components(separatedBy: "\n        .")
+        let own = declarations.filter { declaration in
+            (declaration.hasPrefix("target(") || declaration.hasPrefix("executableTarget("))
+                && declaration.contains("name: \"\(module)\"")
+        }
+        #expect(own.count == 1)
+        let known = try #require(Self.allowed[module])
+        let ignored: Set = [module, "GRDB.swift", "PostgreSQL", "swift-argument-parser", "swift-crypto", "swift-log"]
+        for name in own.flatMap({ Self.strings(in: $0) }) where !ignored.contains(name) {
+            #expect(known.contains(name), "\(module) depends on \(name)")
+        }
+    }
+
+    /// The string literals of a text. Comments hold none.
+    private static func strings(in text: String) -> [String] {
+        let code = text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }
+        return code.joined(separator: "\n").split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+            .compactMap { $0.offset % 2 == 1 ? String($0.element) : nil }
+    }
+}

@@ -1,0 +1,61 @@
+import BraidStore
+import Logging
+import Testing
+
+@testable import BraidEngine
+@testable import BraidSessions
+
+/// Sessions that leave memory when nobody asks for them.
+@Suite struct IdleSessionsTests {
+    @Test func aSessionThatNobodyAsksForLeavesMemoryAndComesBackAsItWas() async throws {
+        let test = try await TestSession()
+        try await test.setState(1)
+        let before = String(decoding: test.session.encodedSnapshot().bytes, as: UTF8.self)
+        // It was asked for just now; from then on, three sweeps find it unused.
+        #expect((0..<3).map { _ in test.sessions.unloadIdle(after: 3) } == [0, 0, 1])
+        #expect(test.sessions.inMemory.isEmpty && test.session.isStale)
+        let again = try await test.sessions.session("s")
+        #expect(again !== test.session)
+        #expect(String(decoding: again.encodedSnapshot().bytes, as: UTF8.self) == before)
+        #expect(try await test.perform("state", #"{"n":2}"#) == 2)
+    }
+
+    @Test func aSessionThatIsAskedForStays() async throws {
+        let test = try await TestSession()
+        for _ in 0..<10 {
+            #expect(test.sessions.unloadIdle(after: 2) == 0)
+            #expect(try await test.sessions.session("s") === test.session)
+        }
+    }
+
+    @Test func aSessionThatIsFollowedStaysUntilItsReaderLeaves() async throws {
+        let test = try await TestSession()
+        let reader = test.subscribe()
+        for _ in 0..<5 { #expect(test.sessions.unloadIdle(after: 1) == 0) }
+        try await test.setState(1)
+        reader.subscriber.stream.close()
+        #expect((0..<3).contains { _ in test.sessions.unloadIdle(after: 1) == 1 })
+    }
+
+    /// Whoever got hold of the session before it left memory sends the command to the one that is read anew.
+    @Test(arguments: 0..<4) func commandsAndUnloadingAtTheSameTimeLoseNothing(seed: Int) async throws {
+        let test = try await TestSession()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<4 {
+                group.addTask { for number in 0..<50 { try await test.setState(task * 1_000 + number + seed) } }
+            }
+            group.addTask {
+                for _ in 0..<200 {
+                    _ = test.sessions.unloadIdle(after: 1)
+                    await Task.yield()
+                }
+            }
+            try await group.waitForAll()
+        }
+        let session = try await test.sessions.session("s")
+        // A state that was set twice in a row is no revision.
+        let revision = session.current.snapshot.revision
+        #expect(revision > 0 && revision <= 200)
+        #expect(try await session.history(after: 0, limit: 1_000, bytes: .max).map(\.revision) == Array(1...revision))
+    }
+}

@@ -1,0 +1,154 @@
+import BraidStore
+import Logging
+import Testing
+
+@testable import BraidEngine
+@testable import BraidSessions
+
+/// A server that starts anew after every command: what it reads from the store is, byte for byte, what it had before,
+/// with what is stored and not published.
+@Suite struct RestartTests {
+    private static let tables = [
+        #"{"rows":[{"id":1},"two"]}"#,
+        #"{"sections":[{"header":"A","rows":[{"id":"a"},{"id":"b"}]},{"rows":[]}],"cellsForModelTypes":{"object":"C"},"empty":{"text":"none", "n":1.0}}"#,
+        #"{"table":{"table":"t","sections":"dynamic","cells":{"C":{}},"empty":"none","bindings":[{"on":"allSections","cell":"C","models":{"x":[{"id":"a"}]},"viewModel":{"$eval":"now"},"header":"${section} ${count}","editing":"delete"}]}}"#,
+        #"{"table":{"table":"t","sections":["x","d"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C","string":"C"},"bindings":[{"on":{"section":"x"},"cell":{"byModelType":true},"models":[{"id":"a"},{"id":"b"}],"shown":"model.id != 'h'","editing":"delete"},{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.x)"}]}}"#,
+    ]
+
+    @Test(arguments: tables, 0..<3)
+    func nothingChangesWithARestart(table: String, seed: Int) async throws {
+        var random = SeededNumbers(seed: UInt64(seed))
+        let store = try SQLiteStore(path: ":memory:")
+        let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)
+        var sessions = Self.sessions(store)
+        _ = try await sessions.open(SessionOpening(body), text: body)
+        var kept = 0, applied = 0
+        for step in 0..<100 {
+            let text = try JSONText(parsing: Self.command(step, &random))
+            if step % 40 == 39 {
+                let opening = try await sessions.session("s").openingTable()
+                _ = try await sessions.perform(
+                    { _ in (.reset(to: opening), try JSONText(parsing: #"{"reset":{}}"#)) }, on: "s")
+            }
+            do {
+                let (session, answer) = try await sessions.perform({ _ in (try Command(json: text), text) }, on: "s")
+                if answer.kind == .applied { applied += 1 }
+                if session.current.unpublished != nil { kept += 1 }
+            } catch is Refusal {}
+            let before = try await sessions.session("s")
+            sessions = Self.sessions(store)
+            let after = try await sessions.session("s")
+            #expect(Self.text(after) == Self.text(before), "after \(text)")
+            #expect(after.position == before.position)
+            #expect(after.storedSnapshot.encoded() == before.storedSnapshot.encoded())
+            #expect((after.current.unpublished == nil) == (before.current.unpublished == nil))
+            #expect(
+                after.current.model.nextKey == before.current.model.nextKey
+                    && after.current.model.nextSection == before.current.model.nextSection)
+        }
+        #expect(applied > 8 && kept > 2)
+        // The commands, done again from the opening, lead to the same snapshot, byte for byte.
+        let stored = try #require(try await store.opening("s"))
+        let records = try await store.journal(of: stored.facts.number, after: 0, limit: 1000, bytes: .max)
+        var lines = [JournalFile.opening(of: stored, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) }
+        #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes)
+        lines.remove(at: 1)
+        #expect(throws: JournalFault.self) { try JournalFile.replay(lines) }
+        await store.close()
+    }
+
+    @Test(
+        "From where a trimmed journal was cut the commands lead to the same snapshot, byte for byte, after each command",
+        arguments: tables, 0..<6)
+    func aTrimmedJournalIsReplayed(table: String, seed: Int) async throws {
+        var random = SeededNumbers(seed: UInt64(100 + seed))
+        let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: 1 + seed))
+        let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#), sessions = Self.sessions(store)
+        _ = try await sessions.open(SessionOpening(body), text: body)
+        var cuts = 0, beforeEnd = 0
+        for step in 0..<100 {
+            // Several at a time, or the opening again.
+            var commands = (0...[0, 0, 0, 2][step % 4]).map { Self.command(step * 10 + $0, &random) }
+            if step % 40 == 39 { commands = [] }
+            let text = try JSONText(
+                parsing: commands.count == 1
+                    ? commands[0]
+                    : commands.isEmpty
+                        ? #"{"reset":{}}"# : #"{"transactions":{"commands":[\#(commands.joined(separator: ","))]}}"#)
+            do {
+                let opening = try await sessions.session("s").openingTable()
+                _ = try await sessions.perform(
+                    { _ in
+                        (
+                            Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text),
+                            text
+                        )
+                    }, on: "s")
+            } catch is Refusal {}
+            let stored = try #require(try await store.opening("s")), checkpoint = try await store.journalStart(of: "s")
+            let start = checkpoint?.facts.revision ?? 0
+            let records = try await store.journal(of: stored.facts.number, after: start, limit: 1000, bytes: .max)
+            if checkpoint != nil { cuts += 1 }
+            if !records.isEmpty { beforeEnd += 1 }
+            #expect(records.count == stored.facts.revision - start)
+            let lines =
+                [JournalFile.opening(of: stored, checkpoint: checkpoint)] + records.map { JournalFile.lines(of: [$0]) }
+            #expect(
+                try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes,
+                "step \(step): \(text)")
+        }
+        #expect(cuts > 5 && beforeEnd > 5)
+        await store.close()
+    }
+
+    private static func text(_ session: Session) -> String {
+        String(decoding: session.encodedSnapshot().bytes, as: UTF8.self)
+    }
+
+    private static func sessions(_ store: SQLiteStore) -> Sessions {
+        Sessions(store: store, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Commands as the journal has them.
+    private static func command(_ step: Int, _ random: inout SeededNumbers) -> String {
+        func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
+        func path() -> String { "[\(number(3)),\(number(4))]" }
+        func model() -> String { #"{"id":"\#(["a", "b", "h", "n\(step)"][number(4)])"}"# }
+        let notify = #""notify":\#(number(4) == 0)"#
+        let section = #"{"header":"H\#(number(3))","rows":[\#(model())]}"#
+        let call =
+            switch number(12) {
+            case 0...3: #"{"addRow":{"at":\#(path()),"model":\#(model()),\#(notify)}}"#
+            case 4: #"{"updateRow":{"at":\#(path()),"model":\#(model()),\#(notify)}}"#
+            case 5: #"{"removeRow":{"at":\#(path()),\#(notify)}}"#
+            case 6: #"{"addSection":{"section":\#(section),"at":\#(number(3)),\#(notify)}}"#
+            case 7: #"{"updateSectionData":{"at":\#(number(3)),"footer":"F\#(number(3))",\#(notify)}}"#
+            case 8: #"{"updateSection":{"at":\#(number(3)),"rows":[\#(model()),"t"],\#(notify)}}"#
+            case 9: #"{"removeSection":{"at":\#(number(3)),\#(notify)}}"#
+            case 10: #"{"updateRowsOfSection":{"at":\#(number(3)),"rows":[\#(model()),{"id":"z"}],\#(notify)}}"#
+            default:
+                number(3) == 0
+                    ? #"{"registerCell":{"modelType":"object","cell":"\#(["C", "D"][number(2)])"}}"#
+                    : #"{"updateAllSections":{"sections":[\#(section),\#(section)],\#(notify)}}"#
+            }
+        switch number(10) {
+        case 0: return #"{"delete":{"section":\#(number(2)),"row":\#(number(2))}}"#
+        case 1: return #"{"displayed-sections":["s\#(1 + number(3))"]}"#
+        default: return #"{"data-source":\#(call)}"#
+        }
+    }
+}
+
+/// A generator whose numbers are the same in every run.
+private struct SeededNumbers: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,91 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+import Logging
+import Synchronization
+import Testing
+
+@testable import BraidSessions
+
+/// A session of its own, in memory.
+struct TestSession {
+    let sessions: Sessions
+    let session: Session
+    var feed: ChangeFeed { session.feed }
+
+    init(_ limits: StreamLimits = StreamLimits(), journalLimit: Int = 1_000) async throws {
+        let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: journalLimit))
+        sessions = Sessions(
+            store: store, streams: limits, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let body = try JSONText(
+            parsing:
+                #"{"id":"s","table":{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete"}]}}"#
+        )
+        session = try await sessions.open(SessionOpening(body), text: body)
+    }
+
+    @discardableResult
+    func perform(_ resource: String, _ body: String) async throws -> Int {
+        let body = try JSONText(parsing: body)
+        let command = try Command(resource: resource, body: body)
+        return try await sessions.perform({ _ in (command, body) }, on: "s").answer.revision
+    }
+
+    func setState(_ number: Int, padding: Int = 0) async throws {
+        try await perform("state", #"{"n":\#(number),"padding":"\#(String(repeating: "x", count: padding))"}"#)
+    }
+
+    func subscribe(after position: Int? = nil, _ form: StreamForm = StreamForm()) -> TestReader {
+        let subscriber = Subscriber(session, after: position, form: form)
+        #expect(subscriber.start())
+        return TestReader(subscriber)
+    }
+}
+
+/// Takes from a subscriber's queue when it is told to, as the event loop does.
+final class TestReader: Sendable {
+    let subscriber: Subscriber
+    private let told = Mutex<[String]>([])
+
+    init(_ subscriber: Subscriber) { self.subscriber = subscriber }
+
+    /// Names and positions of all events that were taken; "-" for those without a position.
+    var events: [String] { told.withLock { $0 } }
+
+    /// Takes what has come, without waiting; returns how many bytes were queued.
+    @discardableResult
+    func take() -> Int {
+        let taken = subscriber.stream.take()
+        for piece in taken.pieces {
+            // A piece is one revision's events, whole.
+            let new = String(decoding: piece, as: UTF8.self).split(separator: "\n\n").compactMap { block -> String? in
+                let fields = block.split(separator: "\n").map {
+                    $0.split(separator: ": ", maxSplits: 1).map(String.init)
+                }
+                func value(_ name: String) -> String? { fields.first { $0.first == name }?.last }
+                return value("event").map { "\($0) \(value("id")?.split(separator: ".").last ?? "-")" }
+            }
+            told.withLock { $0 += new }
+        }
+        return taken.bytes
+    }
+
+    /// All events, once there is one of this name and revision.
+    func events(through name: String, _ revision: Int) async -> [String] {
+        _ = await happens {
+            take()
+            return told.withLock { $0.suffix(3).contains("\(name) \(revision)") }
+        }
+        return events
+    }
+}
+
+/// Waits until the condition holds; false after thirty seconds. Unlike `eventually`, it leaves its thread to the
+/// server's tasks.
+func happens(_ condition: () -> Bool) async -> Bool {
+    for _ in 0..<15_000 {
+        if condition() { return true }
+        try? await Task.sleep(for: .milliseconds(2))
+    }
+    return condition()
+}

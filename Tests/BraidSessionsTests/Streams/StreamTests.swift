@@ -1,0 +1,275 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+import Logging
+import Testing
+
+@testable import BraidSessions
+
+struct ServerSentEventTests {
+    @Test func anEventIsWrittenAsTheStandardHasIt() {
+        var bytes: [UInt8] = []
+        ServerSentEvent.append("update", id: "e.1", data: #"{"a":"\n"}"#.utf8, to: &bytes)
+        ServerSentEvent.append("ended", id: nil, data: "{}".utf8, to: &bytes)
+        #expect(
+            String(decoding: bytes, as: UTF8.self)
+                == "id: e.1\nevent: update\ndata: {\"a\":\"\\n\"}\n\nevent: ended\ndata: {}\n\n")
+        #expect(ServerSentEvent.retry(after: .milliseconds(1_500)) == Array("retry: 1500\n\n".utf8))
+    }
+}
+
+struct RecentChangesTests {
+    private func change(_ revision: Int, _ bytes: Int = 0) -> Change {
+        let text = JSONText.string(String(repeating: "x", count: bytes))
+        return Change(
+            epoch: "e", revision: revision, update: BatchUpdate(from: revision - 1, to: revision, totalRowCount: 0),
+            updateText: text,
+            rowEvents: [])
+    }
+
+    @Test func whatComesAfterARevisionIsGivenWholeOrNotAtAll() {
+        var recent = RecentChanges(last: 4, limits: StreamLimits())
+        #expect(recent.after(4)?.isEmpty == true)
+        #expect(recent.after(3) == nil)
+        for revision in 5...7 { recent.append(change(revision)) }
+        #expect(recent.after(4)?.map(\.revision) == [5, 6, 7])
+        #expect(recent.after(6)?.map(\.revision) == [7])
+        #expect(recent.after(7)?.isEmpty == true)
+        #expect(recent.after(8)?.isEmpty == true, "a snapshot may be ahead")
+        #expect(recent.after(3) == nil)
+        recent.skip(to: 9)
+        #expect(recent.after(8) == nil)
+        #expect(recent.after(9)?.isEmpty == true)
+    }
+
+    @Test func itIsBoundedInNumberAndInBytesButKeepsTheNewest() {
+        var recent = RecentChanges(last: 0, limits: StreamLimits(recentChanges: 3, recentBytes: 10_000))
+        for revision in 1...5 { recent.append(change(revision)) }
+        #expect(recent.after(2)?.count == 3)
+        #expect(recent.after(1) == nil)
+        recent.append(change(6, 9_000))
+        recent.append(change(7, 20_000))
+        #expect(recent.after(6)?.count == 1)
+        #expect(recent.after(5) == nil)
+        recent.append(change(8))
+        #expect(recent.after(7)?.count == 1)
+    }
+}
+
+struct SubscriberTests {
+    @Test func everyoneGetsTheSameBytes() async throws {
+        let test = try await TestSession()
+        let readers = (0..<4).map { _ in test.subscribe() }
+        for reader in readers {
+            #expect(await reader.events(through: "caught-up", 0) == ["snapshot 0", "caught-up 0"])
+        }
+        try await test.setState(1)
+        var places: Set<UnsafeRawPointer?> = []
+        for reader in readers {
+            var pieces: [[UInt8]] = []
+            #expect(
+                await happens {
+                    pieces += reader.subscriber.stream.take().pieces
+                    return !pieces.isEmpty
+                })
+            for piece in pieces { piece.withUnsafeBytes { _ = places.insert($0.baseAddress) } }
+        }
+        #expect(places.count == 1, "one encoding, never copied")
+    }
+
+    @Test func onlyControllersAreToldOfCellEvents() async throws {
+        let test = try await TestSession()
+        let controller = test.subscribe()
+        let viewer = test.subscribe(StreamForm(hasRowEvents: false))
+        for reader in [controller, viewer] {
+            #expect(await reader.events(through: "caught-up", 0).last == "caught-up 0")
+        }
+        try await test.perform("events", #"{"at":{"id":"1"},"event":{"go":{}}}"#)
+        try await test.setState(1)
+        #expect(await controller.events(through: "update", 2).suffix(2) == ["cellEvent 1", "update 2"])
+        #expect(await viewer.events(through: "update", 2).suffix(1) == ["update 2"])
+        #expect(!viewer.events.contains { $0.hasPrefix("cellEvent") })
+        let late = test.subscribe(after: 0, StreamForm(hasRowEvents: false))
+        #expect(await late.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
+        // Nor where it is told from the journal, as nobody followed.
+        for reader in [controller, viewer, late] { reader.subscriber.stream.close() }
+        let alone = test.subscribe(after: 0, StreamForm(hasRowEvents: false))
+        #expect(await alone.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
+    }
+
+    @Test func aFullQueueIsAnsweredWithASnapshotAndNeverGrows() async throws {
+        let test = try await TestSession(StreamLimits(queueBytes: 4_000, recentChanges: 8, recentBytes: 8_000))
+        let stalled = test.subscribe(), reader = test.subscribe()
+        #expect(await stalled.events(through: "caught-up", 0).count == 2)
+        #expect(await reader.events(through: "caught-up", 0).count == 2)
+        for revision in 1...40 {
+            try await test.setState(revision, padding: 500)
+            #expect(await reader.events(through: "update", revision).last == "update \(revision)")
+        }
+        #expect(!reader.events.dropFirst().contains { $0.hasPrefix("snapshot") })
+        #expect(stalled.take() <= 4_000)
+        let told = await stalled.events(through: "snapshot", 40)
+        let missed = try #require(told.firstIndex(of: "snapshot 40"))
+        #expect(
+            told[2..<missed].map { $0 } == (1...missed - 2).map { "update \($0)" },
+            "what was queued, and then the table as it is")
+        #expect(test.feed.behind.value == 1)
+        try await test.setState(41)
+        #expect(await stalled.events(through: "update", 41).last == "update 41")
+    }
+
+    @Test func largeEventsThatWaitTakeOfTheServersMemoryOnceForAllAndWhoHasNoRoomIsCutOff() async throws {
+        let buffers = Budget(6_000)
+        let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
+        try await test.setState(1, padding: 4_000)
+        // One reads, one does not: they share what each of them alone would just have room for.
+        let silent = test.subscribe(), reader = test.subscribe()
+        #expect(await reader.events(through: "caught-up", 1) == ["snapshot 1", "caught-up 1"])
+        #expect(await happens { (4_000...6_000).contains(buffers.taken) })
+        try await test.perform("edits", #"{"delete":{"id":"1"}}"#)
+        #expect(await reader.events(through: "update", 2).last == "update 2", "small events need no room")
+        let late = test.subscribe()
+        #expect(await happens { late.subscriber.stream.take().isBroken }, "another snapshot")
+        #expect(await silent.events(through: "update", 2) == ["snapshot 1", "caught-up 1", "update 2"])
+        #expect(await happens { buffers.taken == 0 })
+        #expect(await test.subscribe().events(through: "caught-up", 2) == ["snapshot 2", "caught-up 2"])
+    }
+
+    @Test func largeEventsOfTheJournalTakeRoomForEachReader() async throws {
+        let buffers = Budget(6_000)
+        let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
+        try await test.setState(1, padding: 4_000)
+        let silent = test.subscribe(after: 0)
+        #expect(await happens { buffers.taken > 4_000 })
+        let late = test.subscribe(after: 0)
+        #expect(await happens { late.subscriber.stream.take().isBroken })
+        #expect(await silent.events(through: "caught-up", 1) == ["update 1", "caught-up 1"])
+        #expect(await happens { buffers.taken == 0 })
+        #expect(await test.subscribe(after: 0).events(through: "caught-up", 1) == ["update 1", "caught-up 1"])
+    }
+
+    /// Commands and subscriptions at the same time, again and again: no one may see a gap, a duplicate or another
+    /// order.
+    @Test func aSubscriptionInTheMiddleOfCommandsMissesNothing() async throws {
+        let test = try await TestSession(StreamLimits(recentChanges: 16))
+        let last = 400
+        let commands = Task { for revision in 1...last { try await test.setState(revision) } }
+        let readers = (0..<15).map { number in
+            Task {
+                try await Task.sleep(for: .milliseconds(number * 5))
+                let start = number % 3 == 0 ? nil : test.session.current.snapshot.revision - number % 7
+                return await test.subscribe(after: start.map { max(0, $0) }).events(through: "update", last)
+            }
+        }
+        for reader in readers {
+            var position: Int?
+            for event in try await reader.value where !event.hasPrefix("caught-up") {
+                let revision = try #require(Int(event.split(separator: " ")[1]))
+                if let position, event.hasPrefix("update") {
+                    #expect(revision == position + 1, "\(event) after \(position)")
+                }
+                if let position { #expect(revision > position) }
+                position = revision
+            }
+            #expect(position == last)
+        }
+        try await commands.value
+    }
+
+    @Test func whoLeavesIsForgotten() async throws {
+        let test = try await TestSession()
+        let readers = (0..<10).map { _ in test.subscribe() }
+        #expect(test.feed.followers.subscribers == 10)
+        for reader in readers.dropFirst() { reader.subscriber.stream.close() }
+        #expect(test.feed.followers.subscribers == 1)
+        try await test.setState(1)
+        #expect(test.feed.recent.changes.after(0)?.count == 1)
+        readers[0].subscriber.stream.endFromServer()
+        #expect(test.feed.followers.subscribers == 0)
+        #expect(test.feed.recent.changes.after(0) == nil, "nothing is kept for nobody")
+    }
+
+    /// It leaves on an event loop's thread, where nothing may wait for a snapshot that is being encoded.
+    @Test func whoLeavesWhileItsSnapshotIsEncodedWaitsForNothing() async throws {
+        let test = try await TestSession()
+        let reader = test.subscribe()
+        let told = test.feed.snapshotEvent(at: 1, for: reader.subscriber) {
+            reader.subscriber.stream.close()
+            #expect(!test.feed.isFollowed)
+            return (1, EventBytes([0]))
+        }
+        #expect(told?.revision == 1)
+    }
+
+    @Test func nothingIsEncodedForWhoHasLeft() async throws {
+        let test = try await TestSession()
+        let reader = test.subscribe()
+        reader.subscriber.stream.close()
+        #expect(test.feed.snapshotEvent(at: 1, for: reader.subscriber) { (1, EventBytes([0])) } == nil)
+    }
+
+    @Test func readersWhoStartFromTheSameRevisionShareOneSnapshot() async throws {
+        let test = try await TestSession()
+        let readers = [test.subscribe(), test.subscribe()]
+        weak var event: EventBytes?
+        func ask(_ reader: TestReader, _ revision: Int) -> EventBytes? {
+            test.feed.snapshotEvent(at: revision, for: reader.subscriber) { (revision + 1, EventBytes([0])) }?.event
+        }
+        event = ask(readers[0], 1)
+        #expect(event != nil && event === ask(readers[1], 1))
+        #expect(event !== ask(readers[1], 2))
+        #expect(event == nil)
+        event = ask(readers[1], 1)
+        #expect(event != nil, "a later one will do")
+        for reader in readers { reader.subscriber.stream.close() }
+        #expect(event == nil, "nothing is kept for nobody")
+    }
+
+    @Test func aPollIsForgottenWhenItIsCancelledOrOver() async throws {
+        let test = try await TestSession()
+        let poll = Task { await test.feed.changes(after: 0, waiting: .seconds(60)) }
+        #expect(await happens { test.feed.followers.polls == 1 })
+        poll.cancel()
+        #expect(await poll.value.last == 0)
+        #expect(test.feed.followers.polls == 0)
+        #expect(await test.feed.changes(after: 0, waiting: .milliseconds(20)).last == 0)
+        #expect(test.feed.followers.polls == 0)
+    }
+
+    @Test func aSessionDroppedFromMemoryEndsItsStreamsWithoutSayingThatItEnded() async throws {
+        let test = try await TestSession()
+        let reader = test.subscribe()
+        #expect(await reader.events(through: "caught-up", 0).count == 2)
+        test.session.markStale()
+        #expect(await happens { reader.subscriber.stream.take().isLast })
+        #expect(!reader.events.contains { $0.hasPrefix("ended") })
+        #expect(test.feed.followers.subscribers == 0)
+        #expect(!Subscriber(test.session, after: nil, form: StreamForm()).start())
+        #expect(try await test.sessions.session("s") !== test.session)
+    }
+}
+
+struct StreamCommentTests {
+    @Test func whoComesWhenAllHaveLeftGetsCommentsToo() async throws {
+        let test = try await TestSession(StreamLimits(commentInterval: .milliseconds(10)))
+        for _ in 0..<2 {
+            let reader = test.subscribe()
+            #expect(await happens { reader.subscriber.stream.take().pieces.contains(ServerSentEvent.comment) })
+            reader.subscriber.stream.close()
+            // Long enough to be noticed; if not, it is as if the next had come a little earlier.
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    @Test func commentsKeepAQuietStreamAlive() async throws {
+        let test = try await TestSession(StreamLimits(commentInterval: .milliseconds(30)))
+        let stream = test.subscribe().subscriber.stream
+        var bytes: [UInt8] = []
+        let isQuiet = await happens {
+            bytes += stream.take().pieces.joined()
+            return String(decoding: bytes, as: UTF8.self).hasSuffix("\n\n:\n\n:\n\n")
+        }
+        #expect(isQuiet, "two comments behind the last event")
+        stream.close()
+    }
+}
