@@ -67,9 +67,10 @@ package final class App: HTTPHandler {
             return .gather(limit: HTTPBodyDisposition.smallBody)
         }
         do {
-            switch try access.claim(head, for: route.admission) {
+            let claim = try access.claim(head, for: route.admission)
+            switch claim {
             case .known(let requester): return disposition(of: head, route, requester)
-            case .unknown(let bearer):
+            case .unknown:
                 if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody,
                     route.streamedBody == nil
                 {
@@ -77,7 +78,7 @@ package final class App: HTTPHandler {
                 }
                 return .undecided(on: workers.short) { [self] in
                     do {
-                        return disposition(of: head, route, try await access.find(bearer))
+                        return disposition(of: head, route, try await access.requester(claim))
                     } catch {
                         return refusal(of: head, route, error)
                     }
@@ -105,26 +106,21 @@ package final class App: HTTPHandler {
     }
 
     package func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
-        await withTaskExecutorPreference(workers.short) { await answer(head, body) }
-    }
-
-    private func answer(_ head: HTTPRequestHead, _ body: HTTPBodyReader) async -> HTTPResponse {
-        var exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
-        do {
-            guard case .route(let route) = router.match(method: head.method, path: head.path),
-                let taker = route.streamedBody
-            else { throw ProblemError(.notFound, "There is no resource \(head.plainPath).") }
-            exchange.route = route
-            try pages.check(head)
-            let requester =
-                switch try access.claim(head, for: route.admission) {
-                case .known(let requester): requester
-                case .unknown(let bearer): try await access.find(bearer)
+        await withTaskExecutorPreference(workers.short) {
+            var exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
+            do {
+                try pages.check(head)
+                let route = try route(of: head)
+                exchange.route = route
+                guard let streamedBody = route.streamedBody else {
+                    throw ProblemError(.internalError, "The body was streamed that is to be gathered.")
                 }
-            let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
-            return finish(try await taker.handle(context, body), exchange)
-        } catch {
-            return finish(response(to: error, exchange), exchange)
+                let requester = try await access.requester(access.claim(head, for: route.admission))
+                let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
+                return finish(try await streamedBody.handle(context, body), exchange)
+            } catch {
+                return finish(response(to: error, exchange), exchange)
+            }
         }
     }
 
@@ -150,33 +146,100 @@ package final class App: HTTPHandler {
     }
 
     package func handle(_ request: HTTPRequest) -> HTTPReply {
-        var exchange = HandledRequest(
-            head: request.head, id: requestID(of: request.head), start: monotonicNanoseconds())
+        let head = request.head
+        var exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
         do {
-            switch try reply(to: request, &exchange) {
-            case .ready(let response):
-                if isPretty(request.head), case .bytes(let bytes) = response.body, bytes.count > Self.largeBytes {
-                    return .task(on: workers.long) { [self, exchange] in finish(response, exchange) }
+            if let response = pages.preflight(head) { return .ready(finish(response, exchange)) }
+            try pages.check(head)
+            if let response = optionsAnswer(head) { return .ready(finish(response, exchange)) }
+            let route = try route(of: head)
+            exchange.route = route
+            let claim = try access.claim(head, for: route.admission)
+            exchange.account.resource = route.parameter("id", of: head.path)
+            if case .known(let requester) = claim {
+                exchange.account.client = requester.token?.id
+                if !isPretty(head), let atOnce = route.atOnce,
+                    let response = try atOnce(context(request, route, requester, id: exchange.id))
+                {
+                    return .ready(finish(response, exchange))
                 }
-                return .ready(finish(response, exchange))
-            case .later(let lane, let work):
-                let endsAtStop = exchange.route?.endsAtStop ?? false
-                return .task(on: workers[lane], endsAtStop: endsAtStop) { [self, exchange] in
-                    do {
-                        guard !endsAtStop, isPretty(exchange.head), let session = largeSession(exchange.account) else {
-                            return finish(try await work(), exchange)
-                        }
-                        return try await withTaskExecutorPreference(workers.long) {
-                            try await session.largeReads.withLock { finish(try await work(), exchange) }
-                        }
-                    } catch {
-                        return finish(response(to: error, exchange), exchange)
-                    }
-                }
+                exchange.lease = try lease(for: route, exchange)
+            }
+            let lane = request.body.count > Self.longBytes ? .long : route.lane
+            return .task(on: workers[lane], endsAtStop: route.endsAtStop) { [self, exchange] in
+                await response(to: request, route, claim, exchange)
             }
         } catch {
             return .ready(finish(response(to: error, exchange), exchange))
         }
+    }
+
+    /// The route that a request names. Throws `notFound` or `methodNotAllowed`.
+    private func route(of head: HTTPRequestHead) throws -> Route {
+        switch router.match(method: head.method, path: head.path) {
+        case .route(let route): return route
+        case .none: throw ProblemError(.notFound, "There is no resource \(head.plainPath).")
+        case .otherMethods(let allowed):
+            throw ProblemError(
+                .methodNotAllowed,
+                "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).",
+                headers: [("Allow", allowed.joined(separator: ", "))])
+        }
+    }
+
+    /// Answers a request in its task.
+    private func response(
+        to request: HTTPRequest, _ route: Route, _ claim: AccessControl.Claim, _ exchange: HandledRequest
+    ) async -> HTTPResponse {
+        var exchange = exchange
+        // Before the answer is sent: the client may send its next request as soon as it has the answer.
+        defer { exchange.lease?.end() }
+        do {
+            let requester = try await access.requester(claim)
+            if case .unknown = claim {
+                exchange.account.client = requester.token?.id
+                exchange.lease = try lease(for: route, exchange)
+            }
+            let context = try context(request, route, requester, id: exchange.id)
+            guard isPretty(exchange.head), !route.endsAtStop else {
+                return finish(try await response(of: route, context), exchange)
+            }
+            return try await indentedResponse(of: route, context, exchange)
+        } catch {
+            return finish(response(to: error, exchange), exchange)
+        }
+    }
+
+    /// Indentation takes long for a large answer, and several times its memory.
+    private func indentedResponse(
+        of route: Route, _ context: RequestContext, _ exchange: HandledRequest
+    ) async throws -> HTTPResponse {
+        guard let session = largeSession(exchange.account) else {
+            let response = try await response(of: route, context)
+            let isLarge = (response.body.count ?? 0) > Self.largeBytes
+            return await withTaskExecutorPreference(isLarge ? workers.long : nil) { finish(response, exchange) }
+        }
+        return try await withTaskExecutorPreference(workers.long) {
+            try await session.largeReads.withLock { finish(try await response(of: route, context), exchange) }
+        }
+    }
+
+    /// The handler's response. What a token has opened ends when the token is revoked or expires.
+    private func response(of route: Route, _ context: RequestContext) async throws -> HTTPResponse {
+        guard let token = context.requester.token else { return try await route.handle(context) }
+        if context.isLongPoll {
+            return try await sessions.tokens.whileValid(token) { try await route.handle(context) }
+        }
+        let response = try await route.handle(context)
+        if case .stream(let stream) = response.body, stream.isEndless {
+            do {
+                try await sessions.tokens.follow(token, stream)
+            } catch {
+                stream.close()
+                throw error
+            }
+        }
+        return response
     }
 
     /// The session that a request is about, if it is in memory and large.
@@ -185,19 +248,12 @@ package final class App: HTTPHandler {
         return session
     }
 
-    /// Runs the work as one of the requests under way. Throws `unavailable` when the server has as many as it accepts,
+    /// Counts the request as one of those under way. Throws `unavailable` when the server has as many as it accepts,
     /// and `quotaExceeded` when the session or the token has its share. Readiness and metrics are not counted:
-    /// operators need them most when the server is full.
-    private func counted(
-        _ work: @escaping @Sendable () async throws -> HTTPResponse, _ head: HTTPRequestHead, _ account: Budget.Account
-    ) throws -> @Sendable () async throws -> HTTPResponse {
-        guard head.path.first == "v1" else { return work }
-        let lease = try requests.required("requests under way", for: account)
-        return {
-            // Before the answer leaves: the client may send its next request as soon as it has it.
-            defer { lease.end() }
-            return try await work()
-        }
+    /// operators need them most when the server is full. A long poll counts as a subscriber.
+    private func lease(for route: Route, _ exchange: HandledRequest) throws -> Budget.Lease? {
+        guard exchange.head.path.first == "v1", !route.isLongPoll(exchange.head) else { return nil }
+        return try requests.required("requests under way", for: exchange.account)
     }
 
     /// One request, for its answer and its line in the log.
@@ -206,9 +262,11 @@ package final class App: HTTPHandler {
         let id: String
         /// In nanoseconds of the monotonic clock.
         let start: Int
-        /// Nil if no route matches.
+        /// `nil` if no route matches.
         var route: Route?
         var account = Budget.Account()
+        /// The request's place among those under way.
+        var lease: Budget.Lease?
 
         func log(status: Int, nanoseconds: Int, to line: inout LogLine) {
             line.add(id: id, head, route, status: status)
@@ -216,79 +274,15 @@ package final class App: HTTPHandler {
         }
     }
 
-    private func reply(to request: HTTPRequest, _ exchange: inout HandledRequest) throws -> RouteReply {
-        let head = request.head
-        if let response = pages.preflight(head) { return .ready(response) }
-        try pages.check(head)
-        if head.method == "OPTIONS", head.path.isEmpty {
-            return .ready(
-                HTTPResponse(status: 204, headers: [("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]))
+    /// The answer to `OPTIONS`, for the server as a whole or for one resource; `nil` for other requests.
+    private func optionsAnswer(_ head: HTTPRequestHead) -> HTTPResponse? {
+        guard head.method == "OPTIONS" else { return nil }
+        if head.path.isEmpty {
+            return HTTPResponse(status: 204, headers: [("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")])
         }
-        switch router.match(method: head.method, path: head.path) {
-        case .none: throw ProblemError(.notFound, "There is no resource \(head.plainPath).")
-        case .otherMethods(let allowed):
-            let allow = [("Allow", allowed.joined(separator: ", "))]
-            if head.method == "OPTIONS" {
-                let patch =
-                    allowed.contains("PATCH") ? [("Accept-Patch", Route.patchTypes.joined(separator: ", "))] : []
-                return .ready(HTTPResponse(status: 204, headers: allow + patch))
-            }
-            throw ProblemError(
-                .methodNotAllowed,
-                "\(head.plainPath) does not take \(head.method); it takes \(allowed.joined(separator: ", ")).",
-                headers: allow)
-        case .route(let route):
-            exchange.route = route
-            let id = exchange.id
-            switch try access.claim(head, for: route.admission) {
-            case .known(let requester):
-                exchange.account = route.account(of: head, requester)
-                let size = request.body.count
-                if size <= Self.largeBytes { return try reply(to: request, route, requester, id: id) }
-                return .later(on: size <= Self.longBytes ? .short : .long) { [self] in
-                    try await response(to: request, route, requester, id: id)
-                }
-            case .unknown(let bearer):
-                exchange.account.resource = route.parameter("id", of: head.path)
-                return .later { [self] in try await response(to: request, route, try await access.find(bearer), id: id)
-                }
-            }
-        }
-    }
-
-    /// The answer of a route whose work goes on in this task.
-    private func response(to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String) async throws
-        -> HTTPResponse
-    {
-        switch try reply(to: request, route, requester, id: id) {
-        case .ready(let response): return response
-        case .later(let lane, let work): return try await withTaskExecutorPreference(workers[lane]) { try await work() }
-        }
-    }
-
-    /// The route's reply. What a token has opened ends when the token is revoked or expires.
-    private func reply(to request: HTTPRequest, _ route: Route, _ requester: Requester, id: String) throws -> RouteReply
-    {
-        let context = try context(request, route, requester, id: id)
-        let reply = try route.handle(context)
-        guard case .later(let lane, let work) = reply else { return reply }
-        // A long poll counts as a subscriber.
-        let isLongPoll = route.endsAtStop && context.query("wait") != nil
-        let counted = isLongPoll ? work : try counted(work, request.head, context.account)
-        guard let token = requester.token else { return .later(on: lane, counted) }
-        let tokens = sessions.tokens
-        if isLongPoll { return .later(on: lane) { try await tokens.whileValid(token, counted) } }
-        return .later(on: lane) {
-            let response = try await counted()
-            guard case .stream(let stream) = response.body, stream.isEndless else { return response }
-            do {
-                try await tokens.follow(token, stream)
-            } catch {
-                stream.close()
-                throw error
-            }
-            return response
-        }
+        guard case .otherMethods(let allowed) = router.match(method: head.method, path: head.path) else { return nil }
+        let patch = allowed.contains("PATCH") ? [("Accept-Patch", Route.patchTypes.joined(separator: ", "))] : []
+        return HTTPResponse(status: 204, headers: [("Allow", allowed.joined(separator: ", "))] + patch)
     }
 
     /// Refuses query parameters that the route does not know, or that the target has twice.

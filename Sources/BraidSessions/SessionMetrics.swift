@@ -36,11 +36,11 @@ package final class CommandCounters: Sendable {
         case failed
     }
 
-    private static let kinds = Command.resources + ["reset"]
+    private static let kinds = CommandKind.all.map(\.name)
     private let counters = kinds.map { _ in Outcome.allCases.map { _ in Counter() } }
 
     func count(_ command: Command, _ outcome: Outcome) {
-        guard let kind = Self.kinds.firstIndex(of: command.resource),
+        guard let kind = Self.kinds.firstIndex(of: command.kind.name),
             let outcome = Outcome.allCases.firstIndex(of: outcome)
         else { return }
         counters[kind][outcome].add()
@@ -65,27 +65,6 @@ extension Session.Answer {
         case .applied: .applied
         case .unchanged: .unchanged
         case .ignored: .ignored
-        }
-    }
-}
-
-extension Command {
-    /// The resource that takes the command.
-    var resource: String {
-        switch self {
-        case .delete, .insert: "edits"
-        case .move: "moves"
-        case .setModels: "models"
-        case .setHeaders: "headers"
-        case .setFooters: "footers"
-        case .setDisplayedSections: "displayed-sections"
-        case .patchState: "state"
-        case .tap: "taps"
-        case .event: "events"
-        case .displayedRows: "displayed-rows"
-        case .dataSource: "data-source"
-        case .reset: "reset"
-        case .transaction: "transactions"
         }
     }
 }

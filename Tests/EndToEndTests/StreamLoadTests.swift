@@ -10,18 +10,23 @@ import Testing
         ("PUT", "models", #"{"a":[{"id":"1","n":\#(number),"text":"\#(String(repeating: "x", count: bytes))"}]}"#)
     }
 
-    @Test func aReaderThatStallsCostsNobodyAnythingAndGetsAFreshSnapshot() throws {
+    @Test("A reader that stalls costs the others nothing, and gets a snapshot when it reads again")
+    func stalledReader() throws {
         // A short journal: what memory grows by is then the streams'.
         let (client, _) = try StreamTests.start(["--journal-limit", "5"], table: Self.table)
-        let stalled = try client.stream(receiveBuffer: 4_096)
-        // Few rounds of much: on a busy machine many would take longer than the server waits for a reader that takes
-        // nothing.
-        let rounds = 200, bytes = 60_000
+        // Few rounds with much data: many rounds would take a busy machine longer than the server waits for a reader
+        // that takes nothing.
+        let warmUp = 100, rounds = 300, bytes = 60_000
         let others = try (0..<3).map { _ in try client.stream() }
         for stream in others { #expect(try stream.events(through: "caught-up").count == 2) }
+        // The allocator keeps memory of its own for every thread. It takes that memory during the warm-up.
+        var stalled: EventStreamClient?
         var memory = 0, slowest = Duration.zero
         for round in 1...rounds {
-            if round == 50 { memory = try client.server.residentBytes() }
+            if round == warmUp {
+                stalled = try client.stream(receiveBuffer: 4_096)
+                memory = try client.server.residentBytes()
+            }
             let start = ContinuousClock.now
             #expect(try client.perform(model(round, bytes: bytes)) == round)
             slowest = max(slowest, ContinuousClock.now - start)
@@ -32,26 +37,28 @@ import Testing
                 #expect(events.map(\.revision) == Array(round - 9...round), "the others are told everything, in order")
             }
         }
-        let growth = try client.server.residentBytes() - memory
-        #expect(growth < 4 << 20, "memory grew by \(growth) bytes while \(rounds * bytes) bytes were not read")
+        let growth = try client.server.residentBytes() - memory, unread = (rounds - warmUp) * bytes
+        #expect(growth < unread / 2, "memory grew by \(growth) bytes while \(unread) bytes were not read")
         #expect(slowest < .seconds(20), "a command took \(slowest)")
 
         // It reads again: what was queued, then the table as it is.
-        var revision = try stalled.next().revision
-        #expect(try stalled.next().name == "caught-up")
+        let reader = try #require(stalled)
+        var revision = try reader.next().revision
+        #expect(try reader.next().name == "caught-up")
         var snapshots = 0
         while revision < rounds {
-            let event = try stalled.next()
+            let event = try reader.next()
             #expect(event.revision > revision)
             if event.name == "snapshot" { snapshots += 1 } else { #expect(event.revision == revision + 1) }
             revision = event.revision
         }
         #expect(snapshots >= 1)
         #expect(try client.perform(model(0, bytes: 10)) == rounds + 1)
-        #expect(try stalled.next().object["to"] as? Int == rounds + 1, "and then it is live again")
+        #expect(try reader.next().object["to"] as? Int == rounds + 1, "and then it is live again")
     }
 
-    @Test func aThousandReadersAreToldInOrder() throws {
+    @Test("A thousand readers receive every update in order")
+    func thousandReaders() throws {
         let (client, _) = try StreamTests.start(table: Self.table)
         let streams = try (0..<1_000).map { try client.stream($0 % 2 == 0 ? "" : "?form=sequential") }
         for stream in streams { #expect(try stream.events(through: "caught-up").count == 2) }
@@ -64,7 +71,8 @@ import Testing
         }
     }
 
-    @Test func readersThatLeaveAreForgotten() throws {
+    @Test("The server closes the sockets of readers that leave")
+    func leavingReaders() throws {
         let (client, _) = try StreamTests.start(table: Self.table)
         for round in 1...20 {
             let streams = try (0..<50).map { _ in try client.stream() }

@@ -51,13 +51,13 @@ public indirect enum Command: Sendable {
     case transaction([Command])
 }
 
-// The JSON forms: one member, named as the resource that takes the command, with that resource's body:
-// `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`. In transactions and in the journal.
+// The JSON forms, in transactions and in the journal: an object with one member, whose name is that of the command's
+// kind and whose value is the body of that resource: `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`.
 extension Command {
     /// Creates the command that the body of an HTTP resource asks for.
     ///
     /// - Parameters:
-    ///   - resource: the last segment of the resource's path, one of ``resources``.
+    ///   - resource: the last segment of the resource's path: the name of a ``CommandKind``.
     ///   - body: the request's body.
     ///   - partial: for `models`, whether sections that the body does not name keep their models.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
@@ -65,98 +65,15 @@ extension Command {
         try self.init(resource: resource, body: body, partial: partial, at: .root)
     }
 
-    /// The names of the resources that accept commands.
-    public static let resources = [
-        "edits", "moves", "models", "headers", "footers", "displayed-sections", "state", "taps", "events",
-        "displayed-rows", "data-source", "transactions",
-    ]
+    /// The names of the kinds of commands that have a JSON form.
+    private static let names = CommandKind.all.filter { $0.decode != nil }.map(\.name)
 
     private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {
-        switch resource {
-        case "edits":
-            let object = try BodyReader(body, at: pointer, members: ["delete", "insert", "model"])
-            switch (object["delete"], object["insert"]) {
-            case (let row?, nil):
-                if object["model"] != nil { throw object.fault("model", "a delete takes no model") }
-                self = .delete(try RowReference(row, at: pointer.appending("delete")))
-            case (nil, let row?):
-                self = .insert(try RowReference(row, at: pointer.appending("insert")), model: object["model"])
-            default: throw Refusal.bad(pointer, "an edit has either `delete` or `insert`, a row reference")
-            }
-        case "moves":
-            let object = try BodyReader(body, at: pointer, members: ["from", "to"])
-            let from = try RowReference(try object.required("from"), at: pointer.appending("from"))
-            let to = try BodyReader(
-                try object.required("to"), at: pointer.appending("to"), members: ["section", "row"])
-            self = .move(from, to: try to.sectionReference("section"), row: try to.index("row"))
-        case "models":
-            var sections: [(section: SectionID, models: [JSONText])] = []
-            for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with arrays of models") {
-                guard let models = value.elements() else {
-                    throw Refusal.bad(pointer.appending(name), "the models of a section must be an array")
-                }
-                sections.append((SectionID(name), models))
-            }
-            self = .setModels(sections, partial: partial)
-        case "headers": self = .setHeaders(try Self.titles(body, at: pointer))
-        case "footers": self = .setFooters(try Self.titles(body, at: pointer))
-        case "displayed-sections":
-            guard let elements = body.elements() else { throw Refusal.bad(pointer, "must be an array of section ids") }
-            var ids: [SectionID] = [], seen: Set<SectionID> = []
-            for (index, element) in elements.enumerated() {
-                guard let id = element.stringValue else {
-                    throw Refusal.bad(pointer.appending(index), "a section id must be a string")
-                }
-                if !seen.insert(SectionID(id)).inserted {
-                    throw Refusal.bad(pointer.appending(index), "the section \"\(id)\" is named twice")
-                }
-                ids.append(SectionID(id))
-            }
-            self = .setDisplayedSections(ids)
-        case "state":
-            guard body.kind == .object else {
-                throw Refusal.bad(pointer, "a merge patch on the state must be an object")
-            }
-            self = .patchState(body)
-        case "taps":
-            let object = try BodyReader(body, at: pointer, members: ["at"])
-            self = .tap(try RowReference(try object.required("at"), at: pointer.appending("at")))
-        case "events":
-            let object = try BodyReader(body, at: pointer, members: ["at", "event"])
-            let at = try RowReference(try object.required("at"), at: pointer.appending("at"))
-            guard let event = try object.required("event").members(), event.count == 1 else {
-                throw object.fault("event", "must be an object with one member: the event's name, with its parameters")
-            }
-            self = .event(at, name: event[0].name, parameters: event[0].value)
-        case "displayed-rows":
-            let object = try BodyReader(body, at: pointer, members: ["rows"])
-            guard let elements = try object.required("rows").elements() else {
-                throw object.fault("rows", "must be an array of row references")
-            }
-            var rows: [RowReference] = []
-            for (index, element) in elements.enumerated() {
-                rows.append(try RowReference(element, at: pointer.appending("rows").appending(index)))
-            }
-            self = .displayedRows(rows)
-        case "data-source": try self.init(dataSource: body, at: pointer)
-        case "transactions":
-            let object = try BodyReader(body, at: pointer, members: ["commands"])
-            guard let elements = try object.required("commands").elements() else {
-                throw object.fault("commands", "must be an array of commands")
-            }
-            self = .transaction(try Self.commands(elements, at: pointer.appending("commands")))
-        default:
+        guard let decode = CommandKind.decodable(resource)?.decode else {
             throw Refusal.bad(
-                pointer, "there is no command \"\(resource)\"; commands are \(Self.resources.joined(separator: ", "))")
+                pointer, "there is no command \"\(resource)\"; commands are \(Self.names.joined(separator: ", "))")
         }
-    }
-
-    private static func commands(_ elements: [JSONText], at pointer: JSONPointer) throws(Refusal) -> [Command] {
-        var commands: [Command] = []
-        for (index, element) in elements.enumerated() {
-            commands.append(try Command(json: element, at: pointer.appending(index)))
-        }
-        return commands
+        self = try decode(body, partial, pointer)
     }
 
     /// Creates a command from its JSON form, as in transactions and in the journal.
@@ -181,7 +98,7 @@ extension Command {
             guard let resource = named.first, named.count == 1 else {
                 throw Refusal.bad(
                     pointer,
-                    "a command has one member, named as its resource (\(Self.resources.dropLast().joined(separator: ", "))), and of models also `partial`; or it is the body of an edit or a move"
+                    "a command has one member, named as its resource (\(Self.names.dropLast().joined(separator: ", "))), and of models also `partial`; or it is the body of an edit or a move"
                 )
             }
             let given = members.first { $0.name == "partial" && isOfModels }
@@ -195,16 +112,6 @@ extension Command {
             self = try Command(
                 resource: resource.name, body: resource.value, partial: partial, at: pointer.appending(resource.name))
         }
-    }
-
-    private static func titles(_ body: JSONText, at pointer: JSONPointer) throws(Refusal) -> [(
-        section: SectionID, title: JSONText
-    )] {
-        var titles: [(section: SectionID, title: JSONText)] = []
-        for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with titles") {
-            titles.append((SectionID(name), try BodyReader.title(value, at: pointer.appending(name))))
-        }
-        return titles
     }
 }
 

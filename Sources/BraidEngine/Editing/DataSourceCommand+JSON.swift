@@ -10,6 +10,30 @@ extension DataSourceCommand {
         /// The registration of a cell for a model type.
         case registerCell
 
+        /// The HTTP resource of the call: its method, and its path below the session's. The variable segments of the path
+        /// are arguments of the call: `{section}` is `at`, both indexes of `{section}/{row}` are `at` as an index path,
+        /// and `{modelType}` is `modelType`.
+        public var resource: (method: CommandKind.Method, path: String) {
+            switch self {
+            case .addRow: (.post, "rows")
+            case .updateRow: (.put, "rows/{section}/{row}")
+            case .updateRowsOfSection: (.put, "sections/{section}/rows")
+            case .updateRows: (.put, "rows")
+            case .removeRow: (.delete, "rows/{section}/{row}")
+            case .addSection: (.post, "sections")
+            case .updateSectionData: (.put, "sections/{section}/data")
+            case .updateSection: (.put, "sections/{section}")
+            case .updateAllSections: (.put, "sections")
+            case .removeSection: (.delete, "sections/{section}")
+            case .removeAllSections: (.delete, "sections")
+            case .registerCell: (.put, "cells-for-model-types/{modelType}")
+            }
+        }
+
+        /// Whether the call may leave its change unpublished.
+        public var acceptsNotify: Bool { members.contains("notify") }
+
+        /// The arguments that the call accepts.
         fileprivate var members: [String] {
             switch self {
             case .addRow, .updateRow: ["at", "model", "notify"]

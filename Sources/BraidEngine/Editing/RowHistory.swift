@@ -66,18 +66,6 @@ public struct RowHistory: Sendable {
     ///   the id.
     public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
-        case .delete(let row):
-            let at = try rebased(row)
-            return (.delete(RowReference(at)), at)
-        case .insert(let row, let model):
-            let at = try rebased(row, orEnd: true)
-            return (.insert(RowReference(at), model: model), at)
-        case .tap(let row):
-            let at = try rebased(row)
-            return (.tap(RowReference(at)), at)
-        case .event(let row, let name, let parameters):
-            let at = try rebased(row)
-            return (.event(RowReference(at), name: name, parameters: parameters), at)
         case .move(let row, let section, let index):
             let at = try rebased(row)
             let target = try target(section, index, of: row, at: at)
@@ -85,7 +73,14 @@ public struct RowHistory: Sendable {
         case .dataSource(let call, let notify):
             let (call, at) = try rebased(call)
             return (.dataSource(call, notify: notify), at)
-        default: return (command, nil)
+        default:
+            var at: RowPath?
+            let command = try command.replacingRows { (row, orEnd) throws(Refusal) in
+                let path = try rebased(row, orEnd: orEnd)
+                at = path
+                return RowReference(path)
+            }
+            return (command, at)
         }
     }
 

@@ -66,19 +66,10 @@ extension CommandInProgress {
     /// Throws `rowNotFound` for a row that is there no longer, or is not the same.
     func rebased(_ command: Command) throws -> Command {
         guard let seen = seen?.command else { return command }
-        switch command {
-        case .delete(let row): return .delete(try rebased(row, seen))
-        case .insert(let row, let model): return .insert(try rebased(row, seen, orEnd: true), model: model)
-        case .tap(let row): return .tap(try rebased(row, seen))
-        case .event(let row, let name, let parameters):
-            return .event(try rebased(row, seen), name: name, parameters: parameters)
-        case .displayedRows(let rows):
-            var rebasedRows: [RowReference] = []
-            for row in rows { rebasedRows.append(try rebased(row, seen)) }
-            return .displayedRows(rebasedRows)
-        case .move(let row, let section, let index): return try rebasedMove(row, section, index, seen)
-        default: return command
+        if case .move(let row, let section, let index) = command {
+            return try rebasedMove(row, section, index, seen)
         }
+        return try command.replacingRows { try rebased($0, seen, orEnd: $1) }
     }
 
     /// Whether the commands of clients may name the row: clients see it, or this command has made it. Rows that were

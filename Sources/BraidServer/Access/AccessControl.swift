@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidHTTP
 import BraidSessions
 import Crypto
@@ -13,10 +14,10 @@ struct AccessControl: Sendable {
         self.tokens = tokens
     }
 
-    /// What is known of who asks without waiting.
-    enum Claim {
+    /// What is known about the requester without waiting.
+    enum Claim: Sendable {
         case known(Requester)
-        /// Nobody that is known yet: the store has to be asked.
+        /// The token is not in memory. The store has to be asked.
         case unknown(PresentedToken)
     }
 
@@ -28,7 +29,13 @@ struct AccessControl: Sendable {
         return try tokens.known(token).map { .known(Requester($0)) } ?? .unknown(token)
     }
 
-    func find(_ token: PresentedToken) async throws -> Requester { Requester(try await tokens.find(token)) }
+    /// The requester behind a claim. It asks the store if it has to. Throws `invalidToken`.
+    func requester(_ claim: Claim) async throws -> Requester {
+        switch claim {
+        case .known(let requester): requester
+        case .unknown(let token): Requester(try await tokens.find(token))
+        }
+    }
 
     /// What is wrong with the request's token, as far as that is known without waiting.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {

@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidHTTP
 import BraidSessions
 

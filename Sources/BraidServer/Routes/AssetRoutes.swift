@@ -67,16 +67,17 @@ func assetRoutes() -> [Route] {
     let byPath = Dictionary(uniqueKeysWithValues: Asset.web.map { ($0.path, $0) })
     return Asset.web.filter { !$0.path.hasPrefix(modules) }.map { asset in
         // Links to the page carry parameters of others: `utm_source` and the like.
-        Route("GET", asset.path, ignoresUnknownQuery: asset.mediaType == "text/html", produces: asset.mediaType) {
-            context in .ready(asset.answer(to: context.head))
-        }
+        Route.inMemory(
+            "GET", asset.path, for: .everyone, ignoresUnknownQuery: asset.mediaType == "text/html",
+            produces: asset.mediaType
+        ) { asset.answer(to: $0.head) }
     } + [
-        Route("GET", "/openapi.json") { context in .ready(Asset.openAPI.answer(to: context.head)) },
-        Route("GET", "\(modules){file}", produces: "text/javascript") { context in
+        Route.inMemory("GET", "/openapi.json", for: .everyone) { Asset.openAPI.answer(to: $0.head) },
+        Route.inMemory("GET", "\(modules){file}", for: .everyone, produces: "text/javascript") { context in
             guard let module = byPath[modules + context.parameter("file")] else {
                 throw ProblemError(.notFound, "The inspector has no module of this name.")
             }
-            return .ready(module.answer(to: context.head))
+            return module.answer(to: context.head)
         },
     ]
 }

@@ -3,39 +3,35 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// Everything that changes a session: the method and path of each command.
+/// The routes of all commands. The engine declares the commands (`CommandKind`).
 func commandRoutes(_ sessions: Sessions) -> [Route] {
-    func route(_ method: String, _ resource: String, query: Set<String> = []) -> Route {
-        Route(
-            method, "/v1/sessions/{id}/\(resource)", query: query.union(Sessions.commandQuery), takesBody: true,
+    CommandKind.all.compactMap { kind in
+        guard let method = kind.method else { return nil }
+        var query = Sessions.commandQuery
+        if kind.acceptsBase { query.insert("base") }
+        if kind.acceptsPartial { query.insert("partial") }
+        return Route(
+            method.rawValue, "/v1/sessions/{id}/\(kind.name)",
+            for: kind.name == "transactions" ? .commands : .role(kind.role), query: query, takesBody: true,
             obeysIfMatch: true, takesKey: true
-        ) { context in
-            let partial = try context.flag("partial")
-            let body = try context.json()
-            let command = try Command(resource: resource, body: body, partial: partial)
-            try context.requester.require(command.role)
-            let text = Command.journalText(resource: resource, body: body, partial: partial)
-            return try sessions.reply(to: context) { _ in (command, text) }
-        }
+        ) { context in try await sessions.respond(to: context, context.command(of: kind)) }
     }
-    return [
-        route("POST", "edits", query: ["base"]), route("POST", "moves", query: ["base"]),
-        route("PUT", "models", query: ["partial"]),
-        route("PUT", "headers"), route("PUT", "footers"), route("PUT", "displayed-sections"), route("PATCH", "state"),
-        route("POST", "transactions"), route("POST", "taps", query: ["base"]), route("POST", "events", query: ["base"]),
-        route("POST", "displayed-rows"),
-        Route(
-            "POST", "/v1/sessions/{id}/reset", query: Sessions.commandQuery, takesBody: true, obeysIfMatch: true,
-            takesKey: true
-        ) { context in
-            if !context.request.body.isEmpty, try context.json() != .emptyObject {
+}
+
+extension RequestContext {
+    /// The command that the body asks for. Throws `role` if the requester may not send it.
+    fileprivate func command(of kind: CommandKind) throws -> CommandRequest.Content {
+        guard kind.name != "reset" else {
+            if !request.body.isEmpty, try json() != .emptyObject {
                 throw ProblemError(.badRequest, "A reset takes no body, or {}.")
             }
-            return try sessions.reply(to: context) { session in
-                (.reset(to: try await session.openingTable()), JSONText(object: [("reset", .emptyObject)]))
-            }
-        },
-    ]
+            return .reset
+        }
+        let partial = try flag("partial"), body = try json()
+        let command = try Command(resource: kind.name, body: body, partial: partial)
+        try requester.require(command.role)
+        return .command(command, text: Command.journalText(resource: kind.name, body: body, partial: partial))
+    }
 }
 
 extension Command {

@@ -46,29 +46,17 @@ struct StableHash {
     var value: Int { Int(bitPattern: UInt(state)) }
 }
 
-extension Sessions {
-    /// Answers a request once, with a response that is stored with what the request does.
-    ///
-    /// If the body of a response is a session's snapshot, `keep` receives the session and stores only a reference.
-    /// - Parameter session: the number of the session that is asked; 0 for the opening of one.
-    func once(
-        _ key: IdempotencyKey, session: Int, context: RequestContext,
-        _ body: (_ keep: @escaping @Sendable (HTTPResponse, _ snapshotOf: Session?) -> KeptAnswer) async throws ->
-            HTTPResponse
-    ) async throws -> HTTPResponse {
-        try await once(key, session: session) { keep in
-            try await body { keep($0.kept(snapshotOf: $1)) }
-        } replay: {
-            try await response(kept: $0)
-        } refusal: {
-            ProblemError($0)?.response(path: context.head.plainPath, requestID: context.requestID)
-                .kept(snapshotOf: nil)
-        }
+extension RequestContext {
+    /// The encoding of a refusal that is kept under the request's key; `nil` for an error that is not the client's.
+    func keptRefusal(_ error: any Error) -> JSONText? {
+        ProblemError(error)?.response(path: head.plainPath, requestID: requestID).kept(snapshotOf: nil)
     }
+}
 
-    /// A response that was kept. In the place of a reference to a snapshot it has the snapshot as it is now, with its
+extension Sessions {
+    /// Returns a response that was kept. A reference to a snapshot is replaced by the snapshot as it is now, with its
     /// ETag.
-    private func response(kept: JSONText) async throws -> HTTPResponse {
+    func response(kept: JSONText) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)

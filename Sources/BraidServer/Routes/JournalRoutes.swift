@@ -15,29 +15,25 @@ func journalRoutes(_ sessions: Sessions) -> [Route] {
                         .badRequest,
                         "`after` and `limit` are for pages of JSON: \(JournalFile.mediaType) is the whole journal.")
                 }
-                return .later {
-                    HTTPResponse(
-                        status: 200, headers: [("Content-Type", JournalFile.mediaType)],
-                        body: .stream(try await sessions.journalFile(of: id, for: context.account)))
-                }
+                return HTTPResponse(
+                    status: 200, headers: [("Content-Type", JournalFile.mediaType)],
+                    body: .stream(try await sessions.journalFile(of: id, for: context.account)))
             }
             let after = try context.integer("after", in: 0...Int.max) ?? 0
             let limit = try context.integer("limit", in: 1...1000) ?? 100
-            return .later {
-                let session = try await sessions.current(id)
-                let (records, isCut) = try await session.journalPage(after: after, limit: limit)
-                return .json { writer in
-                    writer.beginObject()
-                    writer.name("records")
-                    writer.beginArray()
-                    for record in records { record.write(to: &writer) }
-                    writer.endArray()
-                    if isCut, let last = records.last {
-                        writer.name("next")
-                        writer.value(last.revision)
-                    }
-                    writer.endObject()
+            let session = try await sessions.current(id)
+            let (records, isCut) = try await session.journalPage(after: after, limit: limit)
+            return .json { writer in
+                writer.beginObject()
+                writer.name("records")
+                writer.beginArray()
+                for record in records { record.write(to: &writer) }
+                writer.endArray()
+                if isCut, let last = records.last {
+                    writer.name("next")
+                    writer.value(last.revision)
                 }
+                writer.endObject()
             }
         }
     ]

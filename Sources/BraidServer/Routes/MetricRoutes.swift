@@ -4,21 +4,19 @@ import BraidStore
 
 /// `GET /metrics`, for Prometheus and what reads its format.
 func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
-    Route("GET", "/metrics", produces: PrometheusText.mediaType) { _ in
-        .later(on: .operations) {
-            var text = PrometheusText()
-            text.write(requests: metrics.routes)
-            text.write(sessions.metrics.commands)
-            text.write(sessions.statistics, behind: sessions.metrics.streamsBehind.value)
-            text.write(sharing: sessions.metrics)
-            // A store that is out of order is told of by /readyz; the rest is wanted all the more.
-            text.write(sessions.store.statistics, size: try? await sessions.store.size())
-            if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
-            text.write(ProcessStatistics(), start: metrics.start)
-            return HTTPResponse(
-                status: 200, headers: [("Content-Type", PrometheusText.contentType), ("Cache-Control", "no-store")],
-                body: .bytes(Array(text.text.utf8)))
-        }
+    Route("GET", "/metrics", for: .everyone, produces: PrometheusText.mediaType, lane: .operations) { _ in
+        var text = PrometheusText()
+        text.write(requests: metrics.routes)
+        text.write(sessions.metrics.commands)
+        text.write(sessions.statistics, behind: sessions.metrics.streamsBehind.value)
+        text.write(sharing: sessions.metrics)
+        // A store that is out of order is told of by /readyz; the rest is wanted all the more.
+        text.write(sessions.store.statistics, size: try? await sessions.store.size())
+        if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
+        text.write(ProcessStatistics(), start: metrics.start)
+        return HTTPResponse(
+            status: 200, headers: [("Content-Type", PrometheusText.contentType), ("Cache-Control", "no-store")],
+            body: .bytes(Array(text.text.utf8)))
     }
 }
 

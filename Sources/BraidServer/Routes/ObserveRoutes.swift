@@ -14,7 +14,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
             let start = session.position
             var revision = start.revision
             // For the first line: those behind it come to a session that it has changed.
-            var options = Session.CommandOptions()
+            var options = CommandRequest.Options()
             options.condition = context.head.positionCondition
             try options.condition?.check(start)
             var lines = BodyLines(body, limit: limits.bodyBytes)
@@ -25,13 +25,9 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(resource: "models", body: models, partial: partial)
                     let text = Command.journalText(resource: "models", body: models, partial: partial)
-                    let answer = try await sessions.perform(
-                        { live in
-                            // Another one may have been opened under the id meanwhile.
-                            guard live.number == session.number else { throw SessionError(noSession: id) }
-                            return (command, text)
-                        }, on: id, options
-                    ).answer
+                    let request = CommandRequest(
+                        session: id, number: session.number, .command(command, text: text), options)
+                    let answer = try await sessions.perform(request).answer
                     options.condition = nil
                     revision = answer.revision
                     if answer.kind == .applied { applied += 1 } else { unchanged += 1 }

@@ -11,55 +11,51 @@ func statelessRoutes(clock: Clock) -> [Route] {
             // A snapshot nests deeper than the models in it.
             let body = try context.json(deeper: 12)
             let form = try CommandForm(context)
-            return .later {
-                let object = try body.object(of: ["from", "to"])
-                func snapshot(_ name: String) throws -> Snapshot {
-                    guard let text = object[name] else {
-                        throw Refusal(
-                            .badRequest, "The body's member `\(name)`, a snapshot, is missing.",
-                            faults: [.init(pointer: .root, detail: "`\(name)` is missing")])
-                    }
-                    return try Snapshot(json: text, at: JSONPointer.root.appending(name))
+            let object = try body.object(of: ["from", "to"])
+            func snapshot(_ name: String) throws -> Snapshot {
+                guard let text = object[name] else {
+                    throw Refusal(
+                        .badRequest, "The body's member `\(name)`, a snapshot, is missing.",
+                        faults: [.init(pointer: .root, detail: "`\(name)` is missing")])
                 }
-                let update = try BatchUpdate(from: snapshot("from"), to: snapshot("to"))
-                return .json((form.isSequential ? update.sequentialJSON : update.json).bytes)
+                return try Snapshot(json: text, at: JSONPointer.root.appending(name))
             }
+            let update = try BatchUpdate(from: snapshot("from"), to: snapshot("to"))
+            return .json((form.isSequential ? update.sequentialJSON : update.json).bytes)
         },
         Route("POST", "/v1/render", takesBody: true) { context in
             let body = try context.json()
             let now = Instant(millisecondsSince1970: clock.now()).text
-            return .later {
-                let object = try body.object(of: ["template", "context"])
-                guard let source = object["template"] else {
-                    throw Refusal(
-                        .badRequest, "The body's member `template` is missing.",
-                        faults: [.init(pointer: .root, detail: "`template` is missing")])
-                }
-                guard case .object(let names) = object["context"]?.value() ?? .object(JSONObject()) else {
-                    throw Refusal(
-                        .badRequest, "The body's member `context` must be an object.",
-                        faults: [.init(pointer: JSONPointer.root.appending("context"), detail: "must be an object")])
-                }
-                do throws(JSONeError) {
-                    let template = try JSONeTemplate(source.value())
-                    var budget = JSONeBudget()
-                    let result = try template.render(
-                        JSONeContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
-                    return .json { writer in
-                        writer.beginObject()
-                        // An absent value leaves no result.
-                        if let result {
-                            writer.name("result")
-                            writer.value(result)
-                        }
-                        writer.endObject()
+            let object = try body.object(of: ["template", "context"])
+            guard let source = object["template"] else {
+                throw Refusal(
+                    .badRequest, "The body's member `template` is missing.",
+                    faults: [.init(pointer: .root, detail: "`template` is missing")])
+            }
+            guard case .object(let names) = object["context"]?.value() ?? .object(JSONObject()) else {
+                throw Refusal(
+                    .badRequest, "The body's member `context` must be an object.",
+                    faults: [.init(pointer: JSONPointer.root.appending("context"), detail: "must be an object")])
+            }
+            do throws(JSONeError) {
+                let template = try JSONeTemplate(source.value())
+                var budget = JSONeBudget()
+                let result = try template.render(
+                    JSONeContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
+                return .json { writer in
+                    writer.beginObject()
+                    // An absent value leaves no result.
+                    if let result {
+                        writer.name("result")
+                        writer.value(result)
                     }
-                } catch {
-                    let pointer = error.pointer.reduce(JSONPointer.root.appending("template")) { $0.appending($1) }
-                    throw ProblemError(
-                        .templateFailed, "The template failed: \(error.message).",
-                        faults: [.init(pointer: pointer, detail: error.message)])
+                    writer.endObject()
                 }
+            } catch {
+                let pointer = error.pointer.reduce(JSONPointer.root.appending("template")) { $0.appending($1) }
+                throw ProblemError(
+                    .templateFailed, "The template failed: \(error.message).",
+                    faults: [.init(pointer: pointer, detail: error.message)])
             }
         },
     ]
@@ -86,33 +82,30 @@ extension JSONText {
 /// Liveness, readiness, and the explanations of problems.
 func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
     [
-        Route("GET", "/healthz") { _ in .ready(healthy) },
-        Route("GET", "/readyz") { _ in
-            .later(on: .operations) {
-                do {
-                    try await store.check()
-                } catch {
-                    logger.warning("not ready: \(error)")
-                    throw ProblemError(unavailable: "The database cannot be read and written; the log says why.")
-                }
-                return .json { writer in
-                    writer.beginObject()
-                    writer.name("status")
-                    writer.value("ready")
-                    writer.endObject()
-                }
+        Route.inMemory("GET", "/healthz", for: .everyone) { _ in healthy },
+        Route("GET", "/readyz", for: .everyone, lane: .operations) { _ in
+            do {
+                try await store.check()
+            } catch {
+                logger.warning("not ready: \(error)")
+                throw ProblemError(unavailable: "The database cannot be read and written; the log says why.")
+            }
+            return .json { writer in
+                writer.beginObject()
+                writer.name("status")
+                writer.value("ready")
+                writer.endObject()
             }
         },
-        Route("GET", "/problems/{name}") { context in
+        Route.inMemory("GET", "/problems/{name}", for: .everyone) { context in
             guard let problem = Problem(rawValue: context.parameter("name")) else {
                 throw ProblemError(.notFound, "There is no problem of this name.")
             }
-            return .ready(
-                .json { writer in
-                    writer.beginObject()
-                    problem.writeMembers(detail: problem.explanation, to: &writer)
-                    writer.endObject()
-                })
+            return .json { writer in
+                writer.beginObject()
+                problem.writeMembers(detail: problem.explanation, to: &writer)
+                writer.endObject()
+            }
         },
     ]
 }

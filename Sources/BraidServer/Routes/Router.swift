@@ -24,6 +24,8 @@ struct RequestContext: Sendable {
     /// The last value of a query parameter; "" for one without a value.
     func query(_ name: String) -> String? { head.query.last { $0.name == name }?.value }
 
+    var isLongPoll: Bool { route.isLongPoll(head) }
+
     /// A flag: there without a value, or with `true` or `1`.
     func flag(_ name: String) throws -> Bool {
         switch query(name) {
@@ -49,18 +51,12 @@ struct RequestContext: Sendable {
     }
 }
 
-/// A route's answer: known at once, or the result of work on one of the pools. The work's task is cancelled when the
-/// client leaves.
-enum RouteReply: Sendable {
-    case ready(HTTPResponse)
-    case later(on: Workers.Lane = .short, @Sendable () async throws -> HTTPResponse)
-}
-
 /// One method on one path pattern.
 final class Route: Sendable {
     let method: String
-    /// The method and the pattern, as they stand in the table of roles.
+    /// The method and the pattern: `GET /v1/tables`.
     let name: String
+    /// Who may use the route.
     let admission: Admission
     /// `{name}` stands for one segment.
     let pattern: [Substring]
@@ -87,9 +83,18 @@ final class Route: Sendable {
     let alternative: String?
     /// Its answers, counted.
     let counters: RouteCounters
-    let handle: @Sendable (RequestContext) throws -> RouteReply
+    /// The pool that runs the handler.
+    let lane: Workers.Lane
+    /// Answers a request in a task. The task is cancelled when the client leaves.
+    let handle: Handler
+    /// Answers a request on the event loop's thread, from memory and in bounded time. Returns `nil` for a request that
+    /// needs a task.
+    let atOnce: ImmediateHandler?
     /// In place of `handle`, for a body that is read while it arrives.
     let streamedBody: StreamedBody?
+
+    typealias Handler = @Sendable (RequestContext) async throws -> HTTPResponse
+    typealias ImmediateHandler = @Sendable (RequestContext) throws -> HTTPResponse?
 
     struct StreamedBody: Sendable {
         let contentType: String
@@ -97,16 +102,17 @@ final class Route: Sendable {
     }
 
     init(
-        _ method: String, _ pattern: String, query: Set<String> = [], ignoresUnknownQuery: Bool = false,
-        takesBody: Bool = false, obeysIfMatch: Bool = false,
-        takesKey: Bool = false, endsAtStop: Bool = false, produces: String = "application/json",
-        alternative: String? = nil, streamedBody: StreamedBody? = nil,
-        _ handle: @escaping @Sendable (RequestContext) throws -> RouteReply
+        _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
+        ignoresUnknownQuery: Bool = false, takesBody: Bool = false, obeysIfMatch: Bool = false, takesKey: Bool = false,
+        endsAtStop: Bool = false, produces: String = "application/json", alternative: String? = nil,
+        lane: Workers.Lane = .short, streamedBody: StreamedBody? = nil, atOnce: ImmediateHandler? = nil,
+        _ handle: @escaping Handler
     ) {
         self.method = method
         counters = RouteCounters(method: method, template: pattern)
         name = "\(method) \(pattern)"
-        admission = Admission.table[name] ?? .role(.controller)
+        self.admission = admission
+        self.lane = lane
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         parts = self.pattern.map(Part.init)
         self.query = query
@@ -118,20 +124,32 @@ final class Route: Sendable {
         self.produces = produces
         self.alternative = alternative
         self.handle = handle
+        self.atOnce = atOnce
         self.streamedBody = streamedBody
         bodyTypes =
             streamedBody.map { [$0.contentType] } ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
+    /// A route whose answers are always in memory.
+    static func inMemory(
+        _ method: String, _ pattern: String, for admission: Admission, ignoresUnknownQuery: Bool = false,
+        produces: String = "application/json", _ handle: @escaping @Sendable (RequestContext) throws -> HTTPResponse
+    ) -> Route {
+        Route(
+            method, pattern, for: admission, ignoresUnknownQuery: ignoresUnknownQuery, produces: produces,
+            atOnce: handle, handle)
+    }
+
     /// A route that reads the request's body while it arrives.
     convenience init(
-        _ method: String, _ pattern: String, query: Set<String> = [], streamedBody contentType: String,
-        obeysIfMatch: Bool = false,
+        _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
+        streamedBody contentType: String, obeysIfMatch: Bool = false,
         _ handle: @escaping @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
     ) {
         let streamedBody = StreamedBody(contentType: contentType, handle: handle)
         self.init(
-            method, pattern, query: query, takesBody: true, obeysIfMatch: obeysIfMatch, streamedBody: streamedBody
+            method, pattern, for: admission, query: query, takesBody: true, obeysIfMatch: obeysIfMatch,
+            streamedBody: streamedBody
         ) { _ in
             throw ProblemError(.internalError, "The body was gathered that is to be read while it arrives.")
         }
@@ -154,6 +172,9 @@ final class Route: Sendable {
         for case (let place, .parameter(name)) in parts.enumerated() { return path[place] }
         return nil
     }
+
+    /// Whether a request waits for an update.
+    func isLongPoll(_ head: HTTPRequestHead) -> Bool { endsAtStop && head.query.contains { $0.name == "wait" } }
 
     /// Who pays for what a request uses. A controller's requests count for their session alone.
     func account(of head: HTTPRequestHead, _ requester: Requester) -> Budget.Account {

@@ -10,82 +10,78 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
             let body = try context.json()
             let opening = try SessionOpening(body)
-            @Sendable func head(_ session: Session) -> HTTPResponse {
-                HTTPResponse(status: 201, headers: [("Location", "/v1/sessions/\(session.id)")])
-            }
-            @Sendable func response(_ session: Session) -> HTTPResponse {
-                var response = head(session)
-                let snapshot = session.snapshotResponse()
-                response.headers += snapshot.headers
-                response.body = snapshot.body
-                return response
-            }
             guard let key = try IdempotencyKey(context) else {
-                return .later { response(try await sessions.open(opening, text: body.detached)) }
+                return try await sessions.open(opening, text: body.detached).openedResponse()
             }
-            return .later {
-                try await sessions.once(key, session: 0, context: context) { keep in
-                    response(try await sessions.open(opening, text: body.detached) { keep(head($0), $0) })
-                }
+            let result = try await sessions.once(key, session: 0, refusal: context.keptRefusal) { keep in
+                try await sessions.open(opening, text: body.detached) { keep($0.openedHead.kept(snapshotOf: $0)) }
+            }
+            switch result {
+            case .done(let session): return session.openedResponse()
+            case .replayed(let kept): return try await sessions.response(kept: kept)
             }
         },
         Route("GET", "/v1/sessions", query: ["limit", "after"]) { context in
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             let after = context.query("after")
-            return .later {
-                var page = try await sessions.store.sessions(after: after, limit: limit + 1)
-                let next = page.count > limit ? page[limit - 1].id : nil
-                page = Array(page.prefix(limit))
-                return .json { writer in
-                    writer.beginObject()
-                    writer.name("sessions")
-                    writer.beginArray()
-                    for facts in page { facts.write(to: &writer) }
-                    writer.endArray()
-                    if let next {
-                        writer.name("next")
-                        writer.value(next)
-                    }
-                    writer.endObject()
+            var page = try await sessions.store.sessions(after: after, limit: limit + 1)
+            let next = page.count > limit ? page[limit - 1].id : nil
+            page = Array(page.prefix(limit))
+            return .json { writer in
+                writer.beginObject()
+                writer.name("sessions")
+                writer.beginArray()
+                for facts in page { facts.write(to: &writer) }
+                writer.endArray()
+                if let next {
+                    writer.name("next")
+                    writer.value(next)
                 }
+                writer.endObject()
             }
         },
-        Route("GET", "/v1/sessions/{id}") { context in
+        Route("GET", "/v1/sessions/{id}", for: .role(.viewer)) { context in
             let id = context.parameter("id")
-            return .later {
-                guard let facts = try await sessions.store.sessionSummary(id) else { throw SessionError(noSession: id) }
-                try context.requester.require(sessionNumber: facts.number, id: id)
-                return .json { facts.write(to: &$0) }
-            }
+            guard let facts = try await sessions.store.sessionSummary(id) else { throw SessionError(noSession: id) }
+            try context.requester.require(sessionNumber: facts.number, id: id)
+            return .json { facts.write(to: &$0) }
         },
         Route("DELETE", "/v1/sessions/{id}", obeysIfMatch: true) { context in
             let id = context.parameter("id"), condition = context.head.positionCondition
-            return .later {
-                try await sessions.end(id, if: condition)
-                return HTTPResponse(status: 204)
-            }
+            try await sessions.end(id, if: condition)
+            return HTTPResponse(status: 204)
         },
-        Route("GET", "/v1/sessions/{id}/snapshot", query: ["section", "offset", "limit"]) { context in
-            let window = try SnapshotWindow(context)
-            let match = context.head.headers["if-none-match"], isPretty = try context.flag("pretty")
-            @Sendable func response(_ session: Session) throws -> HTTPResponse {
-                try context.require(session)
-                if let unchanged = notModified(match, session.position.entityTag) {
-                    return unchanged
+        Route(
+            "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: ["section", "offset", "limit"],
+            atOnce: { context in
+                guard let session = sessions.currentInMemory(context.parameter("id")), !session.isLarge else {
+                    return nil
                 }
-                if let window { return try session.snapshotResponse(window: window) }
-                return session.isLarge && !isPretty ? session.streamedSnapshotResponse() : session.snapshotResponse()
-            }
-            let id = context.parameter("id")
-            if let session = sessions.currentInMemory(id), !session.isLarge { return .ready(try response(session)) }
-            return .later {
-                let session = try await sessions.current(id)
+                return try session.response(to: SnapshotRequest(context))
+            },
+            { context in
+                let request = try SnapshotRequest(context)
+                let session = try await sessions.current(context.parameter("id"))
                 return try await withTaskExecutorPreference(session.isLarge ? Workers.shared.long : nil) {
-                    try response(session)
+                    try session.response(to: request)
                 }
-            }
-        },
+            }),
     ]
+}
+
+/// A request for a snapshot, or for a window of it.
+private struct SnapshotRequest {
+    let context: RequestContext
+    let window: SnapshotWindow?
+    let ifNoneMatch: String?
+    let isPretty: Bool
+
+    init(_ context: RequestContext) throws {
+        self.context = context
+        window = try SnapshotWindow(context)
+        ifNoneMatch = context.head.headers["if-none-match"]
+        isPretty = try context.flag("pretty")
+    }
 }
 
 extension SnapshotWindow {
@@ -104,6 +100,26 @@ extension SnapshotWindow {
 }
 
 extension Session {
+    /// The answer to the request that opened the session, without the snapshot.
+    fileprivate var openedHead: HTTPResponse {
+        HTTPResponse(status: 201, headers: [("Location", "/v1/sessions/\(id)")])
+    }
+
+    fileprivate func openedResponse() -> HTTPResponse {
+        var response = openedHead
+        let snapshot = snapshotResponse()
+        response.headers += snapshot.headers
+        response.body = snapshot.body
+        return response
+    }
+
+    fileprivate func response(to request: SnapshotRequest) throws -> HTTPResponse {
+        try request.context.require(self)
+        if let unchanged = notModified(request.ifNoneMatch, position.entityTag) { return unchanged }
+        if let window = request.window { return try snapshotResponse(window: window) }
+        return isLarge && !request.isPretty ? streamedSnapshotResponse() : snapshotResponse()
+    }
+
     func snapshotResponse() -> HTTPResponse {
         let (revision, bytes) = encodedSnapshot()
         return .json(bytes, headers: [("ETag", position(at: revision).entityTag)])

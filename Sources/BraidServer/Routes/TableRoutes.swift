@@ -7,45 +7,41 @@ import BraidStore
 func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> [Route] {
     [
         Route("GET", "/v1/tables") { _ in
-            .later {
-                let tables = try await store.tables()
-                return .json { writer in
+            let tables = try await store.tables()
+            return .json { writer in
+                writer.beginObject()
+                writer.name("tables")
+                writer.beginArray()
+                for table in tables {
                     writer.beginObject()
-                    writer.name("tables")
-                    writer.beginArray()
-                    for table in tables {
-                        writer.beginObject()
-                        writer.name("table")
-                        writer.value(table.name)
-                        writer.name("version")
-                        writer.value(table.version)
-                        writer.name("updated")
-                        writer.value(Instant(millisecondsSince1970: table.updated).text)
-                        writer.endObject()
-                    }
-                    writer.endArray()
+                    writer.name("table")
+                    writer.value(table.name)
+                    writer.name("version")
+                    writer.value(table.version)
+                    writer.name("updated")
+                    writer.value(Instant(millisecondsSince1970: table.updated).text)
                     writer.endObject()
                 }
+                writer.endArray()
+                writer.endObject()
             }
         },
         Route("POST", "/v1/tables/validate", takesBody: true) { context in
             let body = try context.json()
-            return .later {
-                let description = try TableDescription(body)
-                // Only a warning: a session can be opened with other models and another state.
-                let warnings =
-                    description.warnings
-                    + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: clock.now()).text)]
-                    .compactMap(\.self)
-                return .json { writer in
-                    writer.beginObject()
-                    writer.name("table")
-                    writer.value(description.name)
-                    writer.name("valid")
-                    writer.value(true)
-                    writer.faults(warnings, named: "warnings")
-                    writer.endObject()
-                }
+            let description = try TableDescription(body)
+            // Only a warning: a session can be opened with other models and another state.
+            let warnings =
+                description.warnings
+                + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: clock.now()).text)]
+                .compactMap(\.self)
+            return .json { writer in
+                writer.beginObject()
+                writer.name("table")
+                writer.value(description.name)
+                writer.name("valid")
+                writer.value(true)
+                writer.faults(warnings, named: "warnings")
+                writer.endObject()
             }
         },
         Route("PUT", "/v1/tables/{table}", takesBody: true) { context in
@@ -54,55 +50,49 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                 throw ProblemError(.badRequest, "A table's name has \(TableDescription.nameRule).")
             }
             let body = try context.json()
-            return .later {
-                let description = try TableDescription(body)
-                guard description.name == name else {
-                    throw Refusal(
-                        .descriptionInvalid, "The description is that of \"\(description.name)\", not of \"\(name)\".",
-                        faults: [
-                            .init(
-                                pointer: JSONPointer.root.appending("table"),
-                                detail: "must be \"\(name)\", as in the path")
-                        ])
-                }
-                var result = (version: 0, isNew: false)
-                if let old = try await store.table(name), old.description == body {
-                    result.version = old.version
-                } else {
-                    result = try await store.putTable(name, description: body.detached, at: clock.instant())
-                }
-                var response = HTTPResponse.json(status: result.isNew ? 201 : 200) { writer in
-                    writer.beginObject()
-                    writer.name("table")
-                    writer.value(name)
-                    writer.name("version")
-                    writer.value(result.version)
-                    writer.endObject()
-                }
-                if result.isNew { response.headers.append(("Location", "/v1/tables/\(name)")) }
-                return response
+            let description = try TableDescription(body)
+            guard description.name == name else {
+                throw Refusal(
+                    .descriptionInvalid, "The description is that of \"\(description.name)\", not of \"\(name)\".",
+                    faults: [
+                        .init(
+                            pointer: JSONPointer.root.appending("table"),
+                            detail: "must be \"\(name)\", as in the path")
+                    ])
             }
+            var result = (version: 0, isNew: false)
+            if let old = try await store.table(name), old.description == body {
+                result.version = old.version
+            } else {
+                result = try await store.putTable(name, description: body.detached, at: clock.instant())
+            }
+            var response = HTTPResponse.json(status: result.isNew ? 201 : 200) { writer in
+                writer.beginObject()
+                writer.name("table")
+                writer.value(name)
+                writer.name("version")
+                writer.value(result.version)
+                writer.endObject()
+            }
+            if result.isNew { response.headers.append(("Location", "/v1/tables/\(name)")) }
+            return response
         },
         Route("GET", "/v1/tables/{table}") { context in
             let name = context.parameter("table")
-            return .later {
-                guard let table = try await store.table(name) else {
-                    throw ProblemError(.notFound, "There is no table description \"\(name)\".")
-                }
-                return .json(table.description.bytes)
+            guard let table = try await store.table(name) else {
+                throw ProblemError(.notFound, "There is no table description \"\(name)\".")
             }
+            return .json(table.description.bytes)
         },
         Route("DELETE", "/v1/tables/{table}") { context in
             let name = context.parameter("table")
-            return .later {
-                switch try await store.deleteTable(name) {
-                case .deleted: return HTTPResponse(status: 204)
-                case .missing: throw ProblemError(.notFound, "There is no table description \"\(name)\".")
-                case .inUse(let sessions):
-                    throw ProblemError(
-                        .tableInUse,
-                        "\(sessions == 1 ? "A session uses" : "\(sessions) sessions use") the table \"\(name)\".")
-                }
+            switch try await store.deleteTable(name) {
+            case .deleted: return HTTPResponse(status: 204)
+            case .missing: throw ProblemError(.notFound, "There is no table description \"\(name)\".")
+            case .inUse(let sessions):
+                throw ProblemError(
+                    .tableInUse,
+                    "\(sessions == 1 ? "A session uses" : "\(sessions) sessions use") the table \"\(name)\".")
             }
         },
     ]

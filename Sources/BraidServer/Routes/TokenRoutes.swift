@@ -9,51 +9,45 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
         Route("POST", "/v1/sessions/{id}/tokens", takesBody: true) { context in
             let id = context.parameter("id")
             let (role, seconds) = try tokenRequest(context.json())
-            return .later {
-                let (token, stored) = try await tokens.create(role, for: id, lasting: seconds)
-                return .json(
-                    status: 201,
-                    headers: [("Cache-Control", "no-store"), ("Location", "/v1/sessions/\(id)/tokens/\(stored.id)")]
-                ) { writer in
-                    writer.beginObject()
-                    writer.name("token")
-                    writer.value(token)
-                    stored.writeMembers(to: &writer)
-                    writer.endObject()
-                }
+            let (token, stored) = try await tokens.create(role, for: id, lasting: seconds)
+            return .json(
+                status: 201,
+                headers: [("Cache-Control", "no-store"), ("Location", "/v1/sessions/\(id)/tokens/\(stored.id)")]
+            ) { writer in
+                writer.beginObject()
+                writer.name("token")
+                writer.value(token)
+                stored.writeMembers(to: &writer)
+                writer.endObject()
             }
         },
         Route("GET", "/v1/sessions/{id}/tokens", query: ["limit", "after"]) { context in
             let id = context.parameter("id"), after = context.query("after")
             let limit = try context.integer("limit", in: 1...1000) ?? 100
-            return .later {
-                let found = try await tokens.list(of: id, after: after, limit: limit + 1)
-                return .json { writer in
+            let found = try await tokens.list(of: id, after: after, limit: limit + 1)
+            return .json { writer in
+                writer.beginObject()
+                writer.name("tokens")
+                writer.beginArray()
+                for found in found.prefix(limit) {
                     writer.beginObject()
-                    writer.name("tokens")
-                    writer.beginArray()
-                    for found in found.prefix(limit) {
-                        writer.beginObject()
-                        found.token.writeMembers(to: &writer)
-                        writer.endObject()
-                    }
-                    writer.endArray()
-                    if found.count > limit {
-                        writer.name("next")
-                        writer.value(found[limit - 1].token.id)
-                    }
+                    found.token.writeMembers(to: &writer)
                     writer.endObject()
                 }
+                writer.endArray()
+                if found.count > limit {
+                    writer.name("next")
+                    writer.value(found[limit - 1].token.id)
+                }
+                writer.endObject()
             }
         },
         Route("DELETE", "/v1/sessions/{id}/tokens/{token}") { context in
             let id = context.parameter("id"), token = context.parameter("token")
-            return .later {
-                guard try await tokens.revoke(token, of: id) else {
-                    throw ProblemError(.notFound, "The session \"\(id)\" has no token \"\(token)\".")
-                }
-                return HTTPResponse(status: 204)
+            guard try await tokens.revoke(token, of: id) else {
+                throw ProblemError(.notFound, "The session \"\(id)\" has no token \"\(token)\".")
             }
+            return HTTPResponse(status: 204)
         },
     ]
 }

@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidHTTP
 import BraidRuntime
 import BraidSessions
@@ -6,8 +7,8 @@ import BraidSessions
 func updateRoutes(_ sessions: Sessions) -> [Route] {
     [
         Route(
-            "GET", "/v1/sessions/{id}/updates", query: ["since", "wait", "form", "coalesce"], endsAtStop: true,
-            alternative: "text/event-stream"
+            "GET", "/v1/sessions/{id}/updates", for: .role(.viewer), query: ["since", "wait", "form", "coalesce"],
+            endsAtStop: true, alternative: "text/event-stream"
         ) { context in
             let id = context.parameter("id")
             let isSequential = try CommandForm(context).isSequential
@@ -24,12 +25,10 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 let form = StreamForm(isSequential: isSequential, hasRowEvents: context.requester.role == .controller)
                 let account = context.account
                 let lease = try sessions.subscribers.required("subscribers", for: account, retryAfter: 5)
-                return .later {
-                    try await sessions.withCurrent(id) { session in
-                        try context.require(session)
-                        return eventStreamResponse(
-                            try session.eventStream(after: last ?? since, form, lease, account))
-                    }
+                return try await sessions.withCurrent(id) { session in
+                    try context.require(session)
+                    return eventStreamResponse(
+                        try session.eventStream(after: last ?? since, form, lease, account))
                 }
             }
             guard let since else {
@@ -41,16 +40,14 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
             let match = context.head.headers["if-none-match"]
             let lease =
                 wait == 0 ? nil : try sessions.subscribers.required("subscribers", for: context.account, retryAfter: 5)
-            return .later {
-                defer { lease?.end() }
-                return try await sessions.withCurrent(id) { session in
-                    try context.require(session)
-                    let list = try await session.updates(
-                        since: since, waiting: .seconds(wait), unless: { isKnown($0.entityTag, by: match) }, form,
-                        for: context.account)
-                    let etag = ("ETag", list.position.entityTag)
-                    return list.json.map { .json($0, headers: [etag]) } ?? HTTPResponse(status: 304, headers: [etag])
-                }
+            defer { lease?.end() }
+            return try await sessions.withCurrent(id) { session in
+                try context.require(session)
+                let list = try await session.updates(
+                    since: since, waiting: .seconds(wait), unless: { isKnown($0.entityTag, by: match) }, form,
+                    for: context.account)
+                let etag = ("ETag", list.position.entityTag)
+                return list.json.map { .json($0, headers: [etag]) } ?? HTTPResponse(status: 304, headers: [etag])
             }
         }
     ]

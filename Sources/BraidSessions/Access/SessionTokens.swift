@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidRuntime
 import BraidStore
 import Crypto

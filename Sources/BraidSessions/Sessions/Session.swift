@@ -32,7 +32,7 @@ package final class Session: Sendable {
     let feed: ChangeFeed
     /// How many sweeps have come since somebody asked for the session.
     private let unusedSweeps = Atomic(0)
-    /// The engine's time for the last command of each resource, in nanoseconds.
+    /// The engine's time for the last command of each kind, in nanoseconds.
     private let engineTimes = Mutex<[String: Int]>([:])
 
     /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
@@ -84,7 +84,7 @@ package final class Session: Sendable {
     /// Where a command should run, by what it has to look at and by what the last one of its kind took, refused ones
     /// and dry runs included.
     func lane(for command: Command) -> Workers.Lane {
-        let time = engineTimes.withLock { $0[command.resource] ?? 0 }
+        let time = engineTimes.withLock { $0[command.kind.name] ?? 0 }
         return time > Self.longTime
             || binder.estimatedCost(of: command, rowCount: current.snapshot.totalRowCount) > Self.longCost
             ? .long : .short
@@ -121,19 +121,6 @@ package final class Session: Sendable {
     /// Keeps the encoded snapshot of a revision until the next one is committed.
     func cache(_ encoded: [UInt8], of revision: Int) {
         committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
-    }
-
-    /// The options of a request that changes a session.
-    package struct CommandOptions: Sendable {
-        package var dryRun = false
-        /// Checked when the command's turn has come.
-        package var condition: PositionCondition?
-        /// The position that the command's references are meant as of.
-        package var base: Position?
-        /// The requester's role, for its limits.
-        package var role = Role.controller
-
-        package init() {}
     }
 
     package struct Answer: Sendable {
@@ -189,7 +176,7 @@ package final class Session: Sendable {
     ///
     /// - Parameter keep: makes the answer that is stored with the command, for a retry.
     func perform(
-        _ command: Command, text: JSONText, _ options: CommandOptions,
+        _ command: Command, text: JSONText, _ options: CommandRequest.Options,
         keep: (@Sendable (Session, Answer) -> KeptAnswer)?
     ) async throws -> Answer {
         try await commands.lock()
@@ -242,7 +229,8 @@ package final class Session: Sendable {
         }
     }
 
-    private func attempt(_ command: Command, _ text: JSONText, _ options: CommandOptions) async throws -> Trial {
+    private func attempt(_ command: Command, _ text: JSONText, _ options: CommandRequest.Options) async throws -> Trial
+    {
         let before = current
         if before.isStale { throw StaleSession() }
         try options.condition?.check(position(at: before.snapshot.revision))
@@ -250,7 +238,7 @@ package final class Session: Sendable {
         binder.limits = limits.table(for: options.role)
         let (command, text, place) = try await rebased(command, text, base: options.base, before, binder.limits)
         let at = clock.instant(), start = monotonicNanoseconds()
-        defer { engineTimes.withLock { $0[command.resource] = monotonicNanoseconds() - start } }
+        defer { engineTimes.withLock { $0[command.kind.name] = monotonicNanoseconds() - start } }
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
             now: Instant(millisecondsSince1970: at).text)

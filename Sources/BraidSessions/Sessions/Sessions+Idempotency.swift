@@ -41,23 +41,27 @@ final class KeysUnderWay: Sendable {
 }
 
 extension Sessions {
-    /// Answers a request once: with the answer that is stored with its key, or by doing what it asks.
+    package enum Once<Value> {
+        case done(Value)
+        /// The answer that is stored with the key.
+        case replayed(JSONText)
+    }
+
+    /// Does what a request asks, unless an answer is stored with its key. Then it returns that answer.
     ///
     /// - Parameters:
-    ///   - session: the number of the session that is asked; 0 for the opening of one.
+    ///   - session: the number of the session that the request is for; 0 for the opening of one.
+    ///   - refusal: encodes the answer to an error that the client caused; `nil` to store none.
     ///   - body: does what the request asks. It must store `keep`'s result in the transaction that stores its changes.
     ///     If nothing is to be stored, it stores that result alone.
-    ///   - replay: makes an answer of a stored one.
-    ///   - refusal: the answer to store for an error that the client caused; `nil` to store none.
-    package func once<Answer>(
-        _ key: IdempotencyKey, session: Int,
-        _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Answer,
-        replay: (JSONText) async throws -> Answer, refusal: (any Error) -> JSONText?
-    ) async throws -> Answer {
+    package func once<Value>(
+        _ key: IdempotencyKey, session: Int, refusal: (any Error) -> JSONText?,
+        _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Value
+    ) async throws -> Once<Value> {
         try await keysUnderWay.holding(key, of: session) {
             // Again when another server has answered meanwhile.
             while true {
-                if let kept = try await answer(to: key, of: session) { return try await replay(kept) }
+                if let kept = try await answer(to: key, of: session) { return .replayed(kept) }
                 let clock = clock
                 let keep = { @Sendable (answer: JSONText) in
                     KeptAnswer(
@@ -65,14 +69,14 @@ extension Sessions {
                         answer: answer)
                 }
                 do {
-                    return try await body(keep)
+                    return .done(try await body(keep))
                 } catch StoreError.answered {
                     continue
                 } catch {
                     // A refusal is an answer as well. But what the server could not do can be tried again.
                     guard SessionError.isRefusal(error) else { throw error }
                     if SessionError.mayPassLater(error) {
-                        // What it did not go with may be this very request, carried out by another server.
+                        // The refused request may itself have been executed by another server.
                         if store.sharing != nil, try await stored(key, of: session) != nil { continue }
                         throw error
                     }

@@ -10,7 +10,7 @@ package final class Sessions: Sendable {
     let clock: Clock
     private let ids: IDGenerator
     package let tokens: SessionTokens
-    private let limits: SessionLimits
+    let limits: SessionLimits
     package let streams: StreamLimits
     /// Of streams and long polls.
     package let subscribers: Budget
@@ -271,45 +271,6 @@ package final class Sessions: Sendable {
             }
             if facts == nil { throw SessionError(noSession: id) }
             // It has changed since: whether it still matches is to be looked at again.
-        }
-    }
-
-    /// Carries a command out, which may depend on the session, with all that a request can ask for beside it. `text` is
-    /// its form in the journal.
-    package func perform(
-        _ command: @Sendable (Session) async throws -> (command: Command, text: JSONText), on id: String,
-        _ options: Session.CommandOptions = Session.CommandOptions(),
-        keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)? = nil
-    ) async throws -> (session: Session, answer: Session.Answer) {
-        try await with(id) { session in
-            let asked: (command: Command, text: JSONText)
-            do {
-                asked = try await command(session)
-            } catch {
-                // Another server may have ended the session since: then this is no refusal.
-                try await session.refresh()
-                throw error
-            }
-            // The executor is chosen before the command waits for its turn: no thread is held while it waits.
-            let answer = try await withTaskExecutorPreference(Workers.shared[session.lane(for: asked.command)]) {
-                try await perform(asked, on: session, options, keep: keep)
-            }
-            return (session, answer)
-        }
-    }
-
-    private func perform(
-        _ asked: (command: Command, text: JSONText), on session: Session, _ options: Session.CommandOptions,
-        keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)?
-    ) async throws -> Session.Answer {
-        do {
-            try limits.check(asked.command, of: options.role)
-            let answer = try await session.perform(asked.command, text: asked.text, options, keep: keep)
-            metrics.commands.count(asked.command, options.dryRun ? .dryRun : answer.outcome)
-            return answer
-        } catch {
-            metrics.commands.count(asked.command, thrown: error)
-            throw error
         }
     }
 

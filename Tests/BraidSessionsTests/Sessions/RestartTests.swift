@@ -26,12 +26,11 @@ import Testing
         for step in 0..<100 {
             let text = try JSONText(parsing: Self.command(step, &random))
             if step % 40 == 39 {
-                let opening = try await sessions.session("s").openingTable()
-                _ = try await sessions.perform(
-                    { _ in (.reset(to: opening), try JSONText(parsing: #"{"reset":{}}"#)) }, on: "s")
+                _ = try await sessions.perform(CommandRequest(session: "s", .reset))
             }
             do {
-                let (session, answer) = try await sessions.perform({ _ in (try Command(json: text), text) }, on: "s")
+                let (session, answer) = try await sessions.perform(
+                    CommandRequest(session: "s", .command(try Command(json: text), text: text)))
                 if answer.kind == .applied { applied += 1 }
                 if session.current.unpublished != nil { kept += 1 }
             } catch is Refusal {}
@@ -76,14 +75,9 @@ import Testing
                     : commands.isEmpty
                         ? #"{"reset":{}}"# : #"{"transactions":{"commands":[\#(commands.joined(separator: ","))]}}"#)
             do {
-                let opening = try await sessions.session("s").openingTable()
-                _ = try await sessions.perform(
-                    { _ in
-                        (
-                            Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text),
-                            text
-                        )
-                    }, on: "s")
+                let content: CommandRequest.Content =
+                    Command.isReset(journalText: text) ? .reset : .command(try Command(journalText: text), text: text)
+                _ = try await sessions.perform(CommandRequest(session: "s", content))
             } catch is Refusal {}
             let stored = try #require(try await store.opening("s")), checkpoint = try await store.journalStart(of: "s")
             let start = checkpoint?.facts.revision ?? 0

@@ -28,7 +28,7 @@ struct TestSession {
     func perform(_ resource: String, _ body: String) async throws -> Int {
         let body = try JSONText(parsing: body)
         let command = try Command(resource: resource, body: body)
-        return try await sessions.perform({ _ in (command, body) }, on: "s").answer.revision
+        return try await sessions.perform(CommandRequest(session: "s", .command(command, text: body))).answer.revision
     }
 
     func setState(_ number: Int, padding: Int = 0) async throws {

@@ -1,4 +1,28 @@
 extension Command {
+    /// Returns this command with other references in the place of its references to rows. A move also names a target,
+    /// so the caller replaces its references.
+    ///
+    /// - Parameter replacement: returns the reference for one of the command. `orEnd` is true if the reference may name
+    ///   the place behind the section's last row.
+    func replacingRows<Failure: Error>(
+        _ replacement: (_ row: RowReference, _ orEnd: Bool) throws(Failure) -> RowReference
+    ) throws(Failure) -> Command {
+        switch self {
+        case .delete(let row): return .delete(try replacement(row, false))
+        case .insert(let row, let model): return .insert(try replacement(row, true), model: model)
+        case .tap(let row): return .tap(try replacement(row, false))
+        case .event(let row, let name, let parameters):
+            return .event(try replacement(row, false), name: name, parameters: parameters)
+        case .displayedRows(let rows):
+            var replaced: [RowReference] = []
+            for row in rows { replaced.append(try replacement(row, false)) }
+            return .displayedRows(replaced)
+        case .move, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .patchState, .dataSource, .reset,
+            .transaction:
+            return self
+        }
+    }
+
     /// Returns a JSON form of this command, in which its own references replace those of the original.
     ///
     /// The journal stores the result for a command that was rebased, so that the journal contains what was executed.

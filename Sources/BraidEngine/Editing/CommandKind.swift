@@ -1,0 +1,210 @@
+/// What all commands of one resource have in common.
+///
+/// Each kind is declared once, here. The routes of the HTTP API, the roles, the JSON forms in transactions and in the
+/// journal, and the metrics follow from the declaration. To add a command, add its case to ``Command``, its kind with a
+/// decoder to this file, and its effect to `CommandInProgress.perform`. The compiler finds the other switches.
+public struct CommandKind: Sendable {
+    /// How a command changes what its resource names. The raw value is the method of the HTTP request (RFC 9110, 9.3,
+    /// and RFC 5789).
+    public enum Method: String, Sendable {
+        /// Does something.
+        case post = "POST"
+        /// Replaces something.
+        case put = "PUT"
+        /// Merges into something.
+        case patch = "PATCH"
+        /// Removes something.
+        case delete = "DELETE"
+    }
+
+    /// The name on the wire: the last segment of the resource's path, and the member that names the command in a
+    /// transaction and in the journal.
+    public let name: String
+    /// The method of the resource. `nil` if the resource is a whole family (``DataSourceCommand/Call``).
+    public let method: Method?
+    /// The least role that may send the command. A transaction also needs the roles of its commands.
+    public let role: Role
+    /// Whether the command may be meant as of an earlier revision. It is then rebased.
+    public let acceptsBase: Bool
+    /// Whether the command may be `partial`: what it does not name stays as it is.
+    public let acceptsPartial: Bool
+
+    /// Creates the command from the resource's body. `nil` if a body alone does not make the command.
+    let decode: Decoder?
+
+    typealias Decoder =
+        @Sendable (_ body: JSONText, _ partial: Bool, _ pointer: JSONPointer) throws(Refusal) -> Command
+
+    private init(
+        _ method: Method?, _ name: String, for role: Role, acceptsBase: Bool = false, acceptsPartial: Bool = false,
+        _ decode: Decoder?
+    ) {
+        self.name = name
+        self.method = method
+        self.role = role
+        self.acceptsBase = acceptsBase
+        self.acceptsPartial = acceptsPartial
+        self.decode = decode
+    }
+
+    /// All kinds, in the order of the documentation.
+    public static let all = [
+        edits, moves, models, headers, footers, displayedSections, state, taps, events, displayedRows, dataSource,
+        transactions, reset,
+    ]
+
+    private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    /// Returns the kind with a name, if its commands have a JSON form.
+    static func decodable(_ name: String) -> CommandKind? { byName[name].flatMap { $0.decode == nil ? nil : $0 } }
+
+    static let edits = CommandKind(.post, "edits", for: .participant, acceptsBase: true) {
+        (body, _, pointer) throws(Refusal) in
+        let object = try BodyReader(body, at: pointer, members: ["delete", "insert", "model"])
+        switch (object["delete"], object["insert"]) {
+        case (let row?, nil):
+            if object["model"] != nil { throw object.fault("model", "a delete takes no model") }
+            return .delete(try RowReference(row, at: pointer.appending("delete")))
+        case (nil, let row?):
+            return .insert(try RowReference(row, at: pointer.appending("insert")), model: object["model"])
+        default: throw Refusal.bad(pointer, "an edit has either `delete` or `insert`, a row reference")
+        }
+    }
+
+    static let moves = CommandKind(.post, "moves", for: .participant, acceptsBase: true) {
+        (body, _, pointer) throws(Refusal) in
+        let object = try BodyReader(body, at: pointer, members: ["from", "to"])
+        let from = try RowReference(try object.required("from"), at: pointer.appending("from"))
+        let to = try BodyReader(try object.required("to"), at: pointer.appending("to"), members: ["section", "row"])
+        return .move(from, to: try to.sectionReference("section"), row: try to.index("row"))
+    }
+
+    static let models = CommandKind(.put, "models", for: .controller, acceptsPartial: true) {
+        (body, partial, pointer) throws(Refusal) in
+        var sections: [(section: SectionID, models: [JSONText])] = []
+        for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with arrays of models") {
+            guard let models = value.elements() else {
+                throw Refusal.bad(pointer.appending(name), "the models of a section must be an array")
+            }
+            sections.append((SectionID(name), models))
+        }
+        return .setModels(sections, partial: partial)
+    }
+
+    static let headers = CommandKind(.put, "headers", for: .controller) { (body, _, pointer) throws(Refusal) in
+        .setHeaders(try titles(body, at: pointer))
+    }
+
+    static let footers = CommandKind(.put, "footers", for: .controller) { (body, _, pointer) throws(Refusal) in
+        .setFooters(try titles(body, at: pointer))
+    }
+
+    static let displayedSections = CommandKind(.put, "displayed-sections", for: .controller) {
+        (body, _, pointer) throws(Refusal) in
+        guard let elements = body.elements() else { throw Refusal.bad(pointer, "must be an array of section ids") }
+        var ids: [SectionID] = [], seen: Set<SectionID> = []
+        for (index, element) in elements.enumerated() {
+            guard let id = element.stringValue else {
+                throw Refusal.bad(pointer.appending(index), "a section id must be a string")
+            }
+            if !seen.insert(SectionID(id)).inserted {
+                throw Refusal.bad(pointer.appending(index), "the section \"\(id)\" is named twice")
+            }
+            ids.append(SectionID(id))
+        }
+        return .setDisplayedSections(ids)
+    }
+
+    static let state = CommandKind(.patch, "state", for: .controller) { (body, _, pointer) throws(Refusal) in
+        guard body.kind == .object else { throw Refusal.bad(pointer, "a merge patch on the state must be an object") }
+        return .patchState(body)
+    }
+
+    static let taps = CommandKind(.post, "taps", for: .participant, acceptsBase: true) {
+        (body, _, pointer) throws(Refusal) in
+        let object = try BodyReader(body, at: pointer, members: ["at"])
+        return .tap(try RowReference(try object.required("at"), at: pointer.appending("at")))
+    }
+
+    static let events = CommandKind(.post, "events", for: .participant, acceptsBase: true) {
+        (body, _, pointer) throws(Refusal) in
+        let object = try BodyReader(body, at: pointer, members: ["at", "event"])
+        let at = try RowReference(try object.required("at"), at: pointer.appending("at"))
+        guard let event = try object.required("event").members(), event.count == 1 else {
+            throw object.fault("event", "must be an object with one member: the event's name, with its parameters")
+        }
+        return .event(at, name: event[0].name, parameters: event[0].value)
+    }
+
+    static let displayedRows = CommandKind(.post, "displayed-rows", for: .participant) {
+        (body, _, pointer) throws(Refusal) in
+        let object = try BodyReader(body, at: pointer, members: ["rows"])
+        guard let elements = try object.required("rows").elements() else {
+            throw object.fault("rows", "must be an array of row references")
+        }
+        var rows: [RowReference] = []
+        for (index, element) in elements.enumerated() {
+            rows.append(try RowReference(element, at: pointer.appending("rows").appending(index)))
+        }
+        return .displayedRows(rows)
+    }
+
+    /// The calls to the data source. Each call has a resource of its own (``DataSourceCommand/Call/resource``).
+    public static let dataSource = CommandKind(nil, "data-source", for: .controller, acceptsBase: true) {
+        (body, _, pointer) throws(Refusal) in try Command(dataSource: body, at: pointer)
+    }
+
+    static let transactions = CommandKind(.post, "transactions", for: .participant) {
+        (body, _, pointer) throws(Refusal) in
+        let object = try BodyReader(body, at: pointer, members: ["commands"])
+        guard let elements = try object.required("commands").elements() else {
+            throw object.fault("commands", "must be an array of commands")
+        }
+        var commands: [Command] = []
+        for (index, element) in elements.enumerated() {
+            commands.append(try Command(json: element, at: pointer.appending("commands").appending(index)))
+        }
+        return .transaction(commands)
+    }
+
+    /// A reset has an empty body: it needs the table that the session was opened with.
+    static let reset = CommandKind(.post, "reset", for: .controller, nil)
+
+    private static func titles(_ body: JSONText, at pointer: JSONPointer) throws(Refusal) -> [(
+        section: SectionID, title: JSONText
+    )] {
+        var titles: [(section: SectionID, title: JSONText)] = []
+        for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with titles") {
+            titles.append((SectionID(name), try BodyReader.title(value, at: pointer.appending(name))))
+        }
+        return titles
+    }
+}
+
+extension Command {
+    /// The kind of this command.
+    public var kind: CommandKind {
+        switch self {
+        case .delete, .insert: .edits
+        case .move: .moves
+        case .setModels: .models
+        case .setHeaders: .headers
+        case .setFooters: .footers
+        case .setDisplayedSections: .displayedSections
+        case .patchState: .state
+        case .tap: .taps
+        case .event: .events
+        case .displayedRows: .displayedRows
+        case .dataSource: .dataSource
+        case .reset: .reset
+        case .transaction: .transactions
+        }
+    }
+
+    /// The least role that may send this command: that of its kind, and for a transaction the highest that one of its
+    /// commands needs.
+    public var role: Role {
+        guard case .transaction(let commands) = self else { return kind.role }
+        return commands.map(\.role).max() ?? kind.role
+    }
+}

@@ -1,0 +1,123 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+
+/// A command for a session, with everything that a request can ask for with it.
+package struct CommandRequest: Sendable {
+    package enum Content: Sendable {
+        /// A command, and its form in the journal.
+        case command(Command, text: JSONText)
+        /// The return to the table that the session was opened with.
+        case reset
+    }
+
+    package struct Options: Sendable {
+        /// Whether the command is computed and answered, but not stored.
+        package var dryRun = false
+        /// A condition on the session's position. It is checked when the command has the session's lock.
+        package var condition: PositionCondition?
+        /// The position at which the command's references count. The command is rebased.
+        package var base: Position?
+        /// The requester's role, for its limits.
+        package var role = Role.controller
+
+        package init() {}
+    }
+
+    /// Encodes answers for the store, which keeps them for retries.
+    package struct AnswerEncoding: Sendable {
+        let answer: @Sendable (Session, Session.Answer) -> JSONText
+        let refusal: @Sendable (any Error) -> JSONText?
+
+        /// - Parameters:
+        ///   - answer: encodes the answer to a command.
+        ///   - refusal: encodes the answer to an error that the client caused; `nil` to keep none.
+        package init(
+            answer: @escaping @Sendable (Session, Session.Answer) -> JSONText,
+            refusal: @escaping @Sendable (any Error) -> JSONText?
+        ) {
+            self.answer = answer
+            self.refusal = refusal
+        }
+    }
+
+    /// The id of the session.
+    let session: String
+    /// The number of the only session that the requester may use; `nil` if it may use every one. Another session may
+    /// have been opened under the id.
+    let sessionNumber: Int?
+    let content: Content
+    let options: Options
+
+    package init(
+        session: String, number sessionNumber: Int? = nil, _ content: Content, _ options: Options = Options()
+    ) {
+        self.session = session
+        self.sessionNumber = sessionNumber
+        self.content = content
+        self.options = options
+    }
+
+    /// Throws `noSession` for a session that the requester may not use.
+    func check(_ session: Session) throws {
+        if let sessionNumber, sessionNumber != session.number { throw SessionError(noSession: session.id) }
+    }
+}
+
+extension Sessions {
+    /// Executes a command.
+    ///
+    /// - Throws: ``SessionError``, a `Refusal` of the engine, or a `StoreError`. Nothing was changed. Throws
+    ///   `CancellationError` if the task is cancelled before the command has the session's lock.
+    package func perform(_ request: CommandRequest) async throws -> (session: Session, answer: Session.Answer) {
+        try await perform(request, keep: nil)
+    }
+
+    /// Executes a command and keeps the answer under a key, or returns the answer that is kept under the key.
+    package func perform(
+        _ request: CommandRequest, once key: IdempotencyKey, _ encoding: CommandRequest.AnswerEncoding
+    ) async throws -> Once<(session: Session, answer: Session.Answer)> {
+        let session = try await current(request.session)
+        try request.check(session)
+        return try await once(key, session: session.number, refusal: encoding.refusal) { keep in
+            try await perform(request) { keep(encoding.answer($0, $1)) }
+        }
+    }
+
+    private func perform(
+        _ request: CommandRequest, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)?
+    ) async throws -> (session: Session, answer: Session.Answer) {
+        try await with(request.session) { session in
+            let (command, text) = try await command(of: request, for: session)
+            do {
+                try limits.check(command, of: request.options.role)
+                // The executor is chosen before the command waits for the lock: no thread is held while it waits.
+                let answer = try await withTaskExecutorPreference(Workers.shared[session.lane(for: command)]) {
+                    try await session.perform(command, text: text, request.options, keep: keep)
+                }
+                metrics.commands.count(command, request.options.dryRun ? .dryRun : answer.outcome)
+                return (session, answer)
+            } catch {
+                metrics.commands.count(command, thrown: error)
+                throw error
+            }
+        }
+    }
+
+    private func command(
+        of request: CommandRequest, for session: Session
+    ) async throws -> (command: Command, text: JSONText) {
+        do {
+            try request.check(session)
+            switch request.content {
+            case .command(let command, let text): return (command, text)
+            case .reset:
+                return (.reset(to: try await session.openingTable()), JSONText(object: [("reset", .emptyObject)]))
+            }
+        } catch {
+            // If another server has ended the session, the session is stale and this is no refusal.
+            try await session.refresh()
+            throw error
+        }
+    }
+}
