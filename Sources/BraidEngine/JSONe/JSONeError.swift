@@ -1,4 +1,4 @@
-/// The reason why a template could not be compiled or rendered, with the place in the template.
+/// The reason why a template could not be compiled or rendered, with its position in the template.
 public struct JSONeError: Error, Sendable, Equatable {
     /// The kind of a template's fault.
     public enum Kind: String, Sendable {
@@ -26,7 +26,7 @@ public struct JSONeError: Error, Sendable, Equatable {
         self.pointer = pointer
     }
 
-    /// The same error, seen from one level further out.
+    /// Returns the same error with a pointer that starts one level further out.
     func inside(_ token: String) -> JSONeError {
         JSONeError(kind, message, pointer: [token] + pointer)
     }
