@@ -4,9 +4,10 @@ public struct JSONeError: Error, Sendable, Equatable {
     public enum Kind: String, Sendable {
         /// The template can never be rendered: a malformed expression, an unknown operator, an undefined property.
         case syntax
-        /// An expression met a value that it cannot work with: "unknown context value x", "division by zero".
+        /// An expression met a value of the wrong type, or a name without a value: "division by zero", "unknown context
+        /// value x".
         case interpreter
-        /// An operator met a value that it cannot work with: "$map value must evaluate to an array or object".
+        /// An operator met a value of the wrong type: "$map value must evaluate to an array or object".
         case template
         /// The rendering took more steps, or built more bytes, than its ``JSONeBudget`` allows.
         case budget
