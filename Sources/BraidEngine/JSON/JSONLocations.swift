@@ -1,4 +1,4 @@
-/// Finds the positions of a document's values in its text, for messages of the form `file:line:column: pointer:
+/// The positions of a document's values in its text. Messages use them in the form `file:line:column: pointer:
 /// message`.
 ///
 /// - Complexity: each query walks the text, O(bytes up to the value).
