@@ -1,4 +1,4 @@
-/// Reads an object of a request: members by name, unknown ones refused, every fault with its pointer.
+/// Reads an object of a request by the names of its members. Rejects unknown members. Every fault has a pointer.
 struct BodyReader {
     private let members: [(name: String, value: JSONText)]
     private let pointer: JSONPointer
@@ -39,7 +39,7 @@ struct BodyReader {
 
     func place(of name: String) -> JSONPointer { pointer.appending(name) }
 
-    /// A title: a string, null, or `{"view": name, "viewModel"?: …}`.
+    /// Checks a title: a string, `null`, or `{"view": name, "viewModel"?: …}`.
     static func title(_ value: JSONText, at pointer: JSONPointer) throws(Refusal) -> JSONText {
         switch value.kind {
         case .string, .null: return value
