@@ -17,14 +17,15 @@ extension Snapshot {
     }
 }
 
-/// Reads a snapshot, or parts of one, and goes on after a fault; what it returns is of use only if there was none.
+/// A reader of snapshots and their parts. It continues after a fault to collect all faults. Its results are valid only
+/// if it found no fault.
 struct SnapshotReader {
     private var faults: [Refusal.Fault] = []
     private var faultCount = 0
     private var onlyDuplicateRows = true
     private static let limit = 100
 
-    /// `what` is read.
+    /// Returns the refusal for the faults that were found, or `nil`. `what` names what was read.
     func refusal(_ what: String) -> Refusal? {
         guard let first = faults.first else { return nil }
         let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""
@@ -159,9 +160,9 @@ struct SnapshotReader {
     ]
 }
 
-// Values.
+// Decoding of single values.
 extension SnapshotReader {
-    /// Calls the body for each member that is known; others are faults.
+    /// Calls a closure for each known member. Unknown members are faults.
     mutating func members(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ known: [String],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void
@@ -220,7 +221,8 @@ extension SnapshotReader {
         return json.detached
     }
 
-    /// Null, `{"title", "height"?, "estimatedHeight"?}`, or the same with a `view` and perhaps a `viewModel`.
+    /// Checks a title: `null`, `{"title", "height"?, "estimatedHeight"?}`, or the same with `view` and an optional
+    /// `viewModel` instead of `title`.
     mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
         if json.isNull { return json.detached }
         let isView = json["view"] != nil
