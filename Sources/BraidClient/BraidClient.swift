@@ -215,7 +215,7 @@ public struct BraidClient: Sendable {
         do {
             return try JSONDecoder().decode(type, from: data)
         } catch {
-            throw ConnectionFailure(underlying: error, detail: "The answer is not what the API says")
+            throw ConnectionFailure(underlying: error, detail: "The answer does not match the API")
         }
     }
 
@@ -246,7 +246,7 @@ public struct BraidClient: Sendable {
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
         guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
         else {
-            throw ConnectionFailure(detail: "The answer is not what the API says")
+            throw ConnectionFailure(detail: "The answer does not match the API")
         }
         return answer.body
     }

@@ -83,7 +83,7 @@ extension JSON: Codable {
             do {
                 self = .number(try container.decode(Double.self))
             } catch DecodingError.typeMismatch {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no JSON value.")
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is not a JSON value.")
             } catch {
                 // The number is too large for a `Double`. Only the text of the error contains its sign.
                 let text =

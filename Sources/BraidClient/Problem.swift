@@ -33,7 +33,7 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The last part of the type: `row-gone`.
     public var kind: String { type.split(separator: "/").last.map(String.init) ?? type }
-    public var description: String { "\(status) \(kind): \(detail ?? title ?? "no more was said")" }
+    public var description: String { "\(status) \(kind): \(detail ?? title ?? "no details")" }
 }
 
 /// The failure of a request without a complete answer. A command may have been applied: send it again with the same

@@ -15,7 +15,7 @@ struct RowTable {
 
     /// Creates a table for at most `capacity` entries.
     init(capacity: Int) {
-        precondition(capacity < 1 << 31, "RowTable: more rows than a table can have")
+        precondition(capacity < 1 << 31, "RowTable: a table cannot contain more than 2,147,483,647 rows")
         guard capacity > 0 else { return }
         var size = 8
         while size < 2 * capacity { size *= 2 }

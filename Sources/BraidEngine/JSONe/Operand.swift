@@ -29,7 +29,7 @@ enum Operand: Sendable {
         case .json(let value): return value
         case .number(let number): return .number(number.json)
         case .function(let builtin):
-            throw .template("\(builtin.rawValue) is a function: it can be called, but is no value")
+            throw .template("\(builtin.rawValue) is a function: it can be called, but it is not a value")
         }
     }
 

@@ -9,7 +9,7 @@ struct BodyReader {
         for (name, _) in members where !known.contains(name) {
             throw Refusal.bad(
                 pointer.appending(name),
-                "there is no such member; there are \(known.map { "`\($0)`" }.joined(separator: ", "))")
+                "the member is unknown; the known members are \(known.map { "`\($0)`" }.joined(separator: ", "))")
         }
     }
 
@@ -58,7 +58,7 @@ extension Refusal {
     static func bad(_ pointer: JSONPointer, _ detail: String) -> Refusal {
         Refusal(
             .badRequest,
-            "The request's body is not what it should be: \(pointer.description.isEmpty ? "the whole" : "\"\(pointer)\""): \(detail).",
+            "The request's body is not valid. At \(pointer.description.isEmpty ? "its root" : "\"\(pointer)\""): \(detail).",
             faults: [.init(pointer: pointer, detail: detail)])
     }
 }

@@ -97,7 +97,7 @@ public struct Refusal: Error, Sendable, Equatable {
     }
 
     static func noSection(_ id: SectionID) -> Refusal {
-        Refusal(.sectionNotFound, "There is no section \"\(id)\" in this table.")
+        Refusal(.sectionNotFound, "The section \"\(id)\" does not exist in this table.")
     }
 
     static func noRow(_ index: Int, in section: SectionID, of count: Int) -> Refusal {
