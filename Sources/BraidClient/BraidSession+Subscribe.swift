@@ -114,8 +114,8 @@ private struct Follower {
         }
     }
 
-    /// Reads one connection to its end. The server's keep-alives make sure that a stream is never silent for long, so
-    /// silence ends it like any other exchange.
+    /// Reads one connection to its end. The server sends keep-alives, so a silent connection is a lost one: the
+    /// client's timeout ends it.
     private mutating func follow(_ tell: (SessionEvent) -> Void) async throws {
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])
@@ -161,7 +161,7 @@ private struct Follower {
             tell(.snapshot(new))
         case "update":
             let update = try decoded(Update.self)
-            // After a lost connection, the server repeats events that it does not know to have arrived.
+            // After a reconnection the server can repeat updates. Skip those that the snapshot contains already.
             guard let before = snapshot, update.to > before.revision else { return }
             // Revisions without visible changes have no update, so revisions can be skipped.
             var base = before

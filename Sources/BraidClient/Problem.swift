@@ -78,7 +78,7 @@ extension Problem {
     }
 
     /// Returns the duration of a `Retry-After` header, at most one year. The header contains seconds or, from some
-    /// proxies, a date (RFC 9110, section 10.2.3).
+    /// proxies, a date (RFC 9110, section 10.2.3). The limit keeps clock arithmetic from overflowing.
     private static func duration(_ text: String) -> Duration? {
         if let seconds = Int(text) { return .seconds(min(max(0, seconds), year)) }
         let format = DateFormatter()

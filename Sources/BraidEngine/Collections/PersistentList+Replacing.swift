@@ -7,8 +7,8 @@ extension PersistentList {
     ///
     /// - Parameter replacements: replacements with ascending, disjoint ranges. All ranges are in the list before the
     ///   change.
-    /// - Complexity: O(log count) for each changed element if they are few, otherwise O(count / 64 + elements of the
-    ///   changed chunks).
+    /// - Complexity: O(log count) for each changed element if they are few, otherwise
+    ///   O(count / 64 + elements of the changed chunks).
     mutating func replace(_ replacements: [Replacement]) {
         precondition(
             replacements.last.map { $0.range.upperBound <= count } ?? true, "PersistentList: index out of bounds")

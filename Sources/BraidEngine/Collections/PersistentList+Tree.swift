@@ -163,7 +163,7 @@ extension PersistentList {
     static func replace(at index: Int, in node: inout Node, with element: Element) {
         switch node {
         case .leaf(var chunk):
-            // Releases the other reference to the chunk, which would force a copy.
+            // Release the other reference to the chunk. The next assignment would otherwise copy the chunk.
             node = .leaf([])
             chunk[index] = element
             node = .leaf(chunk)

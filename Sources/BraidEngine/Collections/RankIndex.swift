@@ -22,7 +22,7 @@ struct RankIndex: Sendable {
     ///   - rows: the hash of each row's id, and the row's rank.
     ///   - areSame: whether two rows, given by their positions in `rows`, have the same id.
     /// - Returns: `nil` if two rows have the same id.
-    /// - Complexity: expected O(rows log rows).
+    /// - Complexity: expected O(rows).
     init?(_ rows: some RandomAccessCollection<(hash: UInt64, rank: Int)>, areSame: (Int, Int) -> Bool) {
         var ordered = ContiguousArray(
             rows.lazy.enumerated().map { (hash: Self.half($1.hash), place: $0, rank: $1.rank) })

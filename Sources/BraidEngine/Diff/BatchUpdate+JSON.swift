@@ -111,7 +111,7 @@ extension TableOperation {
     }
 }
 
-// The parts of operations.
+// Encoding of the parts of operations.
 extension JSONWriter {
     fileprivate mutating func list<Element>(
         _ name: StaticString, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void

@@ -1,8 +1,8 @@
 /// A table that is only known through updates. Rows and sections from before the first update are known by their
 /// indexes. Inserted ones are known by their content.
 ///
-/// A list of unknown length is treated as endless, so no index of an update is beyond its end. An operation costs O(log
-/// operations).
+/// A list of unknown length is treated as endless, so no index of an update is beyond its end. An operation costs
+/// O(log operations).
 struct FoldedTable {
     /// A section that an operation mentioned or inserted.
     struct Named {

@@ -73,7 +73,7 @@ struct MatchedRows {
 
     var staying: ArraySlice<MatchedRun> { runs[..<stayingCount] }
 
-    /// Adds two entries that are the same row. The calls must be in the order of the new entries.
+    /// Adds two entries that are the same row. Consecutive calls with neighbouring rows extend one run.
     @inline(__always)
     mutating func add(_ before: RowEntry, _ after: RowEntry) {
         let old = RowPath(section: oldSections[Int(before.section)], row: before.index)

@@ -37,7 +37,7 @@ extension JSONError: CustomStringConvertible {
 /// ``JSONError``.
 struct JSONFault: Error {
     enum Reason {
-        /// The text must contain something else here, which the string names.
+        /// Something else is expected at the offset. The string names it.
         case expected(StaticString)
         /// Any other fault. The string is the whole message.
         case wrong(StaticString)

@@ -10,8 +10,8 @@ extension String {
         return string.withUTF8 { string in part.withUTF8 { part in !string.offsets(of: part, atMost: 1).isEmpty } }
     }
 
-    /// Returns the parts between the occurrences of a non-empty separator, or one part without occurrences. O(length of
-    /// both).
+    /// Returns the parts between the occurrences of a non-empty separator, or one part without occurrences.
+    /// O(length of both).
     func split(separatedBy separator: String) -> [String] {
         var (string, separator) = (self, separator)
         return string.withUTF8 { string in
