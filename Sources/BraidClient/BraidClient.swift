@@ -4,17 +4,17 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A client of a Braid server. docs/clients.md says how to use it, docs/http-api.md what the server does.
+/// A client of a Braid server. docs/clients.md explains its use, and docs/http-api.md the server's API.
 ///
 /// The client sends a request again if the connection failed or the server was overloaded. Commands carry an
 /// idempotency key, so the server never applies one twice. A refused request throws a ``Problem`` and changed nothing.
 public struct BraidClient: Sendable {
     /// The server's base URL, with or without a path.
     public let url: URL
-    /// The time without a byte after which the client gives a connection up. It must be longer than 15 seconds, the
+    /// The time without any byte after which the client drops a connection. It must be longer than 15 seconds, the
     /// interval of a stream's keep-alive.
     public let timeout: Duration
-    /// How often, and after which delays, the client sends a request again.
+    /// The rule for how often, and after which delays, the client sends a request again.
     public let retrying: Retrying
     private let tokens: TokenSource
     private let transport = Transport()
@@ -41,7 +41,12 @@ public struct BraidClient: Sendable {
             self.longest = longest
         }
 
-        /// `tries` counts from 1.
+        /// Returns the delay before the next attempt.
+        ///
+        /// - Parameters:
+        ///   - tries: the number of attempts so far, from 1.
+        ///   - least: the pause that the server asked for.
+        ///   - first: the bound of the first delay, if it differs from ``first``.
         func delay(tries: Int, after least: Duration? = nil, first: Duration? = nil) -> Duration {
             let grown = (first ?? self.first) * Double(1 << min(tries - 1, 20))
             return (least ?? .zero) + min(longest, grown) * Double.random(in: 0...1)
@@ -53,7 +58,8 @@ public struct BraidClient: Sendable {
         self.init(url: url, timeout: timeout, retrying: retrying) { _ in token }
     }
 
-    /// Creates a client that gets its token from a provider, and another one when the server refuses the first.
+    /// Creates a client that gets its token from a provider. When the server refuses the token, the client asks for
+    /// another one.
     public init(
         url: URL, timeout: Duration = .seconds(40), retrying: Retrying = Retrying(),
         tokenProvider: @escaping TokenProvider
@@ -66,7 +72,7 @@ public struct BraidClient: Sendable {
 
     // MARK: Tables
 
-    /// What the server says of a registered table description.
+    /// The server's summary of a registered table description.
     public struct TableSummary: Decodable, Sendable, Hashable {
         /// The table's name.
         public var table: String
@@ -120,7 +126,7 @@ public struct BraidClient: Sendable {
 
     // MARK: Sessions
 
-    /// What the server says of a session.
+    /// The server's summary of a session.
     public struct SessionSummary: Decodable, Sendable, Hashable {
         /// The session's id.
         public var id: String
@@ -156,13 +162,13 @@ public struct BraidClient: Sendable {
             of: Request("GET", ["v1", "sessions"], query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
-    /// Returns the session with an id. Sends nothing: the session may not exist.
+    /// Returns the session with an id, without sending a request. The session may not exist.
     public func session(_ id: String) -> BraidSession { BraidSession(client: self, id: id) }
 
     /// Opens a session.
     ///
     /// - Parameters:
-    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. docs/http-api.md,
+    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. See docs/http-api.md,
     ///     "Opening a session".
     ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
     /// - Returns: the session, and its first snapshot.
@@ -203,17 +209,17 @@ public struct BraidClient: Sendable {
 
     // MARK: Requests
 
-    /// The answer's value.
+    /// Returns the decoded body of the answer.
     func value<Value: Decodable>(of request: Request, as type: Value.Type = Value.self) async throws -> Value {
         let data = try await data(of: request)
         do {
             return try JSONDecoder().decode(type, from: data)
         } catch {
-            throw ConnectionFailure(underlying: error, detail: "The answer is not what the API says")
+            throw ConnectionFailure(underlying: error, detail: "The answer does not match the API")
         }
     }
 
-    /// The answer's body, after as many tries as it takes.
+    /// Returns the body of the answer. Sends the request again as often as `retrying` allows.
     func data(of request: Request) async throws -> Data {
         let sent = try urlRequest(request)
         var tries = 0
@@ -235,12 +241,12 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Of what the server says, and not a page in its place, where the network wants a log-in first: nothing was done
-    /// then.
+    /// Returns the body of an answer. Throws if it does not come from the server, for example a log-in page of the
+    /// network. The request was not processed then.
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
         guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
         else {
-            throw ConnectionFailure(detail: "The answer is not what the API says")
+            throw ConnectionFailure(detail: "The answer does not match the API")
         }
         return answer.body
     }
@@ -261,8 +267,8 @@ public struct BraidClient: Sendable {
         return (head, body)
     }
 
-    /// The head of the answer, and the body as it arrives. A request whose token is refused is sent once more if the
-    /// provider has another token.
+    /// Returns the head of the answer, and the body as it arrives. If the token is refused and the provider has another
+    /// one, sends the request once more.
     func open(_ request: URLRequest) async throws -> (HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>) {
         let token = try await tokens.token()
         let answer = try await open(request, token: token.value)

@@ -6,17 +6,17 @@ import FoundationNetworking
 
 /// An event that a subscriber of a session receives.
 public enum SessionEvent: Sendable {
-    /// A snapshot that replaces what the subscriber shows, without animation. It is the first event, unless the
-    /// subscriber gave a snapshot itself, and it comes when the server's history does not reach back.
+    /// A snapshot that replaces the displayed content, without animation. It is the first event unless the subscriber
+    /// passed a snapshot. It also comes when the server's history does not reach back far enough.
     case snapshot(Snapshot)
     /// An update. `after` is `before` with the update applied.
     case update(Update, before: Snapshot, after: Snapshot)
-    /// A cell event, for controllers, before the update that it led to. It is repeated if the connection was lost in
-    /// between.
+    /// A cell event, for controllers. It precedes the update that it led to. It is repeated if the connection was lost
+    /// between the two.
     case cellEvent(CellEvent)
-    /// A tap, for controllers, before the update that it led to. Like a cell event, it can be repeated.
+    /// A tap, for controllers. It precedes the update that it led to. Like a cell event, it can be repeated.
     case tap(Tap)
-    /// The subscriber has everything that happened before. The next events happen now.
+    /// The subscriber has received everything that happened so far. Later events are live.
     case live
     /// The connection was lost. The client reconnects.
     case interrupted(any Error)
@@ -49,15 +49,15 @@ public struct CellEvent: Decodable, Sendable, Hashable {
 }
 
 extension BraidSession {
-    /// Follows the session, from a snapshot or from a new one. Nothing is missed or received twice, across lost
-    /// connections.
+    /// Follows the session from a given or a new snapshot. Across lost connections, no update is missed or received
+    /// twice.
     ///
-    /// The stream ends when the session is ended. Events that are not read yet wait in memory. To stop, leave the loop
-    /// or cancel the task.
+    /// The stream finishes when the session ends. Unread events wait in memory. To stop, leave the loop or cancel the
+    /// task.
     ///
-    /// - Parameter snapshot: the snapshot that the program shows. `nil`: the first event is a new one.
-    /// - Throws: ``Problem``, through the stream, if the session is gone, or if the server refuses the token and the
-    ///   token provider has no other.
+    /// - Parameter snapshot: the snapshot that the program shows. If it is `nil`, the first event is a new snapshot.
+    /// - Throws: ``Problem``, through the stream, if the session no longer exists, or if the server refuses the token
+    ///   and the token provider has no other.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task {
@@ -74,11 +74,11 @@ extension BraidSession {
     }
 }
 
-/// One reader of a session's event stream, over as many connections as it takes.
+/// Reads a session's event stream, across all connections that it needs.
 private struct Follower {
     private let session: BraidSession
     private var snapshot: Snapshot?
-    /// Behind the last event that was taken in: where a new connection goes on.
+    /// The position after the last processed event. A new connection continues from it.
     private var position: String?
     private var retryTime = Duration.seconds(1)
     private var hasEnded = false
@@ -104,7 +104,7 @@ private struct Follower {
                 failure = error
             }
             try Task.checkCancellation()
-            // What does not fit together any more starts anew.
+            // If the data does not fit together, the next connection starts with a new snapshot.
             if failure is UpdateFault || failure is DecodingError { position = nil }
             failures += 1
             tell(.interrupted(failure))
@@ -114,14 +114,14 @@ private struct Follower {
         }
     }
 
-    /// One connection, to its end. A stream is never silent for long, so that silence ends it as it does any other
-    /// exchange.
+    /// Reads one connection to its end. The server sends keep-alives, so a silent connection is a lost one: the
+    /// client's timeout ends it.
     private mutating func follow(_ tell: (SessionEvent) -> Void) async throws {
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])
         request.headers["Last-Event-ID"] = position
         let (head, parts) = try await session.client.open(session.client.urlRequest(request))
-        // A page, where the network wants a log-in first.
+        // The answer can be a log-in page of the network.
         guard head.statusCode != 200 || head.mimeType?.lowercased() == "text/event-stream" else {
             throw ConnectionFailure(detail: "The answer is no stream of events")
         }
@@ -161,9 +161,9 @@ private struct Follower {
             tell(.snapshot(new))
         case "update":
             let update = try decoded(Update.self)
-            // What was told before the connection was lost is told again if it had not arrived whole.
+            // After a reconnection the server can repeat updates. Skip those that the snapshot contains already.
             guard let before = snapshot, update.to > before.revision else { return }
-            // Revisions that showed nothing have no update.
+            // Revisions without visible changes have no update, so revisions can be skipped.
             var base = before
             base.revision = max(before.revision, update.from)
             let after = try update.applied(to: base)

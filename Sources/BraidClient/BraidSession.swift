@@ -1,6 +1,6 @@
 import Foundation
 
-/// A session: a table at work. Its methods read it, change it and follow it.
+/// A session: one live instance of a table. Its methods read, change and follow it.
 public struct BraidSession: Sendable {
     /// The client that sends the session's requests.
     public let client: BraidClient
@@ -15,9 +15,9 @@ public struct BraidSession: Sendable {
 
     // MARK: Reading
 
-    /// Returns what the server says of the session.
+    /// Returns the server's summary of the session.
     ///
-    /// - Throws: ``Problem`` 404 if there is no such session. So do the other methods.
+    /// - Throws: ``Problem`` 404 if the session does not exist. The other methods throw it, too.
     public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
     /// Returns the current snapshot.
     public func snapshot() async throws -> Snapshot { try await client.value(of: request("GET", "snapshot")) }
@@ -34,7 +34,7 @@ public struct BraidSession: Sendable {
                 "GET", "snapshot", query: ["section": section, "offset": String(offset), "limit": String(limit)]))
     }
 
-    /// What happened in a session since a position.
+    /// The changes of a session since a position.
     public enum News: Sendable, Hashable {
         /// The updates, one for each revision, without a gap.
         case updates([Update])
@@ -42,10 +42,10 @@ public struct BraidSession: Sendable {
         case snapshot(Snapshot)
     }
 
-    /// Returns what happened after a position.
+    /// Returns the changes since a position.
     ///
     /// - Parameters:
-    ///   - position: where the caller is.
+    ///   - position: the position of the caller.
     ///   - wait: how long the server waits for something to happen, at most a minute. Rounded down to seconds.
     ///   - coalesced: whether the updates are folded into a single one.
     public func updates(since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false) async throws
@@ -120,23 +120,25 @@ public struct BraidSession: Sendable {
 
     // MARK: Commanding
 
-    /// Performs a command, exactly once however often its request is sent.
+    /// Performs a command. However often its request is sent, the command is applied at most once.
     ///
-    /// Commands of a session are sent in the order of the calls, each after those before it are answered or have
-    /// failed. Calls on one actor have an order; calls from tasks that run at the same time have none. A command that
-    /// is cancelled while it waits is never sent.
+    /// The client sends the commands of a session in the order of the calls. It sends each one after all earlier ones
+    /// were answered or have failed. Calls on one actor have an order, but calls from concurrent tasks do not. A
+    /// command that is cancelled while it waits is never sent.
     ///
     /// - Parameters:
     ///   - command: the command.
-    ///   - base: the revision at which the command's index paths count. The server rebases them. `nil`: they count now.
-    ///   - ifMatch: a position that the session must have. Otherwise the server answers 412.
+    ///   - base: the revision in which the command's index paths count. The server rebases them. `nil` means the
+    ///     current revision.
+    ///   - ifMatch: the position that the session must have. If it has another one, the server answers 412.
     ///   - dryRun: whether the server checks and computes everything, but changes nothing.
     ///   - key: the idempotency key. A program that keeps the key can repeat a command that threw
     ///     ``ConnectionFailure``.
-    ///   - isolation: the caller's actor. The command gets its place in the order there, before anything else can run.
+    ///   - isolation: the caller's actor. The command gets its place in the order on this actor, before other code can
+    ///     run.
     /// - Returns: the server's answer.
-    /// - Throws: ``Problem`` if the server refuses the command, which changed nothing. ``ConnectionFailure`` if no
-    ///   whole answer arrived: the command may have been applied.
+    /// - Throws: ``Problem`` if the server refuses the command, which then changed nothing. ``ConnectionFailure`` if no
+    ///   complete answer arrived. The command may have been applied then.
     @discardableResult
     public func perform(
         _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false,
@@ -157,7 +159,7 @@ public struct BraidSession: Sendable {
                 body: command.body))
     }
 
-    /// Ends the session and deletes its data, after the commands that were called before.
+    /// Ends the session and deletes its data, after the commands that were called earlier.
     public func end(isolation: isolated (any Actor)? = #isolation) async throws {
         let place = client.commands.enter(id)
         defer { client.commands.leave(place) }
@@ -189,10 +191,10 @@ public struct BraidSession: Sendable {
     ///
     /// - Parameters:
     ///   - role: what the token allows.
-    ///   - seconds: the token's life, at most ten years.
+    ///   - seconds: the token's lifetime, at most ten years.
     public func makeToken(_ role: Role, expiringIn seconds: Int) async throws -> Token {
         let body: JSON = ["role": .string(role.rawValue), "expiresIn": .integer(seconds)]
-        // Sent twice, it would be two.
+        // Sending the request twice could create two tokens.
         return try await client.value(
             of: Request("POST", ["v1", "sessions", id, "tokens"], body: body, isRepeatable: false))
     }

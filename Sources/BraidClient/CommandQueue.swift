@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The commands of each session that have no answer yet, in the order in which the program called them.
+/// The commands of each session that have no answer yet, in the order of the program's calls.
 ///
 /// Only the first command of a session is sent. The others wait until each command before them is answered or has
 /// failed.
@@ -30,7 +30,7 @@ final class CommandQueue: Sendable {
             if places[session]?.isEmpty == true { places[session] = nil }
         }
 
-        /// Exchanges the waiter at a place. Returns the one that was there.
+        /// Replaces the waiter at a place. Returns the previous one.
         mutating func exchange(_ waiter: Waiter?, at index: Int, of session: String) -> Waiter? {
             let previous = places[session]?[index].waiter
             places[session]?[index].waiter = waiter
@@ -40,7 +40,7 @@ final class CommandQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes the last place of the session's queue. `leave` must be called for every place.
+    /// Adds a place at the end of the session's queue. The caller must call `leave` for every place.
     func enter(_ session: String) -> Place { state.withLock { $0.append(to: session) } }
 
     /// Waits until the place is the first of its queue.
@@ -50,7 +50,7 @@ final class CommandQueue: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: Waiter) in
                 let result: Result<Void, any Error>? = state.withLock { state in
-                    // Inside the lock, so that a cancellation is either seen here or finds the waiter.
+                    // The check is inside the lock. A cancellation is therefore either seen here or finds the waiter.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     guard let index = state.index(of: place), index > 0 else { return .success(()) }
                     _ = state.exchange(waiter, at: index, of: place.session)
@@ -66,7 +66,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// Gives the place up. If it was the first, the next command's turn begins.
+    /// Removes a place. If it was the first one, wakes the next command.
     func leave(_ place: Place) {
         let next = state.withLock { state -> Waiter? in
             guard let index = state.index(of: place) else { return nil }

@@ -1,15 +1,16 @@
 import Foundation
 
-/// An event of a stream.
+/// A server-sent event.
 struct ServerEvent: Equatable {
     var type = ""
     var data: [UInt8] = []
     var id: String?
 }
 
-/// Events from pieces of a stream's bytes (WHATWG HTML, 9.2.6), each of which it looks at once.
+/// A parser of server-sent events (WHATWG HTML, section 9.2.6). It accepts the stream in pieces and reads each byte
+/// once.
 struct EventParser {
-    /// How long to wait before connecting again, if the server said so.
+    /// The delay before a reconnection, if the server has set one.
     private(set) var retryTime: Duration?
     private var line: [UInt8] = []
     private var endedWithCR = false
@@ -35,7 +36,7 @@ struct EventParser {
         return events
     }
 
-    /// The event that an empty line ends.
+    /// Processes a line. Returns the event that an empty line completes.
     private mutating func endLine() -> ServerEvent? {
         defer { line.removeAll(keepingCapacity: true) }
         if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }

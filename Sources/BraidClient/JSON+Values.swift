@@ -3,7 +3,7 @@ import Foundation
 extension JSON {
     /// Encodes a value of the program as JSON: `JSON(encoding: person)`.
     public init(encoding value: some Encodable) throws {
-        // A fragment is no JSON text to some versions of Foundation: in an array everything is.
+        // Some versions of Foundation reject a top-level scalar. Inside an array every value is accepted.
         self = try JSONDecoder().decode([JSON].self, from: JSONEncoder().encode([value])).first ?? .null
     }
 

@@ -24,7 +24,7 @@ public enum JSON: Sendable, Hashable {
         return members[name]
     }
 
-    /// An array's element, from 0. `nil` if the index is out of bounds or the value is not an array.
+    /// The element of an array at an index, from 0. `nil` if the index is out of bounds or the value is not an array.
     public subscript(index: Int) -> JSON? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -64,7 +64,7 @@ public enum JSON: Sendable, Hashable {
 extension JSON: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // In the order of how often they come: each that it is not costs an error.
+        // Most frequent kinds first, because each failed attempt costs an error.
         if let text = try? container.decode(String.self) {
             self = .string(text)
         } else if let members = try? container.decode([String: JSON].self) {
@@ -83,9 +83,9 @@ extension JSON: Codable {
             do {
                 self = .number(try container.decode(Double.self))
             } catch DecodingError.typeMismatch {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no JSON value.")
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is not a JSON value.")
             } catch {
-                // A number, but beyond what fits: its sign stands in the error's text, and nowhere else.
+                // The number is too large for a `Double`. Only the text of the error contains its sign.
                 let text =
                     if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else {
                         "\(error)"
@@ -109,7 +109,7 @@ extension JSON: Codable {
     }
 }
 
-// Not by `nil`, which stays the absence of a value.
+// There is deliberately no `nil` literal: `nil` is the absence of a value.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
@@ -119,6 +119,6 @@ extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, Expres
     public init(floatLiteral number: Double) { self = .number(number) }
     public init(stringLiteral text: String) { self = .string(text) }
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
-    /// Of a name that stands there twice, the last counts.
+    /// Creates an object. If a name occurs twice, the last value wins.
     public init(dictionaryLiteral members: (String, JSON)...) { self = .object(Dictionary(members) { $1 }) }
 }

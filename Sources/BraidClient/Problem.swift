@@ -1,6 +1,6 @@
 import Foundation
 
-/// A refused request: a problem document (RFC 9457), or what a proxy answered in its place.
+/// A refused request: a problem document (RFC 9457), or the answer of a proxy.
 ///
 /// docs/http-api.md, "Errors", lists the kinds.
 public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
@@ -8,7 +8,7 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var status: Int
     /// The problem's URI: `/problems/row-gone`. `about:blank` if a proxy answered.
     public var type = "about:blank"
-    /// A short text for people, the same for every problem of the kind.
+    /// A short human-readable text, the same for every problem of this kind.
     public var title: String?
     /// A sentence for a developer: what was refused in this request.
     public var detail: String?
@@ -20,7 +20,7 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var line: Int?
     /// The faults of the request's body, with their pointers.
     public var errors: [Fault] = []
-    /// The time after which the server asks to try again. `nil` if it did not say.
+    /// The time after which the server asks the client to try again. `nil` if the server did not set it.
     public var retryAfter: Duration?
 
     /// One fault of a request's body.
@@ -33,10 +33,11 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The last part of the type: `row-gone`.
     public var kind: String { type.split(separator: "/").last.map(String.init) ?? type }
-    public var description: String { "\(status) \(kind): \(detail ?? title ?? "no more was said")" }
+    public var description: String { "\(status) \(kind): \(detail ?? title ?? "no details")" }
 }
 
-/// The failure of a request that got no whole answer. A command may have been applied: send it again with the same key.
+/// The failure of a request without a complete answer. A command may have been applied: send it again with the same
+/// key.
 public struct ConnectionFailure: Error, CustomStringConvertible {
     /// The error of the connection, if there is one.
     public var underlying: (any Error)?
@@ -76,8 +77,8 @@ extension Problem {
         errors = document.errors ?? []
     }
 
-    /// Of `Retry-After`: seconds, or, as proxies may have it, a date (RFC 9110, 10.2.3). Clocks do not count as far as
-    /// integers: what is longer than a year is one.
+    /// Returns the duration of a `Retry-After` header, at most one year. The header contains seconds or, from some
+    /// proxies, a date (RFC 9110, section 10.2.3). The limit keeps clock arithmetic from overflowing.
     private static func duration(_ text: String) -> Duration? {
         if let seconds = Int(text) { return .seconds(min(max(0, seconds), year)) }
         let format = DateFormatter()

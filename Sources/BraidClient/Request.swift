@@ -4,19 +4,20 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A request on its way to being one of URLSession's.
+/// A request, before it is converted to a `URLRequest`.
 struct Request: Sendable {
     var method: String
-    /// Its segments.
+    /// The segments of the path, not escaped.
     var path: [String]
     var query: [String: String?] = [:]
     var headers: [String: String] = [:]
     var body: JSON?
-    /// How long the server may take to answer, beside the usual.
+    /// The additional time that the server may take to answer.
     var wait: Duration = .zero
-    /// Whether it does no harm to send it twice.
+    /// Whether sending the request twice is harmless.
     var isRepeatable = true
-    /// Whether it asks for something to go: what is gone when it is asked again went the first time.
+    /// Whether the request deletes something. A 404 for a repeated deletion then means that an earlier attempt
+    /// succeeded.
     var isDeletion = false
 
     init(
@@ -34,13 +35,16 @@ struct Request: Sendable {
         self.isDeletion = isDeletion
     }
 
-    /// `longest`: for how long the server may ask to be left alone; for longer, who asked knows better what to do.
+    /// Returns whether to send the request again after an error.
+    ///
+    /// - Parameter longest: the longest pause that the server may ask for. After a longer one, the program decides what
+    ///   to do.
     func isWorthRetrying(after error: any Error, longest: Duration) -> Bool {
         guard !Task.isCancelled else { return false }
         guard let problem = error as? Problem else { return error is ConnectionFailure && isRepeatable }
         if let retryAfter = problem.retryAfter, retryAfter > longest { return false }
         switch problem.status {
-        // 408: it did not arrive whole.
+        // 408: the request did not arrive completely.
         case 408, 429, 503: return true
         case 502, 504: return isRepeatable
         default: return problem.kind == "idempotency-key-in-use"
@@ -64,20 +68,21 @@ extension BraidClient {
         if let body = request.body {
             result.setValue("application/json", forHTTPHeaderField: "Content-Type")
             let encoder = JSONEncoder()
-            // Sent again under the same key, it must have the same bytes.
+            // The server compares the bytes of a repeated request with the same key, so the encoding must be
+            // deterministic.
             encoder.outputFormatting = .sortedKeys
             result.httpBody = try encoder.encode(body)
         }
         #if canImport(FoundationNetworking)
-        // When the server has closed a connection that is used again, libcurl sends the request anew, and this
-        // Foundation no body with it: the server waits for one.
+        // If the server has closed a reused connection, libcurl sends the request again. Foundation on Linux then omits
+        // the body, and the server waits for it. Closing connections avoids this.
         result.setValue("close", forHTTPHeaderField: "Connection")
         #endif
         for (name, value) in request.headers { result.setValue(value, forHTTPHeaderField: name) }
         return result
     }
 
-    /// Everything but the unreserved characters of RFC 3986.
+    /// Returns a text with everything escaped except the unreserved characters of RFC 3986.
     private static func escaped(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }

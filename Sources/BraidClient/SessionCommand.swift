@@ -1,6 +1,6 @@
 import Foundation
 
-/// A displayed row as a command names it. docs/http-api.md, "Resources".
+/// A reference to a displayed row in a command. See docs/http-api.md, "Resources".
 public enum RowReference: Sendable, Hashable {
     /// The row with an id. Only one displayed section may contain the id.
     case id(String)
@@ -24,7 +24,7 @@ public enum RowReference: Sendable, Hashable {
     }
 }
 
-/// A command for a session: a request to one of the session's resources. It can be kept, and performed later.
+/// A command for a session: a request to one of the session's resources. A program can keep it and perform it later.
 public struct SessionCommand: Sendable, Hashable {
     /// The HTTP method.
     public let method: String
@@ -53,18 +53,18 @@ extension SessionCommand {
         SessionCommand("POST", "edits", body: ["delete": row.json])
     }
 
-    /// Inserts a row before the referred one.
+    /// Inserts a row before another one.
     ///
     /// - Parameters:
     ///   - model: the new row's model. `nil` if the table's description has a template for it.
-    ///   - row: the place. An index may be the section's row count, to append.
+    ///   - row: the row to insert before. An index may be the section's row count, to append.
     public static func insert(_ model: JSON?, at row: RowReference) -> SessionCommand {
         var body: [String: JSON] = ["insert": row.json]
         body["model"] = model
         return SessionCommand("POST", "edits", body: .object(body))
     }
 
-    /// Moves a row. The target row counts after the row has been taken out, as in UITableView.
+    /// Moves a row. The target index counts after the row has been removed from its old place, as in UITableView.
     public static func move(_ row: RowReference, toRow target: Int, inSection section: String) -> SessionCommand {
         SessionCommand(
             "POST", "moves", body: ["from": row.json, "to": ["section": .string(section), "row": .integer(target)]])
@@ -90,8 +90,8 @@ extension SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
 
-    /// Replaces the models of sections, by section id. Other sections keep theirs, except dynamic ones, which become
-    /// empty.
+    /// Replaces the models of sections, by section id. Sections that are not named keep their models, except dynamic
+    /// ones, which become empty.
     ///
     /// - Parameters:
     ///   - models: the models by section id.
@@ -129,8 +129,8 @@ extension SessionCommand {
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 }
 
-/// DataSourceController's calls. With `notify: false` the change is stored, and a later command publishes it. Index
-/// paths count in the stored table.
+/// The calls of DataSourceController. With `notify: false` the change is stored, and a later command publishes it.
+/// Index paths count in the stored table.
 extension SessionCommand {
     private static func dataSource(_ method: String, _ path: String..., notify: Bool, body: JSON? = nil)
         -> SessionCommand
@@ -138,8 +138,8 @@ extension SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
-    /// Inserts a row; appends it if the row does not exist. If the section does not exist, a new section at the end
-    /// gets the row.
+    /// Inserts a row before the row at an index path, or appends it if there is no such row. If the section does not
+    /// exist, the row is added to a new section at the end.
     public static func addRow(_ model: JSON, at path: RowPath, notify: Bool = true) -> SessionCommand {
         dataSource(
             "POST", "rows", notify: notify, body: ["at": [.integer(path.section), .integer(path.row)], "model": model])
@@ -150,7 +150,7 @@ extension SessionCommand {
         dataSource("PUT", "rows", "\(path.section)", "\(path.row)", notify: notify, body: ["model": model])
     }
 
-    /// Replaces models by index path. If one section's index is too high, the whole call is ignored.
+    /// Replaces models by index path. If an index is too high in any section, the whole call is ignored.
     public static func updateRows(_ models: [RowPath: JSON], notify: Bool = true) -> SessionCommand {
         let rows = models.sorted { ($0.key.section, $0.key.row) < ($1.key.section, $1.key.row) }
         return dataSource(
@@ -168,7 +168,7 @@ extension SessionCommand {
         dataSource("DELETE", "rows", "\(path.section)", "\(path.row)", notify: notify)
     }
 
-    /// Inserts a section before the one at an index. `nil` appends it.
+    /// Inserts a section before the section at an index, or appends it if the index is `nil`.
     ///
     /// - Parameters:
     ///   - section: `{"id"?, "header"?, "footer"?, "rows"}`.
@@ -214,18 +214,19 @@ extension SessionCommand {
 public struct Answer: Decodable, Sendable, Hashable {
     /// The session's revision after the command.
     public var revision: Int
-    /// What the command did.
+    /// The effect of the command.
     public var outcome: Outcome
     /// Why the command was ignored. `nil` otherwise.
     public var reason: String?
-    /// The row's index path when the command was applied. `nil` without a base.
+    /// The row's index path when the command was applied. `nil` if the command was sent without a base.
     public var at: RowPath?
-    /// The notification of the data source's delegate: docs/http-api.md, "The data source". `nil` for other commands.
+    /// The notification to the data source's delegate, see docs/http-api.md, "The data source". `nil` for other
+    /// commands.
     public var notification: JSON?
     /// The update that the command led to. It has no stages if nothing displayed changed.
     public var update: Update
 
-    /// What a command did: `applied` made a revision, `unchanged` had nothing to change, `ignored` did nothing for a
-    /// reason.
+    /// The effect of a command: `applied` created a revision, `unchanged` had nothing to change, and `ignored` did
+    /// nothing for a reason.
     public enum Outcome: String, Codable, Sendable { case applied, unchanged, ignored }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The displayed table at one revision. docs/http-api.md, "Snapshot".
+/// The displayed table at one revision. See docs/http-api.md, "Snapshot".
 public struct Snapshot: Codable, Sendable, Hashable {
     /// The session's id. `nil` for a snapshot without a session.
     public var session: String?
@@ -16,7 +16,8 @@ public struct Snapshot: Codable, Sendable, Hashable {
     public var sections: [Section]
     /// The session's state, an object.
     public var state: JSON
-    /// What to show in place of the rows while the table has none. `nil` if it has rows, or declares nothing.
+    /// The value to show instead of rows while the table is empty. `nil` if the table has rows or declares no such
+    /// value.
     public var empty: JSON?
 
     /// Creates a snapshot. ``totalRowCount`` is counted from the sections.
@@ -34,7 +35,7 @@ public struct Snapshot: Codable, Sendable, Hashable {
         totalRowCount = sections.reduce(0) { $0 + $1.rows.count }
     }
 
-    /// The snapshot's place in the session's history.
+    /// The snapshot's position in the session's history.
     public var position: Position { Position(epoch: epoch, revision: revision) }
 }
 
@@ -107,7 +108,7 @@ extension Snapshot {
         public var model: JSON?
         /// What the cell receives. `nil` if it receives the model.
         public var viewModel: JSON?
-        /// What a person may do to the row by editing. `nil` for nothing.
+        /// The edit that a person may make to the row. `nil` for none.
         public var editing: Editing?
         /// Whether the row may be moved.
         public var isMovable: Bool
@@ -116,7 +117,7 @@ extension Snapshot {
         /// The row's estimated height. `nil` if none is declared.
         public var estimatedHeight: Height?
 
-        /// What a person may do to a row: delete it, or insert one before it.
+        /// An edit that a person may make to a row: delete it, or insert a row before it.
         public enum Editing: String, Codable, Sendable { case delete, insert }
 
         /// Creates a row.
@@ -143,7 +144,7 @@ extension Snapshot {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             id = try members.decodeIfPresent(String.self, forKey: .id)
             cell = try members.decode(String.self, forKey: .cell)
-            // A model may be null, which is another thing than none.
+            // A `null` model differs from no model.
             model = members.contains(.model) ? try members.decode(JSON.self, forKey: .model) : nil
             viewModel = members.contains(.viewModel) ? try members.decode(JSON.self, forKey: .viewModel) : nil
             editing = try members.decodeIfPresent(Editing.self, forKey: .editing)

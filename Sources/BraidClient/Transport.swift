@@ -5,8 +5,8 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// Sends requests by URLSession, and gives their answers as they arrive: what `bytes(for:)` does on Apple's platforms,
-/// on all.
+/// Sends requests with URLSession and delivers their answers as they arrive. It works like `bytes(for:)`, but on all
+/// platforms.
 final class Transport: Sendable {
     private let delegate = Delegate()
     private let session: URLSession
@@ -21,16 +21,16 @@ final class Transport: Sendable {
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // A session that is followed takes a connection of its own, for as long: what waits for one to be free would
-        // wait for ever.
+        // Each followed session keeps a connection open. With the default limit, further requests could wait forever
+        // for a free connection.
         configuration.httpMaximumConnectionsPerHost = 65_536
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    // It holds on to its delegate until then.
+    // A URLSession keeps a strong reference to its delegate until it is invalidated.
     deinit { session.finishTasksAndInvalidate() }
 
-    /// The head, then the body. Ends the exchange when it is no longer listened to.
+    /// Returns the head of the answer, then the body in pieces. Ends the exchange when the stream is dropped.
     func parts(of request: URLRequest) -> AsyncThrowingStream<Part, any Error> {
         AsyncThrowingStream { continuation in
             let task = session.dataTask(with: request)
@@ -47,7 +47,7 @@ final class Transport: Sendable {
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
-            // Linux' Foundation hands over what comes before an answer as well (103: RFC 8297).
+            // Foundation on Linux also delivers interim responses, such as 103 (RFC 8297).
             if let head = response as? HTTPURLResponse, head.statusCode >= 200 { yield(.head(head), for: dataTask) }
             completionHandler(.allow)
         }
@@ -61,8 +61,8 @@ final class Transport: Sendable {
         }
 
         #if canImport(FoundationNetworking)
-        /// A proxy asks for a password. There is none, and this Foundation would wait for one for ever: its answer is
-        /// what there is.
+        /// Called when a proxy asks for a password. The client has none, and Foundation on Linux would wait for one
+        /// forever. The proxy's answer becomes the answer of the request.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

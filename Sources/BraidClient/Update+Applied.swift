@@ -1,4 +1,4 @@
-/// The reason why an update cannot be applied: a table view would crash here, or the update breaks a rule of the wire
+/// The reason why an update cannot be applied: a table view would crash, or the update breaks a rule of the wire
 /// format.
 public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
@@ -23,7 +23,7 @@ extension Update {
     /// Returns the snapshot after this update.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``UpdateFault`` where a table view would crash and where a rule is broken: docs/http-api.md, "Update".
+    /// - Throws: ``UpdateFault`` if a table view would crash or a rule is broken, see docs/http-api.md, "Update".
     /// - Complexity: O(sections, and rows of the changed ones).
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {
@@ -45,7 +45,7 @@ extension Update {
     /// Returns the update's stages, each with the sections before and after it.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``UpdateFault`` as ``applied(to:)`` does, except for wrong revisions and counts.
+    /// - Throws: the same faults as ``applied(to:)``, except for wrong revisions and counts.
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         var steps: [Step] = []
         var sections = snapshot.sections
@@ -62,7 +62,7 @@ extension Update {
     }
 }
 
-/// One stage, checked rule by rule and carried out.
+/// Checks all rules for one stage and applies it.
 private struct StageApplication {
     private let stage: Update.Stage
     private let before: [Snapshot.Section]
@@ -120,7 +120,7 @@ private struct StageApplication {
         origins = places.compactMap { $0 ?? others.popFirst().map { .stayed($0) } }
     }
 
-    /// The sections after the stage.
+    /// Returns the sections after the stage.
     func sections() throws(UpdateFault) -> [Snapshot.Section] {
         let staying = try rowsThatStay(), arriving = try rowsThatCome()
         let reloads = Dictionary(stage.reloadSections.map { ($0.at, $0.section) }) { $1 }
@@ -156,7 +156,8 @@ private struct StageApplication {
         return after
     }
 
-    /// Of sections that lose rows, or have some with new content: their rows, nil where one goes.
+    /// Returns the remaining rows of each section that loses rows or has rows with new content, at their indexes before
+    /// the stage. A row that leaves is `nil`.
     private func rowsThatStay() throws(UpdateFault) -> [Int: [Snapshot.Row?]] {
         var rows: [Int: [Snapshot.Row?]] = [:], sources: Set<RowPath> = []
         func take(_ path: RowPath, _ what: String, _ replacement: Snapshot.Row?, left: Snapshot.Row?)
@@ -187,7 +188,7 @@ private struct StageApplication {
         return rows
     }
 
-    /// Rows that come, by section and row after the stage.
+    /// Returns the arriving rows by section and row after the stage.
     private func rowsThatCome() throws(UpdateFault) -> [Int: [Int: Snapshot.Row]] {
         var rows: [Int: [Int: Snapshot.Row]] = [:]
         func arrive(_ row: Snapshot.Row, _ path: RowPath) throws(UpdateFault) {
@@ -213,7 +214,8 @@ private struct StageApplication {
         return rows
     }
 
-    /// A section's rows: those that come at their places, those that stay around them in order.
+    /// Returns a section's rows after the stage: arrivals at their indexes, and the remaining rows in order around
+    /// them.
     private static func filled(_ section: Int, _ staying: [Snapshot.Row], _ arriving: [Int: Snapshot.Row])
         throws(UpdateFault) -> [Snapshot.Row]
     {

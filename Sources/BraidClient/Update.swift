@@ -1,6 +1,6 @@
 import Foundation
 
-/// The change between two revisions, as stages of table view operations. docs/http-api.md, "Update".
+/// The change between two revisions, as stages of table view operations. See docs/http-api.md, "Update".
 public struct Update: Codable, Sendable, Hashable {
     /// The revision that the update starts from.
     public var from: Int
@@ -112,9 +112,9 @@ extension Update {
             public var movesTo: Change<Snapshot.MovesTo>?
         }
 
-        /// A changed fact: a new value, or none any more.
+        /// The change of a fact.
         public enum Change<Value: Codable & Sendable & Hashable>: Sendable, Hashable {
-            /// The fact has this value now.
+            /// The fact has a new value.
             case set(Value)
             /// The fact was removed.
             case removed
@@ -133,7 +133,7 @@ extension Update {
     }
 }
 
-// As on the wire: lists that are empty are left out, and what went away is null.
+// The wire format of a stage. Empty lists are omitted, and removed facts are `null`.
 extension Update.Stage {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case deleteSections, insertSections, moveSections, reloadSections, updateSections, deleteRows, insertRows,
@@ -207,7 +207,7 @@ extension Update.Stage.Change: Codable {
 extension Update.Stage.SectionUpdate {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        // Null says something here.
+        // `null` means that the fact was removed, so it differs from a missing member.
         func change<Value>(_ key: CodingKeys) throws -> Update.Stage.Change<Value>? {
             members.contains(key) ? try members.decode(Update.Stage.Change<Value>.self, forKey: key) : nil
         }

@@ -26,7 +26,7 @@ public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
         try elements.encode(row)
     }
 
-    /// The index path of table and collection views.
+    /// The index path for table and collection views.
     public var indexPath: IndexPath { IndexPath(indexes: [section, row]) }
     public var description: String { "[\(section),\(row)]" }
 }
@@ -123,7 +123,7 @@ extension Snapshot {
     }
 }
 
-/// A place in a session's history, written `<epoch>.<revision>` or as a revision alone.
+/// A position in a session's history, written `<epoch>.<revision>` or as a revision alone.
 public struct Position: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
     /// The session's epoch. `nil` if the position is a revision alone.
     public var epoch: String?
@@ -142,6 +142,7 @@ public struct Position: Sendable, Hashable, CustomStringConvertible, Expressible
 }
 
 extension String {
-    /// Whether it has the same bytes: ids are compared so, while `==` takes two spellings of a character for the same.
+    /// Returns whether both strings have the same bytes, which is how ids are compared. `==` compares by canonical
+    /// equivalence instead.
     func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

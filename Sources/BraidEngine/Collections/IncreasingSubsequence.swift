@@ -1,24 +1,26 @@
-/// The heaviest strictly increasing subsequence: what may stay where it is while the rest moves around it.
+/// The heaviest strictly increasing subsequence: the elements that can stay where they are while all others move.
 ///
-/// O(n log n) by a Fenwick tree that holds, for each rank, the heaviest subsequence ending at or below it; O(n) where
-/// the values increase already. Ties are settled by position, so the answer is always the same.
-/// Source: Fredman, "On computing the length of longest increasing subsequences", 1975, with weights in place of ones;
-/// Fenwick, "A new data structure for cumulative frequency tables", 1994, with maxima in place of sums.
+/// O(n log n) by a Fenwick tree that stores, for each rank, the heaviest subsequence that ends at or below the rank.
+/// O(n) if the values increase already. Ties are broken by position, so the result is deterministic.
+///
+/// Sources: Fredman, "On computing the length of longest increasing subsequences", 1975, here with weights instead of
+/// lengths. Fenwick, "A new data structure for cumulative frequency tables", 1994, here with maxima instead of sums.
 enum IncreasingSubsequence {
-    /// Positions, ascending, of a subsequence of `values` that increases strictly and weighs the most. Values must not
-    /// be negative, and weights must be positive.
+    /// Returns the positions, ascending, of the strictly increasing subsequence of `values` with the greatest weight.
+    /// Values must not be negative, and weights must be positive.
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(_ values: [Int], weights: [Weight]) -> [Int] {
         heaviest(of: values.count, { values[$0] }, weight: { weights[$0] })
     }
 
-    /// As above, of `count` values.
+    /// Returns the same for `count` values that are read by closures.
     @inline(__always)
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(
         of count: Int, _ value: (Int) -> Int, weight: (Int) -> Weight
     ) -> [Int] {
         if !(1..<max(1, count)).contains(where: { value($0) <= value($0 - 1) }) { return Array(0..<count) }
 
-        // Each stands for a value, and as a node of the tree for a rank less one.
+        // Each node describes the value at its position. Its `heaviestEnd` belongs to the Fenwick tree instead, to the
+        // rank that is the node's position plus one.
         var nodes = ContiguousArray<Node<Weight>>()
         nodes.reserveCapacity(count)
         for position in 0..<count { nodes.append(Node(total: weight(position))) }
@@ -54,21 +56,24 @@ enum IncreasingSubsequence {
     }
 
     private struct Node<Weight> {
-        /// Of the value, from 1.
+        /// The rank of the value, from 1.
         var rank = 1
-        /// The weight of the heaviest subsequence that ends with the value; before it is reached its own weight.
+        /// The weight of the heaviest subsequence that ends with the value. Until the loop reaches the value, the
+        /// value's own weight.
         var total: Weight
-        /// Where the value before it stands in that subsequence, or -1.
+        /// The position of the previous value in that subsequence, or -1.
         var previous = -1
-        /// Where the heaviest subsequence of the ranks under this node of the tree ends, or -1.
+        /// The last position of the heaviest subsequence among the ranks that this node of the Fenwick tree covers, or
+        /// -1.
         var heaviestEnd = -1
     }
 
-    /// Equal values must not follow one another: of equal values the later one is ranked lower.
+    /// Sets the rank of each value. Of equal values the later one gets the lower rank, so that no subsequence contains
+    /// both.
     @inline(__always)
     private static func rank<Weight>(_ nodes: inout ContiguousArray<Node<Weight>>, _ value: (Int) -> Int) {
         if nodes.count <= 16 {
-            // Quicker counted than sorted.
+            // For short lists, counting is faster than sorting.
             for later in nodes.indices {
                 for earlier in 0..<later {
                     if value(earlier) < value(later) { nodes[later].rank += 1 } else { nodes[earlier].rank += 1 }
@@ -81,10 +86,12 @@ enum IncreasingSubsequence {
         }
     }
 
-    /// Positions, ascending, of a longest subsequence that increases strictly: of equal choices the earlier one. O(n
-    /// log n). Source: Knuth, "Permutations, matrices, and generalized Young tableaux", 1970, with binary search.
+    /// Returns the positions, ascending, of a longest strictly increasing subsequence. Among equal choices the earlier
+    /// position wins. O(n log n). Source: Knuth, "Permutations, matrices, and generalized Young tableaux", 1970, with
+    /// binary search.
     static func longest(_ values: [Int]) -> [Int] {
-        // From the end: `starts[k]` is where the subsequence of k + 1 values starts whose first value is the highest.
+        // The loop runs from the end. `starts[k]` is the first position of the subsequence of k + 1 values with the
+        // highest first value.
         var starts = ContiguousArray<Int>(), highest = ContiguousArray<Int>()
         var next = ContiguousArray(repeating: -1, count: values.count)
         for position in values.indices.reversed() {
@@ -109,13 +116,15 @@ enum IncreasingSubsequence {
         return positions
     }
 
-    /// The first position of a value that is at most this one, or the count. The values descend, and none is negative.
+    /// Returns the first position of a value that is at most `value`, or `count`. The values descend and are not
+    /// negative.
     @inline(__always)
     private static func firstAtMost(_ value: Int, in values: ContiguousArray<Int>) -> Int {
         var low = 0, length = values.count
         while length > 0 {
             let half = length / 2
-            // All ones where it is larger: of a condition the compiler makes a branch, which could not be predicted.
+            // A mask: all ones if the middle value is larger, otherwise 0. The compiler would turn a comparison into a
+            // branch that the processor cannot predict.
             let isLarger = (value &- values[low &+ half]) >> (Int.bitWidth - 1)
             low &+= (length &- half) & isLarger
             length = half

@@ -1,11 +1,14 @@
 // Many changes at once.
 extension PersistentList {
-    /// Elements that come in the place of those of a range, which may be empty.
+    /// A range of elements, which may be empty, and the elements that replace it.
     typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)
 
-    /// Does all of them; their ranges, in the list as it is before, are ascending and apart. Chunks that none of them
-    /// touches stay shared. O(log count) for an element where they are few, else O(count / chunk + elements of the
-    /// chunks that change).
+    /// Applies many replacements. Chunks that no replacement touches stay shared.
+    ///
+    /// - Parameter replacements: replacements with ascending, disjoint ranges. All ranges are in the list before the
+    ///   change.
+    /// - Complexity: O(log count) for each changed element if they are few, otherwise
+    ///   O(count / 64 + elements of the changed chunks).
     mutating func replace(_ replacements: [Replacement]) {
         precondition(
             replacements.last.map { $0.range.upperBound <= count } ?? true, "PersistentList: index out of bounds")
@@ -17,8 +20,8 @@ extension PersistentList {
         }
     }
 
-    /// One in so many elements are few: to change one takes as long as to pass a few chunks, whose elements are some
-    /// fifty.
+    /// If at most one element in `fewOf` changes, the elements are changed one by one. One such change takes as long as
+    /// passing a few chunks of about fifty elements.
     private static var fewOf: Int { 512 }
 
     private mutating func replaceOneByOne(_ replacement: Replacement) {
@@ -30,12 +33,12 @@ extension PersistentList {
 
     private mutating func rebuild(_ replacements: [Replacement]) {
         var leaves = Leaves(), next = 0
-        var start = 0, index = 0  // of the chunk, and of what is to come next
+        var start = 0, index = 0  // the chunk's first index, and the next index to copy
         let count = count
         for chunk in chunks {
             defer { start += chunk.count }
             let end = start + chunk.count
-            /// What begins in the chunk, or behind the last one.
+            /// Whether the next replacement begins in this chunk, or behind the last chunk.
             func isNextHere() -> Bool {
                 next < replacements.count && (replacements[next].range.lowerBound < end || end == count)
             }
@@ -60,7 +63,7 @@ extension PersistentList {
         root = leaves.root()
     }
 
-    /// Leaves in the making, of elements and of whole chunks in order: none gets narrow between others.
+    /// Builds leaves from runs of elements and whole chunks, in order. It avoids narrow leaves between other leaves.
     private struct Leaves {
         private var done: ContiguousArray<Node> = []
         private var run = Chunk()
@@ -72,7 +75,7 @@ extension PersistentList {
                 run.append(contentsOf: rest.prefix(count))
                 rest = rest.dropFirst(count)
                 if run.count == widest {
-                    // What stays is wide enough for a leaf.
+                    // The remaining quarter is wide enough for a leaf.
                     done.append(.leaf(Chunk(run[..<(widest * 3 / 4)])))
                     run.removeSubrange(..<(widest * 3 / 4))
                 }

@@ -1,6 +1,6 @@
-// The nodes, and how the nodes of a list become those of a changed one.
+// The nodes of a list's tree, and how a change creates new nodes.
 extension PersistentList {
-    /// One run of elements. Lists share its storage, so that equal chunks are recognised at a glance.
+    /// A run of elements. Lists share the storage of chunks, so comparing addresses finds equal chunks in O(1).
     typealias Chunk = ContiguousArray<Element>
 
     struct Child: Sendable {
@@ -10,7 +10,7 @@ extension PersistentList {
     }
 
     struct Inner: Sendable {
-        /// Not empty.
+        /// The children. Never empty.
         fileprivate(set) var children: ContiguousArray<Child>
 
         init(_ children: ContiguousArray<Child>) { self.children = children }
@@ -27,7 +27,8 @@ extension PersistentList {
         @inline(__always)
         func isShared(with other: Inner) -> Bool { children.hasSameStorage(as: other.children) }
 
-        /// The child that holds `index`, and the index within it; for an index at the very end the last child.
+        /// Returns the child that contains an index, and the index within the child. For the end index, returns the
+        /// last child.
         func locate(_ index: Int) -> (child: Int, offset: Int) {
             var low = 0, high = children.count - 1
             while low < high {
@@ -37,7 +38,7 @@ extension PersistentList {
             return (low, index - (low == 0 ? 0 : children[low - 1].end))
         }
 
-        /// The children, those of a range replaced by one node or by two.
+        /// Returns the children after a range of them is replaced by one or two nodes.
         func replacing(_ range: ClosedRange<Int>, with nodes: (Node, Node?)) -> ContiguousArray<Child> {
             var changed = ContiguousArray<Child>()
             changed.reserveCapacity(children.count - range.count + 2)
@@ -52,12 +53,12 @@ extension PersistentList {
         }
     }
 
-    /// All leaves have the same depth.
+    /// A node of the tree. All leaves have the same depth.
     enum Node: Sendable {
         case leaf(Chunk)
         case inner(Inner)
 
-        /// Elements below it.
+        /// The number of elements below the node.
         var count: Int {
             switch self {
             case .leaf(let chunk): chunk.count
@@ -65,7 +66,7 @@ extension PersistentList {
             }
         }
 
-        /// The first element below it.
+        /// The first element below the node.
         var first: Element {
             switch self {
             case .leaf(let chunk): chunk[0]
@@ -82,7 +83,7 @@ extension PersistentList {
             }
         }
 
-        /// Elements of a leaf, children of an inner node.
+        /// The number of a leaf's elements or of an inner node's children.
         var width: Int {
             switch self {
             case .leaf(let chunk): chunk.count
@@ -91,10 +92,11 @@ extension PersistentList {
         }
     }
 
-    /// A node is split over this width, and joined with a neighbour under a quarter of it.
+    /// The maximum width of a node. A wider node is split. A node below a quarter of this width is joined with a
+    /// neighbour.
     static var widest: Int { 64 }
 
-    /// The node above all leaves.
+    /// Builds the tree over leaves and returns its root.
     static func root(over leaves: ContiguousArray<Node>) -> Node? {
         var level = leaves
         while level.count > 1 {
@@ -106,7 +108,7 @@ extension PersistentList {
         return level.first
     }
 
-    /// One node, or two where it had to be split.
+    /// Returns the node after an insertion, as two nodes if it had to be split.
     static func inserting(_ element: Element, at index: Int, in node: Node) -> (Node, Node?) {
         switch node {
         case .leaf(let chunk):
@@ -134,13 +136,13 @@ extension PersistentList {
         }
     }
 
-    /// Two neighbours' content, in one node or in two.
+    /// Returns the content of two neighbours as one node or, if it is too wide, as two nodes.
     private static func joined(_ left: Node, _ right: Node) -> (Node, Node?) {
         switch (left, right) {
         case (.leaf(let left), .leaf(let right)): leaves(left + right)
         case (.inner(let left), .inner(let right)):
             inners(Inner((left.children + right.children).map { $0.node }).children)
-        // Neighbours are of one level.
+        // Never happens: neighbours are on the same level.
         default: (left, right)
         }
     }
@@ -157,11 +159,11 @@ extension PersistentList {
         return (.inner(Inner(ContiguousArray(children[..<half]))), .inner(Inner(children[half...].map { $0.node })))
     }
 
-    /// In place where nobody shares the nodes; where somebody does, those that hold the element are copied.
+    /// Replaces an element. Nodes that no other list shares are changed in place. Shared nodes on the path are copied.
     static func replace(at index: Int, in node: inout Node, with element: Element) {
         switch node {
         case .leaf(var chunk):
-            // Held twice, it would be copied.
+            // Release the other reference to the chunk. The next assignment would otherwise copy the chunk.
             node = .leaf([])
             chunk[index] = element
             node = .leaf(chunk)
@@ -175,7 +177,8 @@ extension PersistentList {
 }
 
 extension Array {
-    /// The same buffer: nothing in it can have changed. O(1); false says nothing.
+    /// Returns whether both arrays share one buffer, and so have the same elements. O(1). If false, the elements may
+    /// still be the same.
     func hasSameStorage(as other: [Element]) -> Bool {
         count == other.count
             && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
@@ -183,13 +186,14 @@ extension Array {
 }
 
 extension ContiguousArray {
-    /// O(1); false says nothing of what is in them.
+    /// Returns whether both arrays share one buffer. O(1). If false, the elements may still be the same.
     @inline(__always)
     func hasSameStorage(as other: ContiguousArray) -> Bool {
         withUnsafeBufferPointer { $0.baseAddress } == other.withUnsafeBufferPointer { $0.baseAddress }
     }
 
-    /// A copy with other elements in place of a range, of just that size: `replaceSubrange` doubles what it copies.
+    /// Returns a copy with a range replaced. The copy has exactly the needed capacity, whereas `replaceSubrange` can
+    /// double it.
     fileprivate func replacing(_ range: Range<Int>, with new: some Collection<Element>) -> ContiguousArray {
         var changed = ContiguousArray()
         changed.reserveCapacity(count - range.count + new.count)

@@ -1,17 +1,18 @@
 extension PersistentList {
-    /// Which way a walk goes.
+    /// The direction of a walk.
     enum Direction { case forward, backward }
 
-    /// A place between two elements that can walk through the list, chunk by chunk or past whole subtrees.
+    /// A position between two elements. It moves through the list by elements of a chunk, by chunks or by whole
+    /// subtrees.
     struct Cursor {
         private(set) var path: [(inner: Inner, child: Int)] = []
         private(set) var chunk: Chunk
-        /// Elements of the chunk before the place.
+        /// The number of the chunk's elements before the position.
         var offset: Int
         let direction: Direction
 
-        /// The place before the element at `index`, or, backward, behind the one before it. The list must have that
-        /// element; nil when it has none. O(log count).
+        /// Creates a cursor before the element at `index` or, if the direction is backward, behind the element before
+        /// it. The list must contain the element next to the cursor. `nil` if the list is empty. O(log count).
         init?(_ list: PersistentList, at index: Int, _ direction: Direction) {
             guard var node = list.root else { return nil }
             var rest = direction == .forward ? index : index - 1
@@ -27,13 +28,13 @@ extension PersistentList {
             self.direction = direction
         }
 
-        /// Elements of the chunk that lie ahead.
+        /// The number of the chunk's elements that are ahead.
         var ahead: Int { direction == .forward ? chunk.count - offset : offset }
 
-        /// Nothing of the chunk has been passed.
+        /// Whether the cursor has passed no element of the chunk.
         var isAtStartOfChunk: Bool { ahead == chunk.count }
 
-        /// The node so many levels above the chunk, if the place is at its start.
+        /// Returns the node `level` levels above the chunk if the cursor is at that node's start, otherwise `nil`.
         @inline(__always)
         func parent(_ level: Int) -> Inner? {
             guard level <= path.count else { return nil }
@@ -41,13 +42,13 @@ extension PersistentList {
             return child == (direction == .forward ? 0 : inner.children.count - 1) ? inner : nil
         }
 
-        /// Passes so many elements of the chunk, all of those ahead at most.
+        /// Passes `count` elements of the chunk, at most all that are ahead.
         mutating func pass(_ count: Int) {
             offset += direction == .forward ? count : -count
             if ahead == 0 { leave(0) }
         }
 
-        /// The siblings that lie ahead of the node so many levels above the chunk, the nearest first.
+        /// Returns the parent of the node `level` levels above the chunk, and the position of that node's next sibling.
         @inline(__always)
         func siblings(_ level: Int) -> (inner: Inner, next: Int)? {
             guard level < path.count else { return nil }
@@ -55,8 +56,8 @@ extension PersistentList {
             return (inner, direction == .forward ? child + 1 : child - 1)
         }
 
-        /// Passes the node so many levels above the chunk, and so many of its siblings. At the end of the list the
-        /// place stays in the last chunk.
+        /// Passes the node `level` levels above the chunk, and a number of its siblings. At the end of the list the
+        /// cursor stays in the last chunk.
         mutating func leave(_ level: Int, siblings: Int = 0) {
             path.removeLast(level)
             if siblings > 0 { path[path.count - 1].child += direction == .forward ? siblings : -siblings }
@@ -80,16 +81,17 @@ extension PersistentList {
         }
     }
 
-    /// Elements of a list that are looked at in turn: the chunk that holds the last of them is at hand.
+    /// Random access to a list. It keeps the chunk of the last accessed element, so that neighbouring elements are
+    /// found faster.
     struct Window {
         private let list: PersistentList
         private var chunk: Chunk = []
-        /// Of the chunk's elements in the list.
+        /// The indexes in the list of the chunk's elements.
         private var range = 0..<0
 
         init(_ list: PersistentList) { self.list = list }
 
-        /// The list must have the index.
+        /// The element at an index, which must be valid.
         subscript(index: Int) -> Element {
             @inline(__always)
             mutating get {
@@ -102,11 +104,16 @@ extension PersistentList {
         }
     }
 
-    /// Walks two lists side by side, `limit` elements far at most, which both must have. Nodes that both lists share
-    /// are passed without a look at what is below them; the body is given what lies ahead elsewhere, and says how many
-    /// of `count` elements it accepts. Returns how many were passed; the walk ends where not all are accepted.
+    /// Walks through two lists in parallel and skips the nodes that both lists share.
     ///
-    /// After an edit of one element a walk over the whole list costs O(log count).
+    /// After an edit of one element, a walk over the whole list costs O(log count).
+    ///
+    /// - Parameters:
+    ///   - limit: the maximum number of elements to pass. Both lists must contain that many.
+    ///   - accept: called where the lists do not share a node. It receives both cursors, the number of elements ahead
+    ///     and the number of elements passed so far. It returns how many of the elements ahead it accepts. If it does
+    ///     not accept all of them, the walk ends.
+    /// - Returns: the number of elements passed.
     static func walk(
         _ left: PersistentList, _ leftStart: Int, _ right: PersistentList, _ rightStart: Int, limit: Int,
         _ direction: Direction,
@@ -146,7 +153,8 @@ extension PersistentList {
         return passed
     }
 
-    /// How many siblings next to two nodes are shared, and their elements, `limit` at most.
+    /// Returns how many of the siblings next to two nodes are shared, and the number of elements below them, at most
+    /// `limit`.
     private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (
         count: Int, elements: Int
     ) {
@@ -167,15 +175,15 @@ extension PersistentList {
         return (count, elements)
     }
 
-    /// Calls the body with the elements of a range, in order, and their indexes. O(log count + range).
+    /// Calls a closure with the index of each element of a range and the element, in order. O(log count + range).
     func forEach<Failure: Error>(in range: Range<Int>, _ body: (Int, Element) throws(Failure) -> Void) throws(Failure) {
         try forEachBuffer(in: range) { (index, elements) throws(Failure) in
             for offset in elements.indices { try body(index + offset, elements[offset]) }
         }
     }
 
-    /// Calls the body with the elements of a range, those of one chunk at a time, and the index of the first of them.
-    /// The buffer must not leave the body. O(log count + range).
+    /// Calls a closure with the elements of a range, one chunk at a time. It receives the index of the chunk's first
+    /// element and a buffer of the elements, which must not leave the closure. O(log count + range).
     @inline(__always)
     func forEachBuffer<Failure: Error>(
         in range: Range<Int>, _ body: (Int, UnsafeBufferPointer<Element>) throws(Failure) -> Void

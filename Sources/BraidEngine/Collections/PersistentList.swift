@@ -5,7 +5,7 @@
 ///
 /// - Complexity: O(log count) to read, insert, remove or replace the element at an index. Iteration is O(count).
 public struct PersistentList<Element: Sendable>: Sendable {
-    /// Nil when empty. No node is empty.
+    /// The root of the tree, or `nil` if the list is empty. No node is empty.
     var root: Node?
 
     /// Creates an empty list.
@@ -19,7 +19,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         var run = Chunk()
         let full = Self.widest * 3 / 4
         var left = elements.underestimatedCount
-        // Room for no more than there is: most lists are short, and there are many of them.
+        // Reserve no more than needed: most lists are short, and there are many of them.
         run.reserveCapacity(Swift.min(left, full))
         for element in elements {
             if run.count == full {
@@ -37,7 +37,8 @@ public struct PersistentList<Element: Sendable>: Sendable {
     /// The number of elements. O(1).
     public var count: Int { root?.count ?? 0 }
 
-    /// Whether both lists are one tree, or empty: their elements are the same. O(1); false says nothing.
+    /// Returns whether both lists are empty or share one tree, and so have the same elements. O(1). If false, the
+    /// elements may still be the same.
     func isShared(with other: PersistentList) -> Bool {
         switch (root, other.root) {
         case (nil, nil): true
@@ -46,7 +47,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// The chunks, in order. O(count / chunk).
+    /// The list's chunks, in order. O(count / 64).
     var chunks: ContiguousArray<Chunk> {
         var chunks: ContiguousArray<Chunk> = []
         func collect(_ node: Node) {
@@ -59,7 +60,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         return chunks
     }
 
-    /// The chunk that holds the element at an index, and where it stands there. O(log count).
+    /// Returns the chunk that contains the element at an index, and the element's offset in the chunk. O(log count).
     func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
         guard var node = root, index >= 0, index < node.count else {
             preconditionFailure("PersistentList: index out of bounds")
@@ -75,12 +76,13 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// The first index at which the condition holds, or the count; it must hold from there on. O(log count).
+    /// Returns the first index at which a condition holds, or `count`. If the condition holds for an element, it must
+    /// hold for all later elements. O(log count).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         guard var node = root else { return 0 }
         var before = 0
         while case .inner(let inner) = node {
-            // The last child that begins before that index.
+            // Find the last child that begins before that index.
             var low = 0, high = inner.children.count - 1
             while low < high {
                 let middle = (low + high + 1) / 2
@@ -121,7 +123,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         let removed = self[index]
         guard let old = root else { return removed }
         var node = Self.removing(at: index, from: old)
-        // A root with one child is one level too many.
+        // A root with only one child is a superfluous level.
         while case .inner(let inner) = node, inner.children.count == 1 { node = inner.children[0].node }
         root = node.width == 0 ? nil : node
         return removed
@@ -138,7 +140,7 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
     ///
     /// - Complexity: O(log count).
     public subscript(index: Int) -> Element {
-        // Lent, not copied: an element may have many references.
+        // Yields the element instead of copying it, because a copy would retain each reference in it.
         _read {
             let (chunk, offset) = chunk(at: index)
             yield chunk[offset]

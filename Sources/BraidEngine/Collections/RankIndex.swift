@@ -1,7 +1,7 @@
-/// Leads from rows' ids to their ranks, a value: changing one entry of a shared index copies a chunk of some fifty
-/// entries and the nodes above.
+/// An index from rows' ids to their ranks. It is a value: changing one entry of a shared index copies a chunk of about
+/// fifty entries and the nodes above the chunk.
 ///
-/// An entry is 16 bytes, half a hash and a rank. The ids stand in the rows alone: what a hash leads to is verified
+/// An entry has 16 bytes: half a hash and a rank. The ids themselves are only in the rows, and the caller compares them
 /// there.
 struct RankIndex: Sendable {
     private struct Entry {
@@ -9,15 +9,20 @@ struct RankIndex: Sendable {
         var rank: Int
     }
 
-    /// Ascending by hash.
+    /// The entries, ascending by hash.
     private var entries = PersistentList<Entry>()
 
     var count: Int { entries.count }
 
     init() {}
 
-    /// `rows` with the hashes of their ids. Nil when `areSame` of two rows, by their places in the list. Expected
-    /// O(rows).
+    /// Creates an index of rows.
+    ///
+    /// - Parameters:
+    ///   - rows: the hash of each row's id, and the row's rank.
+    ///   - areSame: whether two rows, given by their positions in `rows`, have the same id.
+    /// - Returns: `nil` if two rows have the same id.
+    /// - Complexity: expected O(rows).
     init?(_ rows: some RandomAccessCollection<(hash: UInt64, rank: Int)>, areSame: (Int, Int) -> Bool) {
         var ordered = ContiguousArray(
             rows.lazy.enumerated().map { (hash: Self.half($1.hash), place: $0, rank: $1.rank) })
@@ -35,7 +40,7 @@ struct RankIndex: Sendable {
 
     private static func half(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 
-    /// What the first rank with this hash leads to that leads to anything.
+    /// Calls `find` with each rank that has the hash. Returns its first result that is not `nil`.
     func first<Result>(of hash: UInt64, _ find: (_ rank: Int) -> Result?) -> Result? {
         let half = Self.half(hash)
         var position = entries.firstPosition { $0.hash >= half }
@@ -57,7 +62,7 @@ struct RankIndex: Sendable {
         if let position = position(of: hash, rank: rank) { entries.remove(at: position) }
     }
 
-    /// Many at once.
+    /// Removes many entries at once.
     mutating func remove(_ rows: [(hash: UInt64, rank: Int)]) {
         let positions = rows.compactMap { position(of: $0.hash, rank: $0.rank) }.sorted()
         entries.replace(positions.map { ($0..<$0 + 1, []) })
@@ -72,7 +77,7 @@ struct RankIndex: Sendable {
             })
     }
 
-    /// Gives an entry another rank.
+    /// Changes an entry's rank.
     mutating func change(_ hash: UInt64, rank: Int, to new: Int) {
         if let position = position(of: hash, rank: rank) { entries[position].rank = new }
     }

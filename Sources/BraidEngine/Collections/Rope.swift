@@ -1,20 +1,21 @@
-/// What a rope is made of: one element, or a run of several that can be cut in two.
+/// A piece of a rope: one element, or a run of several elements that can be cut in two.
 protocol RopePiece {
-    /// From 1.
+    /// The number of elements, at least 1.
     var count: Int { get }
-    /// The first `offset` elements, and the rest; `offset` is in 1..<count.
+    /// Returns the first `offset` elements and the rest. `offset` is in `1..<count`.
     func cut(at offset: Int) -> (Self, Self)
 }
 
-/// A list in pieces, edited by index at a cost that does not depend on how many elements a piece stands for.
-/// O(log pieces) each, expected.
+/// A list of pieces that is edited by element index. An edit costs expected O(log pieces), however many elements each
+/// piece represents.
 ///
-/// A treap whose order is implicit. Its priorities differ from process to process, so that no chosen edits can
-/// unbalance it; what it answers does not depend on them. Source: Seidel and Aragon, "Randomized search trees", 1996.
+/// The rope is a treap with implicit keys. The priorities start from a random seed in each process, so that no chosen
+/// edits can unbalance the treap. The results do not depend on the priorities. Source: Seidel and Aragon, "Randomized
+/// search trees", 1996.
 struct Rope<Piece: RopePiece> {
     private struct Node {
         var piece: Piece
-        /// Elements in the node and below it.
+        /// The number of elements in the node and below it.
         var total: Int
         var priority: UInt32
         var left = -1
@@ -29,16 +30,16 @@ struct Rope<Piece: RopePiece> {
 
     init(_ piece: Piece) { root = add(piece) }
 
-    /// Elements, not pieces.
+    /// The number of elements, not of pieces.
     var count: Int { total(root) }
 
-    /// `index` is in 0...count.
+    /// Inserts a piece. `index` is in `0...count`.
     mutating func insert(_ piece: Piece, at index: Int) {
         let (left, right) = split(root, at: index)
         root = joined(joined(left, add(piece)), right)
     }
 
-    /// Takes the element at `index` out. Nil, and nothing is done, when there is none.
+    /// Removes and returns the element at an index. Returns `nil` and changes nothing if the index is out of bounds.
     @discardableResult
     mutating func remove(at index: Int) -> Piece? {
         guard index >= 0, index < count else { return nil }
@@ -48,7 +49,8 @@ struct Rope<Piece: RopePiece> {
         return nodes[middle].piece
     }
 
-    /// Changes the element at `index`, which must stay one element. False, and nothing is done, when there is none.
+    /// Changes the element at an index, which must remain a single element. Returns false and changes nothing if the
+    /// index is out of bounds.
     @discardableResult
     mutating func change<Failure: Error>(at index: Int, _ body: (inout Piece) throws(Failure) -> Void) throws(Failure)
         -> Bool
@@ -61,7 +63,7 @@ struct Rope<Piece: RopePiece> {
         return true
     }
 
-    /// The piece with the element at `index`; nil when there is none.
+    /// Returns the piece that contains the element at an index, or `nil` if the index is out of bounds.
     func piece(at index: Int) -> Piece? {
         guard index >= 0, index < count else { return nil }
         var node = root, index = index
@@ -78,7 +80,7 @@ struct Rope<Piece: RopePiece> {
         return nil
     }
 
-    /// All pieces, in order. O(pieces).
+    /// Returns all pieces, in order. O(pieces).
     func inOrder() -> [Piece] {
         var pieces: [Piece] = [], open: [Int] = []
         var node = root
@@ -95,7 +97,7 @@ struct Rope<Piece: RopePiece> {
     }
 
     private mutating func add(_ piece: Piece) -> Int {
-        // Marsaglia's xorshift.
+        // The priorities come from Marsaglia's xorshift generator.
         priority ^= priority << 13
         priority ^= priority >> 17
         priority ^= priority << 5
@@ -109,15 +111,17 @@ struct Rope<Piece: RopePiece> {
         nodes[node].total = total(nodes[node].left) + nodes[node].piece.count + total(nodes[node].right)
     }
 
-    /// The first `index` elements, and the rest.
+    /// Splits a subtree into the first `index` elements and the rest.
     private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
         var cutOff: Piece?
         let (left, right) = split(node, at: index, &cutOff)
-        // Its place depends on its priority: where it was cut off, it could come to stand below a lower one.
+        // Joining from the root puts the new node at the depth that its random priority requires. Where the piece was
+        // cut, the node could end up below a lower priority.
         return (left, cutOff.map { joined(add($0), right) } ?? right)
     }
 
-    /// `cutOff` gets what is behind `index` of the piece that has it inside: it belongs before all that stands right.
+    /// Splits a subtree. If `index` lies inside a piece, `cutOff` receives the second part of that piece, which belongs
+    /// before `right`.
     private mutating func split(_ node: Int, at index: Int, _ cutOff: inout Piece?) -> (left: Int, right: Int) {
         if node < 0 { return (-1, -1) }
         let before = total(nodes[node].left), count = nodes[node].piece.count

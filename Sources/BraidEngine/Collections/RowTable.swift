@@ -1,18 +1,21 @@
-/// Finds the entries that have a given id: open addressing with linear probing, at most half full.
+/// A hash table from ids to the positions of entries. It uses open addressing with linear probing and is at most half
+/// full.
 ///
-/// A slot holds 32 bits of the hash and 32 bits of the entry's position plus one, so that probing touches no row
-/// before the hashes agree; what is found is verified by the caller with `==`. The hash is seeded anew in each
-/// process: chosen ids cannot be made to collide. Its lowest bit is none of the hash (`RowMarks`).
+/// A slot contains 32 bits of the hash and the entry's position plus one, also in 32 bits. Probing therefore reads a
+/// row only if the hashes agree. The caller verifies candidates with `==`.
+///
+/// The hash has a random seed in each process, so nobody can choose ids that collide. Its lowest bit is not used:
+/// `RowMarks` stores another flag there.
 struct RowTable {
     private var slots: ContiguousArray<UInt64> = []
     private var mask = 0
 
-    /// For none.
+    /// Creates a table without entries. Nothing can be inserted into it.
     init() {}
 
-    /// For at most `capacity` entries.
+    /// Creates a table for at most `capacity` entries.
     init(capacity: Int) {
-        precondition(capacity < 1 << 31, "RowTable: more rows than a table can have")
+        precondition(capacity < 1 << 31, "RowTable: a table cannot contain more than 2,147,483,647 rows")
         guard capacity > 0 else { return }
         var size = 8
         while size < 2 * capacity { size *= 2 }
@@ -20,7 +23,7 @@ struct RowTable {
         mask = size - 1
     }
 
-    /// The position for which `isSame` holds, among those with this hash; nil when there is none.
+    /// Returns the position for which `isSame` holds, among the entries with a hash. `nil` if no entry matches.
     @inline(__always)
     func find(_ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         if slots.isEmpty { return nil }
@@ -37,7 +40,7 @@ struct RowTable {
         }
     }
 
-    /// The position for which `isSame` holds; when there is none, `position` is put in and nil returned.
+    /// Returns the position for which `isSame` holds. If no entry matches, inserts `position` and returns `nil`.
     @inline(__always)
     mutating func findOrInsert(_ position: Int, _ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         let mask = mask

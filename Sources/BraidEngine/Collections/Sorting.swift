@@ -1,6 +1,6 @@
 extension RandomAccessCollection where Self: RangeReplaceableCollection & MutableCollection, Index == Int {
-    /// Puts the elements in order of their keys; those with equal keys keep their order. O(n) where they stand in
-    /// order, as most lists of a diff do, or in few runs that ascend or descend, or are many.
+    /// Sorts the elements by ascending keys. The sort is stable. O(n) if the elements are in order already, as in most
+    /// lists of a diff, if they form a few ascending or descending runs, or for large lists with small keys.
     mutating func sortAscending(by key: (Element) -> UInt64) {
         var descents = 0, last: UInt64 = 0, bits: UInt64 = 0
         for element in self {
@@ -10,7 +10,7 @@ extension RandomAccessCollection where Self: RangeReplaceableCollection & Mutabl
             last = key
         }
         if descents == 0 { return }
-        // A key's halves, as those of `RowPath.place`, mostly have room in 32 bits together.
+        // The two halves of a key, such as of `RowPath.place`, mostly fit into 32 bits together.
         let lowBits = 64 - (bits & 0xFFFF_FFFF).leadingZeroBitCount, highBits = 64 - (bits >> 32).leadingZeroBitCount
         guard count >= 256, descents > 8, count - descents > 8, lowBits + highBits <= 32, count <= 1 << 32 else {
             return sort { key($0) < key($1) }
@@ -28,8 +28,8 @@ extension RandomAccessCollection where Self: RangeReplaceableCollection & Mutabl
 }
 
 extension ContiguousArray<UInt64> {
-    /// Orders by these bits. Source: the radix sort from the lowest digit up; Knuth, "The Art of Computer Programming",
-    /// volume 3, 5.2.5.
+    /// Sorts by the given bits, with a radix sort from the lowest digit. Source: Knuth, "The Art of Computer
+    /// Programming", volume 3, section 5.2.5.
     fileprivate mutating func radixSort(_ bits: Range<Int>) {
         var sorted = self
         for shift in stride(from: bits.lowerBound, to: bits.upperBound, by: 8) {
@@ -47,7 +47,8 @@ extension ContiguousArray<UInt64> {
 }
 
 extension ContiguousArray {
-    /// The first position at which the condition holds, or the count; it must hold from there on. O(log n).
+    /// Returns the first position at which a condition holds, or `count`. If the condition holds for an element, it
+    /// must hold for all later elements. O(log n).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         var low = 0, length = count
         while length > 0 {

@@ -1,4 +1,4 @@
-/// The reason why an update cannot be applied: a table view would crash here, or the update breaks a rule of the wire
+/// The reason why an update cannot be applied: a table view would crash, or the update breaks a rule of the wire
 /// format.
 public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
@@ -67,11 +67,11 @@ extension BatchUpdate {
     }
 }
 
-/// One stage, checked rule by rule and carried out.
+/// Checks all rules for one stage and applies it.
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]
-    /// For each section before the stage what happens to it, and for each one after it where it came from.
+    /// For each section before the stage, what happens to it. For each section after the stage, where it comes from.
     private var fates: [Fate]
     private var origins: [Origin]
 
@@ -132,7 +132,7 @@ private struct StageApplication {
         origins = places.compactMap { $0 }
     }
 
-    /// The sections after the stage.
+    /// Returns the sections after the stage.
     func sections() throws(UpdateFault) -> [Section] {
         var rows: [Int: ContiguousArray<Row?>] = [:]
         try takeRows(from: &rows)
@@ -171,8 +171,8 @@ private struct StageApplication {
         return after
     }
 
-    /// Carries out what happens to rows where they were. Of the sections with such rows it leaves the rows that stay,
-    /// with their new content, at their indexes before the stage.
+    /// Applies deletes, moves, reloads and updates at the rows' old positions. For each affected section, `rows` then
+    /// contains the remaining rows with their new content, at their indexes before the stage. Other places are `nil`.
     private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(UpdateFault) {
         var sources: Set<RowPath> = []
         func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {
@@ -214,7 +214,7 @@ private struct StageApplication {
         }
     }
 
-    /// Rows that come, by section and row after the stage.
+    /// Returns the arriving rows by section and row after the stage.
     private func arrivals() throws(UpdateFault) -> [Int: [Int: Row]] {
         var arrivals: [Int: [Int: Row]] = [:]
         func arrive(_ row: Row, _ path: RowPath) throws(UpdateFault) {
@@ -240,7 +240,8 @@ private struct StageApplication {
         return arrivals
     }
 
-    /// A section's rows: arrivals at their places, those that stayed around them in order.
+    /// Returns a section's rows after the stage: arrivals at their indexes, and the remaining rows in order around
+    /// them.
     private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(UpdateFault)
         -> PersistentList<Row>
     {

@@ -1,8 +1,8 @@
 extension BatchUpdate {
     /// Decodes an update from its wire form with `stages`. Unknown members are faults.
     ///
-    /// Encoding the update again gives the same bytes, if ``json`` wrote the input. Indexes are only checked for their
-    /// sign; ``applied(to:)`` says whether the update fits a table.
+    /// If ``json`` wrote the input, encoding the update again returns the same bytes. Indexes are only checked for
+    /// their sign. Use ``applied(to:)`` to check whether the update fits a table.
     ///
     /// - Parameters:
     ///   - json: the update's object.
@@ -117,7 +117,7 @@ extension SnapshotReader {
     private mutating func indexPath(_ json: JSONText, _ pointer: JSONPointer) -> RowPath {
         let numbers = list(json, pointer) { $0.count($1, $2) }
         guard numbers.count == 2 else {
-            if json.kind == .array { fault(pointer, "it is a section and a row, two integers from 0") }
+            if json.kind == .array { fault(pointer, "must be a section and a row, two integers from 0") }
             return RowPath(section: 0, row: 0)
         }
         return RowPath(section: numbers[0], row: numbers[1])
@@ -129,7 +129,7 @@ extension SnapshotReader {
         elements(json, pointer).enumerated().map { read(&self, $1, pointer.appending($0)) }
     }
 
-    /// As `members`; those that are required and missing are faults.
+    /// Calls a closure for each member, like `members`. Missing required members are faults.
     private mutating func object(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ required: [String], _ optional: [String] = [],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void

@@ -11,8 +11,8 @@ extension BatchUpdate {
         return path.flatMap { $0.section >= 0 && $0.row >= 0 ? $0 : nil }
     }
 
-    /// Where the row stood before this update that stands at `path` after it: `following` backwards. Nil if the update
-    /// brought it. O(n log n).
+    /// Returns the index path before this update of the row that is at `path` after it. The inverse of
+    /// ``following(_:)``. `nil` if the update inserts the row. O(n log n).
     func preceding(_ path: RowPath) -> RowPath? {
         stages.reversed().reduce(path) { path, stage in path.flatMap { stage.preceding($0) } }
     }
@@ -28,8 +28,8 @@ extension BatchUpdate {
         return index.flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// Where the rows of this id that the update inserts, by themselves or with their section, are displayed after it.
-    /// O(operations, and rows of inserted and reloaded sections).
+    /// Returns the index paths, after the update, of the rows with an id that the update inserts, alone or with their
+    /// section. O(operations, and rows of inserted and reloaded sections).
     func arrivals(of id: RowID) -> [RowPath] {
         var paths: [RowPath] = []
         for stage in stages { paths = paths.compactMap { stage.following($0) } + stage.arrivals(of: id) }
@@ -38,7 +38,8 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// `nil` if the stage deletes the row, or deletes or reloads its section.
+    /// Returns a row's index path after the stage. `nil` if the stage deletes the row, or deletes or reloads its
+    /// section.
     fileprivate func following(_ path: RowPath) -> RowPath? {
         guard path.row >= 0, path.row < RowPieces.endless, let section = following(section: path.section),
             !reloadSections.contains(where: { $0.at == path.section })
@@ -51,7 +52,8 @@ extension BatchUpdate.Stage {
         return RowPath(section: section, row: row)
     }
 
-    /// Nil if the stage brings the row, or its section, or reloads that.
+    /// Returns a row's index path before the stage. `nil` if the stage inserts the row, or inserts or reloads its
+    /// section.
     fileprivate func preceding(_ path: RowPath) -> RowPath? {
         guard let section = preceding(section: path.section), !reloadSections.contains(where: { $0.at == section })
         else { return nil }
@@ -63,7 +65,7 @@ extension BatchUpdate.Stage {
             section: section, row: Self.following(path.row, leaving: arriving.map(\.row), arriving: leaving.map(\.row)))
     }
 
-    /// Nil if the stage brings the section.
+    /// Returns a section's index before the stage. `nil` if the stage inserts the section.
     private func preceding(section: Int) -> Int? {
         guard !insertSections.contains(where: { $0.at == section }) else { return nil }
         if let move = moveSections.first(where: { $0.to == section }) { return move.from }
@@ -72,7 +74,7 @@ extension BatchUpdate.Stage {
             arriving: deleteSections + moveSections.map(\.from))
     }
 
-    /// Nil if the section goes.
+    /// Returns a section's index after the stage. `nil` if the stage deletes the section.
     fileprivate func following(section: Int) -> Int? {
         guard section >= 0, section < RowPieces.endless, !deleteSections.contains(section) else { return nil }
         if let move = moveSections.first(where: { $0.from == section }) { return move.to }
@@ -81,14 +83,15 @@ extension BatchUpdate.Stage {
             arriving: insertSections.map(\.at) + moveSections.map(\.to))
     }
 
-    /// Where what stays in a list comes to stand, by the indexes of those that leave and, after the stage, arrive.
+    /// Returns the new index of an element that stays in a list. `leaving` are indexes before the stage, `arriving`
+    /// indexes after it.
     private static func following(_ index: Int, leaving: [Int], arriving: [Int]) -> Int {
         var place = index - Set(leaving).count { $0 >= 0 && $0 < index }
         for arrival in arriving.sorted() where arrival <= place { place += 1 }
         return place
     }
 
-    /// Rows of an id that are inserted, or come with a section, by their places after the stage.
+    /// Returns the index paths, after the stage, of the rows with an id that are inserted alone or with a section.
     fileprivate func arrivals(of id: RowID) -> [RowPath] {
         var paths = insertRows.filter { $0.row.content.has(id) }.map(\.at)
         for (at, section) in insertSections {

@@ -1,4 +1,4 @@
-// The update as the contract has it, members in its order; lists that are empty are left out.
+// The update's wire format. Members are in the contract's order, and empty lists are omitted.
 extension BatchUpdate {
     /// The update's wire form: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. Empty lists are left
     /// out.
@@ -54,7 +54,7 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Lists that are empty are left out.
+    /// Writes the stage without its empty lists.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.list("deleteSections", deleteSections) { $0.value($1) }
@@ -72,7 +72,7 @@ extension BatchUpdate.Stage {
 }
 
 extension TableOperation {
-    /// `{"deleteRow": [0,3]}` and so on: one member, named for what is done.
+    /// Writes an object with one member that is named after the operation, such as `{"deleteRow": [0,3]}`.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         switch self {
@@ -111,7 +111,7 @@ extension TableOperation {
     }
 }
 
-// What operations are made of.
+// Encoding of the parts of operations.
 extension JSONWriter {
     fileprivate mutating func list<Element>(
         _ name: StaticString, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void
@@ -123,7 +123,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// `[section, row]`.
+    /// Writes `[section, row]`.
     mutating func value(_ path: RowPath) {
         beginArray()
         value(path.section)

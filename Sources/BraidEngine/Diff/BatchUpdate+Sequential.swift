@@ -38,8 +38,9 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Content first, while every index is still the one before the stage; then rows: out from the last to the first,
-    /// moves, in from the first to the last; then sections, likewise.
+    /// Returns the stage's operations in an order in which indexes are easy to adapt. Content comes first, while every
+    /// index is still the one before the stage. Then come rows: deletes from the last to the first, moves, and inserts
+    /// from the first to the last. Sections come last, in the same order.
     fileprivate func sequential() -> [TableOperation] {
         var operations: [TableOperation] = []
         operations += reloadSections.map { .reloadSection(at: $0.at, $0.section) }
@@ -67,7 +68,8 @@ extension BatchUpdate.Stage {
 
     private func arrangeRows(_ operations: inout [TableOperation]) {
         guard !deleteRows.isEmpty || !insertRows.isEmpty || !moveRows.isEmpty else { return }
-        // Sections are arranged later: rows arrive in sections that stay, at their places before the stage.
+        // Sections are arranged after rows. Rows therefore arrive in staying sections, which still have their old
+        // indexes.
         let origins = OriginsOfSections(self)
         var leaving: [Int: [Int]] = [:], arriving: [Int: [Int]] = [:]
         for path in deleteRows { leaving[path.section, default: []].append(path.row) }
@@ -98,7 +100,7 @@ extension BatchUpdate.Stage {
     }
 }
 
-/// Where the sections that stay stood before a stage, by their places after it.
+/// Maps the index of a staying section after a stage to its index before the stage.
 private struct OriginsOfSections {
     private let leaving: [Int]
     private let arriving: [Int]
@@ -108,24 +110,26 @@ private struct OriginsOfSections {
         arriving = (stage.insertSections.map(\.at) + stage.moveSections.map(\.to)).sorted()
     }
 
-    /// O(log sections).
+    /// Returns the index before the stage. O(log sections).
     subscript(after: Int) -> Int {
         let rank = after &- arriving.countBelow(after)
         return rank &+ leaving.countOfThoseBefore(stayer: rank)
     }
 }
 
-/// Places in one list while things leave it and arrive in it, one at a time.
+/// Indexes in one list while elements leave it and arrive in it one at a time.
 ///
-/// Those that stay are not looked at: each mover has a slot in the order of all that ever stand in the list, knows how
-/// many that stay are before it, and a Fenwick tree counts the movers that are there at the moment. O(log movers) each.
+/// The cost does not depend on the elements that stay. Each mover has a slot in the order of all elements that are ever
+/// in the list. Its index minus its rank is the number of staying elements before it. A Fenwick tree counts the movers
+/// that are in the list at the moment. O(log movers) for each operation.
 private struct MovingPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
     private let slots: MoverSlots
     private var presence: [Int]
 
-    /// Indexes before any left, and indexes after all arrived.
+    /// Creates the list. `leaving` are indexes before any element has left, and `arriving` are indexes after all have
+    /// arrived.
     init(leaving: [Int], arriving: [Int]) {
         self.leaving = leaving.sorted()
         self.arriving = arriving.sorted()
@@ -134,7 +138,7 @@ private struct MovingPlaces {
         for slot in slots.leaving { change(slot, by: 1) }
     }
 
-    /// Takes out what stood at `index` before any left; returns where it stands now.
+    /// Removes the element that was at `index` before any element left. Returns its present index.
     mutating func leave(_ index: Int) -> Int {
         let rank = leaving.countBelow(index)
         let slot = slots.leaving[rank]
@@ -142,7 +146,7 @@ private struct MovingPlaces {
         return index &- rank &+ present(before: slot)
     }
 
-    /// Puts in what shall stand at `index` after all arrived; returns where it is put now.
+    /// Inserts the element that will be at `index` after all have arrived. Returns the index at which to insert it now.
     mutating func arrive(_ index: Int) -> Int {
         let rank = arriving.countBelow(index)
         let slot = slots.arriving[rank]

@@ -1,18 +1,19 @@
 extension BatchUpdate {
     /// Computes the same update as ``init(from:to:)``, with notes of the touched rows to make it cheaper.
     ///
-    /// A changed row without a note is found, too: parts that the snapshots do not share are compared, and where ids
-    /// differ the section is diffed in full. A missing note only costs time. Ids must be unique within their sections.
+    /// Notes cannot make the update wrong. Parts that the snapshots do not share are compared, so a changed row without
+    /// a note is found, too. If ids do not fit the notes, the section is diffed in full. A missing note only costs
+    /// time. Ids must be unique within their sections.
     ///
     /// - Complexity: O(sections), and O(k log k + k log rows) for k touched rows.
     public init(from old: Snapshot, to new: Snapshot, touched: TouchedRows) throws(Refusal) {
         try self.init(from: old, to: new, touched: touched, staying: { _ in nil })
     }
 
-    /// As `init(from:to:touched:)`, for callers that know which rows without ids are the same before and after.
+    /// Computes the update for callers that know which rows without ids are the same before and after.
     ///
-    /// - Parameter staying: Returns the rows of a section without ids that stay, as ascending stretches of displayed
-    ///   rows. `nil` if unknown: the section's rows are compared by their places then.
+    /// - Parameter staying: returns the rows that stay in a section without ids, as ascending stretches of displayed
+    ///   rows. If it returns `nil`, the section's rows are compared by their indexes.
     init(
         from old: Snapshot, to new: Snapshot, touched: TouchedRows, staying: (SectionID) -> [MatchedStretch]?
     ) throws(Refusal) {
@@ -21,8 +22,8 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches what was not touched and leaves the rest to `matching`. False, with nothing done, when the rows are not
-    /// as the edits say.
+    /// Matches the rows that were not touched and leaves the rest to `matching`. If the rows do not fit the notes,
+    /// returns false and changes nothing.
     func follow(
         _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) -> Bool {
@@ -43,7 +44,7 @@ extension RowComparison {
                 MatchedRun(
                     oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
         }
-        // Touched rows are matched by id, replaced ones too: an edit may have put another row in their place.
+        // Touched rows are matched by id. This includes replaced rows, because an edit may have put another row there.
         for change in edits.changes {
             try matching.addOld(change.old, of: old, in: newSection, section)
             try matching.addNew(change.new, of: new, in: newSection, section)

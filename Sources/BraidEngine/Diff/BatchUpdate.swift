@@ -105,7 +105,7 @@ public struct BatchUpdate: Sendable {
         public var header: JSONText?
         /// The new footer.
         public var footer: JSONText?
-        /// The new targets of moves, `null` if rows may not move any more.
+        /// The new targets of moves. JSON `null` if rows may no longer move.
         public var movesTo: JSONText?
 
         /// Creates a section's update.

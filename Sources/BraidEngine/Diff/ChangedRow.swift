@@ -1,9 +1,9 @@
-/// A row that stayed the same row and differs in what the snapshot has of it.
+/// A row that is in both snapshots with different JSON.
 struct ChangedRow {
     let oldPlace: UInt64
     let newPlace: UInt64
     private let reference: RowView
-    /// The cell shows something else, and the client is meant to load it anew.
+    /// Whether the cell shows something else and the client should reload it.
     var needsReload: Bool
 
     @inline(__always) var old: RowPath { RowPath(place: oldPlace) }
@@ -17,7 +17,7 @@ struct ChangedRow {
         self.needsReload = needsReload
     }
 
-    /// Nil when nothing changed.
+    /// Creates a change, or returns `nil` if nothing changed.
     @inline(__always)
     init?(_ before: RowView, _ after: RowView, old: RowPath, new: RowPath) {
         if before.isSame(as: after) { return nil }
@@ -28,11 +28,11 @@ struct ChangedRow {
     }
 }
 
-/// A row that something else keeps alive for as long as the diff takes: its snapshot, or the updates that are folded.
-/// Counting references to the rows would take longer than comparing them. In memory it is what a `Row` is.
+/// An unowned view of a row. Something else must keep the row alive during the diff: its snapshot, or the updates that
+/// are folded. Counting references to rows would take longer than comparing them. The memory layout is that of `Row`.
 struct RowView {
     let marks: RowMarks
-    /// The bits of the row's reference to its content, which is not counted.
+    /// The bits of the row's reference to its content. The reference is not counted.
     private let content: UInt
 
     @inline(__always)
@@ -49,14 +49,14 @@ struct RowView {
     @inline(__always)
     func isSame(as other: RowView) -> Bool { marks.shown == other.marks.shown }
 
-    /// Both are the same row, whatever they show. False for rows without ids.
+    /// Returns whether both are the same row, whatever they show. False for rows without ids.
     @inline(__always)
     func hasSameID(as other: RowView) -> Bool {
         marks.idHash == other.marks.idHash && marks.idHash != 0
             && (isSame(as: other) || withRow { mine in other.withRow { mine.content.hasSameID(as: $0.content) } })
     }
 
-    /// The cell shows the same (its properties, such as `movable`, may differ).
+    /// Returns whether the cell shows the same in both rows. Properties such as `movable` may differ.
     @inline(__always)
     func looksSame(as other: RowView) -> Bool {
         marks.shown.content == other.marks.shown.content
@@ -65,7 +65,7 @@ struct RowView {
 }
 
 extension UnsafeBufferPointer<Row> {
-    /// The rows without counting references to them.
+    /// Calls a closure with the rows, without counting references to them.
     @inline(__always)
     func withReferences<Result>(_ body: (UnsafeBufferPointer<RowView>) -> Result) -> Result {
         withMemoryRebound(to: RowView.self, body)

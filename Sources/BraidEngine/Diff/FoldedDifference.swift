@@ -1,20 +1,20 @@
-/// What the changes of a folded table come to: the difference between the table before the first update and the one
-/// after the last.
+/// The difference between the table before the first update and the table after the last one, computed from a folded
+/// table.
 ///
-/// Sections that nothing happened to, side by side, are taken for one; `stages` counts them out. O(n log n) for n
-/// pieces and rows of sections that came.
+/// Adjacent sections that no update touched count as one section here. `stages` converts the indexes back. O(n log n)
+/// for n pieces and rows of inserted sections.
 struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
     /// The sections after the last update.
     private let order: [FoldedTable.SectionPiece]
-    /// For each place before, how many sections stand there.
+    /// For each section before the first update, in folded indexes, the number of sections that it represents.
     private var counts: [Int] = []
-    /// For each named section its place before; -1: it came.
+    /// For each named section, its folded index before the first update, or -1 if it was inserted.
     private var oldPlaces: [Int]
-    /// For each named section its rows after the last update, of those that are still there.
+    /// For each named section, its rows after the last update. Empty if it was deleted.
     private var rows: [[FoldedTable.RowPiece]]
-    /// Reloaded sections that are deleted and inserted instead, as a row moves in or out of which only its place is
-    /// known.
+    /// Whether a reloaded section is deleted and inserted instead. This is necessary if a row whose content is unknown
+    /// moves into it or out of it.
     private var isReplaced: [Bool]
     private var difference = TableDifference(oldPlaces: [], newPlaces: [])
 
@@ -29,13 +29,13 @@ struct FoldedDifference: ~Copyable {
         compareSections()
     }
 
-    /// As few stages as the rules allow, with the sections' own indexes.
+    /// Returns the fewest stages that the rules allow, with real section indexes.
     consuming func stages() -> [BatchUpdate.Stage] {
         var counts = counts
         return difference.stages().map { $0.countingOut(&counts) }
     }
 
-    /// The rows of a section that stays are compared one by one.
+    /// Returns whether the rows of a section are compared one by one: it is neither inserted, deleted nor reloaded.
     private func isCompared(_ section: Int) -> Bool {
         table.named[section].place != nil && !table.named[section].isGone && table.named[section].known == nil
     }
@@ -102,7 +102,7 @@ struct FoldedDifference: ~Copyable {
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
-    /// A section that came or is reloaded, with the rows whose content is known; the others move to it.
+    /// Returns an inserted or reloaded section with the rows whose content is known. The other rows move into it.
     private mutating func bring(
         _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
     ) -> Section {
@@ -163,7 +163,7 @@ struct FoldedDifference: ~Copyable {
 private struct Comparison {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// Rows that leave a section whose rows are compared for one that came.
+    /// The rows that move out of a compared section into an inserted or reloaded one.
     var leaving: Set<RowPath> = []
 
     mutating func match(_ old: RowPath, _ new: RowPath, count: Int) {
@@ -178,15 +178,15 @@ private struct Comparison {
     }
 }
 
-/// A row from before that was deleted and inserted again.
+/// A row from before the first update that was deleted and inserted again.
 private struct ReturnedRow {
     var origin: FoldedTable.Origin
     var needsReload: Bool
 }
 
 extension FoldedDifference {
-    /// Inserted rows, by their places, that have the id of a deleted row: of the same section, or else the only one
-    /// that is left of its id, as in the diff of snapshots.
+    /// Returns the inserted rows, by index path, that have the id of a deleted row. A row of the same section is
+    /// preferred. Otherwise the id must be left over exactly once on both sides, as in the diff of snapshots.
     private func returnedRows() -> [RowPath: ReturnedRow] {
         var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
         for gone in table.deleted where isCompared(gone.origin.section) {

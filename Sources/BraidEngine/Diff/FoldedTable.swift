@@ -1,25 +1,25 @@
-/// A table of which only the changes are known, as updates tell them: what stood in it before the first update is known
-/// by its place, what came since by what it is.
+/// A table that is only known through updates. Rows and sections from before the first update are known by their
+/// indexes. Inserted ones are known by their content.
 ///
-/// Lists whose length is not known are taken for endless: nothing that an update names is beyond them. Cost of an
-/// operation: O(log operations).
+/// A list of unknown length is treated as endless, so no index of an update is beyond its end. An operation costs
+/// O(log operations).
 struct FoldedTable {
-    /// A section that an operation named, or that came.
+    /// A section that an operation mentioned or inserted.
     struct Named {
-        /// Among the sections before the first update; nil if it came since.
+        /// The index before the first update. `nil` if an update inserted the section.
         let place: Int?
-        /// All that is known of a section that came or was reloaded, but for its rows.
+        /// The section without its rows, if an update inserted or reloaded it. `nil` otherwise.
         var known: Section?
-        /// What changed of the others.
+        /// The changed facts, if `known` is `nil`.
         var update = BatchUpdate.SectionUpdate(at: -1)
         var isGone = false
         var rows: Rope<RowPiece>
     }
 
     enum SectionPiece: RopePiece {
-        /// Sections that nothing happened to, by their place before the first update.
+        /// Adjacent sections that no update touched. `place` is the first one's index before the first update.
         case untouched(place: Int, count: Int)
-        /// An index among `named`.
+        /// An index in `named`.
         case named(Int)
 
         var count: Int {
@@ -35,19 +35,19 @@ struct FoldedTable {
         }
     }
 
-    /// Where a row stood before the first update: its section among `named`.
+    /// A row's position before the first update. `section` is an index in `named`.
     struct Origin: Hashable {
         var section: Int
         var row: Int
     }
 
     enum RowPiece: RopePiece {
-        /// Rows that stood side by side before, and of which no more is known.
+        /// Rows that were adjacent before the first update and whose content is unknown.
         case before(Origin, count: Int)
-        /// A row from before with what it shows now.
+        /// A row from before the first update, with its present content.
         case changed(Origin, Row, needsReload: Bool)
         case came(Row)
-        /// Some of the rows that a section brought along.
+        /// Some of the rows that were inserted with a section.
         case brought(PersistentList<Row>, start: Int, count: Int)
 
         var count: Int {
@@ -71,7 +71,7 @@ struct FoldedTable {
             }
         }
 
-        /// What a single row shows, if an update told it.
+        /// The content of a single row, or of a piece's first row. `nil` if no update contained it.
         var content: Row? {
             switch self {
             case .before: nil
@@ -80,7 +80,7 @@ struct FoldedTable {
             }
         }
 
-        /// A single row with other content.
+        /// Sets the content of a single row.
         mutating func change(to row: Row, needsReload: Bool) {
             switch self {
             case .before(let origin, _): self = .changed(origin, row, needsReload: needsReload)
@@ -93,11 +93,11 @@ struct FoldedTable {
 
     private(set) var named: [Named] = []
     private(set) var order = Rope(SectionPiece.untouched(place: 0, count: RowPieces.endless))
-    /// Rows from before that were deleted, of those whose content was known.
+    /// The deleted rows from before the first update whose content was known.
     private(set) var deleted: [(origin: Origin, row: Row, needsReload: Bool)] = []
 
-    /// Carries one stage out. Throws where the table cannot be as the stage has it: an index below 0 or twice among
-    /// those that leave or arrive, beyond the end of a list of known length, or a row that becomes another.
+    /// Applies one stage. Throws if the stage contradicts what is known of the table: an index that is negative, used
+    /// twice, or beyond the end of a list of known length, or a row that becomes another row.
     mutating func apply(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
         try changeContent(stage)
         let arrivals = try takeRows(stage)
@@ -135,8 +135,7 @@ struct FoldedTable {
         if !isThere { throw UpdateFault(detail: "there is no row \(path) to be changed") }
     }
 
-    /// Takes rows out from the last to the first. Those that move, and those that are inserted, by their targets,
-    /// ascending.
+    /// Removes rows from the last to the first. Returns the rows that move or are inserted, ascending by their targets.
     private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(UpdateFault) -> [(path: RowPath, piece: RowPiece)]
     {
         var arrivals: [(path: RowPath, piece: RowPiece)] = stage.insertRows.map { ($0.at, .came($0.row)) }
@@ -194,7 +193,7 @@ struct FoldedTable {
         }
     }
 
-    /// The section that stands at a place now, among `named`.
+    /// Returns the position in `named` of the section that is at an index now. Adds the section if necessary.
     private mutating func section(_ place: Int) throws(UpdateFault) -> Int {
         switch order.piece(at: place) {
         case .named(let index): return index
@@ -224,7 +223,7 @@ extension FoldedTable.Named {
         know(section)
     }
 
-    /// Takes over all that a section brings along.
+    /// Sets everything that is known from a section that an update contains.
     fileprivate mutating func know(_ section: Section) {
         rows = section.rows.isEmpty ? Rope() : Rope(.brought(section.rows, start: 0, count: section.rows.count))
         known = section
@@ -244,7 +243,7 @@ extension FoldedTable.Named {
 }
 
 extension FoldedTable.RowPiece {
-    /// Throws when the row is known to be another one.
+    /// Sets a row's content. Throws if the row is known to be another row.
     fileprivate mutating func change(to row: Row, needsReload: Bool, at path: RowPath) throws(UpdateFault) {
         if let content, content.id != row.id {
             throw UpdateFault(detail: "the row \(path), \(content.json), is changed to another row, \(row.json)")

@@ -1,10 +1,10 @@
-/// Rows that stand side by side both before and after. Starts count in the old and in the new snapshot.
+/// Rows that are side by side both before and after. The starts are indexes in the old and in the new snapshot.
 struct MatchedRun {
-    /// Of the first row, see `RowPath.place`.
+    /// The place of the first row before and after, see `RowPath.place`.
     let oldPlace: UInt64
     let newPlace: UInt64
     private var rowCount: UInt32
-    /// The rows go together, and everything else stays around them. Settled last.
+    /// Whether the rows move. It is only known after all runs are found.
     var isMoved = false
 
     @inline(__always)
@@ -22,13 +22,13 @@ struct MatchedRun {
     @inline(__always) var newStart: Int { RowPath(place: newPlace).row }
     @inline(__always) var newEnd: Int { newStart + count }
 
-    /// The other run's rows stand right behind this one's, both before and after.
+    /// Returns whether another run's rows follow directly after this run's, both before and after.
     @inline(__always)
     func isFollowed(by run: MatchedRun) -> Bool {
         newPlace + UInt64(count) == run.newPlace && oldPlace + UInt64(count) == run.oldPlace
     }
 
-    /// Takes neighbours on both sides for one. The runs stand in order of their new places.
+    /// Joins runs that follow each other on both sides. The runs must be in order of their new places.
     static func join(_ runs: inout ContiguousArray<MatchedRun>) {
         var last = 0
         for position in runs.indices.dropFirst() {
@@ -42,13 +42,13 @@ struct MatchedRun {
         if last + 1 < runs.count { runs.removeLast(runs.count - last - 1) }
     }
 
-    /// With the row behind it.
+    /// Adds the next row on both sides.
     @inline(__always)
     mutating func extend() { rowCount += 1 }
 }
 
 extension RowPath {
-    /// Orders as index paths do.
+    /// The index path as one number. Numbers have the same order as index paths.
     @inline(__always)
     var place: UInt64 { UInt64(truncatingIfNeeded: section) << 32 | UInt64(truncatingIfNeeded: row) }
 
@@ -56,24 +56,24 @@ extension RowPath {
     init(place: UInt64) { self.init(section: Int(place >> 32), row: Int(place & 0xFFFF_FFFF)) }
 }
 
-/// What is known to be the same rows, and those among them whose content changed.
+/// The rows that are known to be the same before and after, and those of them whose content changed.
 struct MatchedRows {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// So many runs were seen to stay side by side; those behind them were matched by id.
+    /// The number of leading runs that were found side by side. The runs after them were matched by id.
     var stayingCount = 0
-    /// For each new section its place in the old table.
+    /// For each new section, its index in the old table.
     let oldSections: [Int]
 
     init(oldSections: [Int]) {
         self.oldSections = oldSections
-        // Lists that grow from nothing are allocated anew for the first few elements.
+        // A first capacity avoids several reallocations for the first few elements.
         runs.reserveCapacity(8)
     }
 
     var staying: ArraySlice<MatchedRun> { runs[..<stayingCount] }
 
-    /// Two entries that are the same row, in order of the new ones.
+    /// Adds two entries that are the same row. Consecutive calls with neighbouring rows extend one run.
     @inline(__always)
     mutating func add(_ before: RowEntry, _ after: RowEntry) {
         let old = RowPath(section: oldSections[Int(before.section)], row: before.index)

@@ -1,8 +1,9 @@
-// Rows without ids, which their keys in the stored table tell apart.
+// Rows without ids are identified by their keys in the stored table.
 extension MatchedStretch {
-    /// The rows that are in both lists, in the same order: as many as possible.
+    /// Returns the longest sequence of rows that are in both lists in the same order.
     ///
-    /// O(n log n) for the n rows between the first and the last that differ, and O(log rows) to find those two.
+    /// - Complexity: O(n log n) for the n rows between the first and the last difference, plus O(log rows) to find
+    ///   these.
     static func matching(_ old: PersistentList<StoredRow>, _ new: PersistentList<StoredRow>) -> [MatchedStretch] {
         let shorter = min(old.count, new.count)
         let prefix = PersistentList.walk(old, 0, new, 0, limit: shorter, .forward) { left, right, count, _ in
@@ -30,7 +31,7 @@ extension MatchedStretch {
         return stretches
     }
 
-    /// The same for lists of keys. O(n log n).
+    /// Returns the same for lists of keys. O(n log n).
     static func matching(_ old: [Int], _ new: [Int]) -> [MatchedStretch] {
         var oldPlaces: [Int: Int] = [:]
         for (place, key) in old.enumerated() { oldPlaces[key] = place }
@@ -49,7 +50,7 @@ extension MatchedStretch {
 }
 
 extension RowComparison {
-    /// Matches the rows of ascending stretches, and finds those among them whose content changed.
+    /// Matches the rows of ascending stretches and finds the rows whose content changed.
     func follow(_ stretches: [MatchedStretch], _ found: inout MatchedRows) {
         for stretch in stretches {
             var passed = 0
@@ -64,7 +65,7 @@ extension RowComparison {
                             oldSection: oldSection, oldStart: start.old, newSection: newSection, newStart: start.new,
                             count: matched))
                 }
-                // The next one has another id than before: it is deleted and inserted.
+                // The next row has another id than before, so it is deleted and inserted.
                 passed += matched + 1
             }
         }

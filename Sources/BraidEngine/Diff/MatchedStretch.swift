@@ -1,4 +1,4 @@
-/// Rows that stand side by side both before and after, by the places of their entries.
+/// Rows that are side by side both before and after, by their indexes in two lists.
 struct MatchedStretch {
     var old: Int
     var new: Int
@@ -6,12 +6,14 @@ struct MatchedStretch {
 }
 
 extension RowMatching {
-    /// Of so many old entries one is an anchor.
+    /// The distance between anchors in the list of old entries.
     private static var anchorDistance: Int { 16 }
 
-    /// Looks new entries up among a few old ones, the anchors, and follows each match both ways; gives up where that
-    /// finds little, as in a shuffled list: what is left is matched one by one, which makes no difference to the
-    /// update.
+    /// Finds long stretches of entries that are side by side before and after.
+    ///
+    /// It looks up new entries among a few old ones, the anchors, and extends each match in both directions. It gives
+    /// up if that finds little, as in a shuffled list. The remaining entries are matched one by one, with the same
+    /// update as the result.
     private func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<
         MatchedStretch
     > {
@@ -22,7 +24,7 @@ extension RowMatching {
         }
         var isMatched = ContiguousArray(repeating: false, count: old.count - start.old)
         var stretches = ContiguousArray<MatchedStretch>()
-        // New entries from `open` on are in no stretch.
+        // The new entries from `open` on are in no stretch.
         var at = start.new, open = at
         var misses = 0
         let tolerance = max(64, (new.count - start.new) / 8)
@@ -53,8 +55,8 @@ extension RowMatching {
         return stretches
     }
 
-    /// Takes out long stretches that stand side by side before and after, of the entries from two places on, which are
-    /// those of one section. Throws `duplicateRowID`.
+    /// Removes and returns long stretches of entries that are side by side before and after. Only looks at the entries
+    /// from two positions on, which must all be of one section. Throws `duplicateRowID`.
     mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal)
         -> ContiguousArray<MatchedStretch>
     {
@@ -68,7 +70,7 @@ extension RowMatching {
         return stretches
     }
 
-    /// Without the entries in these ranges, which ascend.
+    /// Returns the entries without those in some ascending ranges.
     private static func removing(_ ranges: some Sequence<Range<Int>>, from entries: ContiguousArray<RowEntry>)
         -> ContiguousArray<RowEntry>
     {

@@ -1,13 +1,15 @@
 extension RowComparison {
-    /// How far ahead a row is looked for.
+    /// The distance up to which `nearest` looks ahead for a row.
     private static var reach: Int { 8 }
 
-    /// Matches rows of two ranges that stand side by side before and after, hashing few of them, and leaves the others
-    /// to `matching`. Ids are unique in a section, so whatever has the same id is the same row: which rows are found
-    /// here makes no difference to the update.
+    /// Matches rows that are side by side in two ranges before and after, with little hashing. Leaves all other rows to
+    /// `matching`.
     ///
-    /// First what stands in the same order not far from each other; where little of that is found, as in a shuffled
-    /// list, long stretches that moved, if there are any. O(rows).
+    /// First it matches rows that are in the same order and close to each other. If that finds little, as in a shuffled
+    /// list, it looks for long stretches that moved.
+    ///
+    /// Ids are unique in a section, so rows with the same id are the same row. Which rows this method finds therefore
+    /// makes no difference to the update. O(rows).
     func matchStretches(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
@@ -31,13 +33,13 @@ extension RowComparison {
         }
     }
 
-    /// Matches what follows in the same order within reach. Returns from where on nothing was matched.
+    /// Matches rows in the same order within reach. Returns the indexes from which on no row was matched.
     private func matchNearby(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
     ) throws(Refusal) -> (old: Int, new: Int) {
         var at = (old: oldRange.lowerBound, new: newRange.lowerBound)
-        // Rows from here on are in no run and have not been left to `matching`.
+        // The first rows that are neither in a run nor passed to `matching`.
         var open = at
         var misses = 0
         var oldAhead = PersistentList.Window(old), newAhead = PersistentList.Window(new)
@@ -67,8 +69,8 @@ extension RowComparison {
         return open
     }
 
-    /// Where the fewest rows have to be passed, of one list or of the other, for the next ones to be the same. The
-    /// ranges are not empty.
+    /// Returns the smallest number of rows to skip, in one of the lists, after which the next rows are the same. `nil`
+    /// if there is no such number within reach. The ranges must not be empty.
     private static func nearest(
         _ oldRows: inout PersistentList<Row>.Window, _ oldRange: Range<Int>,
         _ newRows: inout PersistentList<Row>.Window, _ newRange: Range<Int>

@@ -1,9 +1,9 @@
-/// Two lists of rows compared side by side, from their starts or from their ends. What both share by reference is
-/// passed without a look at its rows: after an edit of one row, comparing all costs O(log rows).
+/// Compares two lists of rows side by side, from their starts or from their ends. Nodes that both lists share are
+/// skipped: after an edit of one row, comparing all rows costs O(log rows).
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// Rows that are compared are known to be the same, unless one has another id than the other.
+        /// Compared rows are known to be the same, unless their ids differ.
         case known
     }
 
@@ -13,8 +13,8 @@ struct RowComparison {
     let new: PersistentList<Row>
     var rule = Rule.sameID
 
-    /// How many rows from `oldStart` and `newStart` on are the same rows, at most `limit`; those whose content
-    /// changed are added to `changes`. By place, it ends with the first one that needs a reload.
+    /// Returns how many rows from `oldStart` and `newStart` on are the same, at most `limit`. Appends those whose
+    /// content changed to `changes`. With the rule `samePlace`, stops at the first row that needs a reload.
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
         -> Int
     {
@@ -32,7 +32,7 @@ struct RowComparison {
         }
     }
 
-    /// As `matchingPrefix`, backward from the lists' ends.
+    /// Returns the number of same rows at the lists' ends, like `matchingPrefix` at their starts.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
         PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
@@ -73,8 +73,8 @@ struct RowComparison {
         _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int,
         _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
-        // Ids with one hash are taken for one, so that nothing is read but the lists: if they ever were not, the update
-        // would bring the whole of the new row.
+        // Equal hashes count as equal ids, so that only the lists are read. If two ids ever had the same hash, the
+        // update would contain the whole new row.
         if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0
         {
             return false
@@ -83,10 +83,11 @@ struct RowComparison {
             oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex),
             new: RowPath(section: newSection, row: newIndex))
         if let change {
-            // Where many rows changed mostly all did: a list that doubles would copy each of them once more.
+            // If many rows changed, mostly all did. Growing the list fourfold copies the changes fewer times.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
-            // One is enough to reload the section, and a shift would make a change of every row behind it.
+            // One such row is enough to reload the section. After a shift of the rows, every further row would be a
+            // change.
             if rule == .samePlace, change.needsReload { return false }
         }
         return true

@@ -1,7 +1,7 @@
-/// A row that is looked at.
+/// A row of one snapshot that has to be matched with a row of the other one.
 struct RowEntry {
     private let row: RowView
-    /// In the new snapshot, for old rows too: sections are matched before their rows.
+    /// The section's index in the new snapshot, for old rows too: sections are matched before their rows.
     let section: Int32
     private var indexAndMark: UInt32
 
@@ -12,18 +12,18 @@ struct RowEntry {
         indexAndMark = UInt32(truncatingIfNeeded: index) << 1
     }
 
-    /// Of the id.
+    /// The hash of the row's id.
     @inline(__always) var hash: UInt64 { row.marks.idHash }
 
     @inline(__always) var index: Int { Int(indexAndMark >> 1) }
 
-    /// The same row is known on the other side. Beside the index, which has a bit to spare, it costs no space.
+    /// Whether the same row was found in the other snapshot. It is stored in a spare bit of the index.
     @inline(__always) var isMatched: Bool { indexAndMark & 1 != 0 }
 
     @inline(__always)
     mutating func markMatched() { indexAndMark |= 1 }
 
-    /// Entries are made of rows that have one.
+    /// The row's id. Every entry has one.
     var id: RowID { row.id ?? RowID("") }
 
     @inline(__always)
@@ -34,11 +34,11 @@ struct RowEntry {
         row.hasSameID(as: other.row)
     }
 
-    /// The same id in the same section.
+    /// Returns whether both entries have the same id in the same section.
     @inline(__always)
     func isTwin(of other: RowEntry) -> Bool { section == other.section && hasSameID(as: other) }
 
-    /// Notes what changed of a row; `before` and `after` are the same row.
+    /// Adds a change if `before` and `after`, which are the same row, differ.
     @inline(__always)
     static func compare(
         _ before: RowEntry, _ after: RowEntry, _ old: RowPath, _ new: RowPath,
@@ -49,7 +49,7 @@ struct RowEntry {
 }
 
 extension PersistentList<Row> {
-    /// Adds the rows of a range. Throws when one has no id.
+    /// Appends entries for the rows of a range. Throws if a row has no id.
     func appendEntries(
         of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>
     ) throws(Refusal) {

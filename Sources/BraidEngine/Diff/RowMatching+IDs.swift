@@ -1,6 +1,6 @@
 extension RowMatching {
-    /// Looks for entries that have the id of a row of their section that stayed; among themselves entries were compared
-    /// when they were matched. Throws `duplicateRowID`. Expected O(rows of the sections that have entries).
+    /// Checks that no entry has the id of a row that stayed in the same section. `match` has already compared the
+    /// entries with each other. Throws `duplicateRowID`. Expected O(rows of the sections that have entries).
     func checkIDs(against found: MatchedRows, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
         let stayed = found.staying.filter {
             !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked
@@ -10,7 +10,7 @@ extension RowMatching {
         for entry in self.old {
             isLookedAt[Int(entry.section)] = true
         }
-        // What is not among the old entries is here.
+        // The matched new entries are among the old ones, so only the others are added here.
         var left = RowTable(capacity: leftCount)
         for (position, entry) in self.new.enumerated() where !entry.isMatched {
             isLookedAt[Int(entry.section)] = true
@@ -33,7 +33,7 @@ extension RowMatching {
     }
 }
 
-// Ids that a snapshot must not have.
+// Faults of ids in a snapshot.
 extension Refusal {
     static func rowWithoutID(at index: Int, in section: SectionID) -> Refusal {
         Refusal(
@@ -48,7 +48,7 @@ extension Refusal {
 }
 
 extension Section {
-    /// Throws `duplicateRowID` when two of the section's rows have the same id. Expected O(rows).
+    /// Throws `duplicateRowID` if two of the section's rows have the same id. Expected O(rows).
     func checkIDs() throws(Refusal) {
         guard isDiffable, !rows.isEmpty, !idsWereChecked else { return }
         var matching = RowMatching()

@@ -1,20 +1,22 @@
-/// Finds the same rows before and after, among those that were not seen to stay side by side.
+/// Matches rows of two snapshots by id. It contains only the rows that the side-by-side comparison left over.
 ///
-/// A row is matched within its own section first. Of the rest, an id that is left over once before and once after is
-/// the same row in another section; where several are left over none is, as it cannot be told which. Expected
-/// O(rows looked at).
+/// A row is matched within its own section first. If an id is then left over exactly once before and once after, it is
+/// the same row in another section. If an id is left over several times, it is not matched, because the pairs would be
+/// ambiguous.
+///
+/// - Complexity: expected O(rows to match).
 struct RowMatching {
     var old: ContiguousArray<RowEntry> = []
     var new: ContiguousArray<RowEntry> = []
-    /// The old entries by section and id; none while they are few.
+    /// The positions in `old` by section and id. Empty for few entries, which are searched linearly.
     private var oldTable = RowTable()
-    /// How many new entries were not found in their own section.
+    /// The number of new entries that have no match in their own section.
     private(set) var leftCount = 0
 
-    /// So many entries are searched one by one.
+    /// The largest number of old entries that are searched linearly.
     private static var few: Int { 8 }
 
-    /// Rows that stand side by side. Throws when one has no id.
+    /// Adds consecutive rows of the old snapshot. Throws if a row has no id.
     mutating func addOld(_ range: Range<Int>, of rows: PersistentList<Row>, in section: Int, _ id: SectionID)
         throws(Refusal)
     {
@@ -27,8 +29,8 @@ struct RowMatching {
         try rows.appendEntries(of: range, in: section, id, to: &new)
     }
 
-    /// Adds the matched entries to `found`. Old entries stand in order of their section, and so do new ones. Throws
-    /// `duplicateRowID`.
+    /// Matches the entries and adds the pairs to `found`. The entries of each snapshot must be in the order of their
+    /// sections. Throws `duplicateRowID`.
     mutating func match(in snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
         found.stayingCount = found.runs.count
         guard !new.isEmpty || !old.isEmpty else { return }
@@ -36,7 +38,7 @@ struct RowMatching {
         var expected = 0
         for position in new.indices {
             let entry = new[position]
-            // Rows that follow one another before mostly do so after.
+            // Rows that are consecutive in the old snapshot mostly are in the new one, too.
             let source = expected < old.count && old[expected].isTwin(of: entry) ? expected : findOld(entry)
             guard let source else {
                 leftCount += 1
@@ -55,7 +57,7 @@ struct RowMatching {
         }
     }
 
-    /// Throws when two old entries of a section have the same id.
+    /// Fills `oldTable`. Throws if two old entries of a section have the same id.
     private mutating func findTwins(_ snapshot: Snapshot) throws(Refusal) {
         if old.count > Self.few { oldTable = RowTable(capacity: old.count) }
         for position in old.indices {
@@ -74,7 +76,7 @@ struct RowMatching {
         return oldTable.find(entry.hashInSection) { old[$0].isTwin(of: entry) }
     }
 
-    /// All entries are of one section: no row can have come from another.
+    /// Whether all entries are of one section, so that no row can come from another section.
     private var hasOneSection: Bool {
         guard let section = (old.first ?? new.first)?.section else { return true }
         return old.last?.section ?? section == section && new.first?.section ?? section == section
@@ -92,7 +94,7 @@ struct RowMatching {
     }
 
     private func matchAcrossSections(_ snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
-        /// What is known of one id: the last of the new entries that have it, and the old one.
+        /// The entries of one id: the last new entry, and the old entry.
         struct Group {
             var lastNew: Int32
             var source: Int32 = -1

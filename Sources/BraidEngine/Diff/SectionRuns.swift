@@ -1,7 +1,9 @@
-// Sections that nothing happens to, side by side, can be taken for one while stages are laid out.
+// While stages are computed, adjacent sections to which nothing happens can count as one.
 extension BatchUpdate.Stage {
-    /// The stage with every section counted: `counts` is for each section before the stage how many it stands for, and
-    /// then for each one after it.
+    /// Returns the stage with real section indexes.
+    ///
+    /// - Parameter counts: for each section before the stage, the number of real sections that it represents. On
+    ///   return, the same for the sections after the stage.
     func countingOut(_ counts: inout [Int]) -> BatchUpdate.Stage {
         let sizes = counts, before = Self.starts(counts)
         arrange(&counts)

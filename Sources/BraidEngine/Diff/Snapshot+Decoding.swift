@@ -17,20 +17,21 @@ extension Snapshot {
     }
 }
 
-/// Reads a snapshot, or parts of one, and goes on after a fault; what it returns is of use only if there was none.
+/// A reader of snapshots and their parts. It continues after a fault to collect all faults. Its results are valid only
+/// if it found no fault.
 struct SnapshotReader {
     private var faults: [Refusal.Fault] = []
     private var faultCount = 0
     private var onlyDuplicateRows = true
     private static let limit = 100
 
-    /// `what` is read.
+    /// Returns the refusal for the faults that were found, or `nil`. `what` names what was read.
     func refusal(_ what: String) -> Refusal? {
         guard let first = faults.first else { return nil }
         let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""
         return Refusal(
             onlyDuplicateRows ? .duplicateRowID : .badRequest,
-            "This is no \(what): \"\(first.pointer)\": \(first.detail).\(others)", faults: faults)
+            "This is not a valid \(what): \"\(first.pointer)\": \(first.detail).\(others)", faults: faults)
     }
 
     mutating func fault(_ pointer: JSONPointer, _ detail: String, isDuplicateRow: Bool = false) {
@@ -58,7 +59,7 @@ struct SnapshotReader {
         if json.kind == .object, !hasSections { fault(pointer, "the member `sections` is missing") }
         result.totalRowCount = result.sections.reduce(0) { $0 + $1.rows.count }
         if let total, total != result.totalRowCount {
-            fault(pointer.appending("totalRowCount"), "the sections have \(result.totalRowCount) rows")
+            fault(pointer.appending("totalRowCount"), "the sections contain \(result.totalRowCount) rows")
         }
         return result
     }
@@ -68,7 +69,7 @@ struct SnapshotReader {
         return elements(json, pointer).enumerated().map { index, element in
             let section = section(element, pointer.appending(index))
             if element["id"]?.kind == .string, !ids.insert(section.id).inserted {
-                fault(pointer.appending(index).appending("id"), "another section has the id \"\(section.id)\" already")
+                fault(pointer.appending(index).appending("id"), "another section already has the id \"\(section.id)\"")
             }
             return section
         }
@@ -115,11 +116,11 @@ struct SnapshotReader {
             if isDiffable {
                 if let id = row.id, !ids.insert(id).inserted {
                     fault(
-                        pointer.appending("id"), "another row of the section has the id \"\(id)\" already",
+                        pointer.appending("id"), "another row of the section already has the id \"\(id)\"",
                         isDuplicateRow: true)
                 } else if row.id == nil, element.kind == .object {
                     fault(
-                        pointer, "the member `id` is missing; only sections with \"diffable\": false have rows without")
+                        pointer, "the member `id` is missing; only rows of sections with \"diffable\": false have none")
                 }
             }
             rows.append(row)
@@ -138,7 +139,7 @@ struct SnapshotReader {
             case "editing":
                 parts.editing = value.stringValue
                 if parts.editing != "delete", parts.editing != "insert" {
-                    reader.fault(pointer, "it is \"delete\" or \"insert\"")
+                    reader.fault(pointer, "must be \"delete\" or \"insert\"")
                 }
             case "movable": parts.movable = reader.bool(value, pointer)
             case "height": parts.height = reader.dimension(value, pointer)
@@ -159,51 +160,51 @@ struct SnapshotReader {
     ]
 }
 
-// Values.
+// Decoding of single values.
 extension SnapshotReader {
-    /// Calls the body for each member that is known; others are faults.
+    /// Calls a closure for each known member. Unknown members are faults.
     mutating func members(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ known: [String],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void
     ) {
-        guard let members = json.members() else { return fault(pointer, "\(what) is an object") }
+        guard let members = json.members() else { return fault(pointer, "\(what) must be an object") }
         for (name, value) in members {
             if known.contains(name) {
                 body(&self, name, value, pointer.appending(name))
             } else {
                 fault(
                     pointer.appending(name),
-                    "\(what) has no such member; it has \(known.map { "`\($0)`" }.joined(separator: ", "))")
+                    "\(what) has no such member; its members are \(known.map { "`\($0)`" }.joined(separator: ", "))")
             }
         }
     }
 
     mutating func elements(_ json: JSONText, _ pointer: JSONPointer) -> [JSONText] {
         guard let elements = json.elements() else {
-            fault(pointer, "it is an array")
+            fault(pointer, "must be an array")
             return []
         }
         return elements
     }
 
     private mutating func string(_ json: JSONText, _ pointer: JSONPointer) -> String? {
-        if json.kind != .string { fault(pointer, "it is a string") }
+        if json.kind != .string { fault(pointer, "must be a string") }
         return json.stringValue
     }
 
     private mutating func bool(_ json: JSONText, _ pointer: JSONPointer) -> Bool {
-        if json.kind != .bool { fault(pointer, "it is true or false") }
+        if json.kind != .bool { fault(pointer, "must be true or false") }
         return json.boolValue ?? false
     }
 
     private mutating func dimension(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
-        if json.kind != .number, json != .string("automatic") { fault(pointer, "it is a number or \"automatic\"") }
+        if json.kind != .number, json != .string("automatic") { fault(pointer, "must be a number or \"automatic\"") }
         return json
     }
 
     mutating func count(_ json: JSONText, _ pointer: JSONPointer) -> Int {
         guard let count = json.intValue, count >= 0 else {
-            fault(pointer, "it is an integer from 0")
+            fault(pointer, "must be an integer from 0")
             return 0
         }
         return count
@@ -211,7 +212,7 @@ extension SnapshotReader {
 
     mutating func movesTo(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
         let isList = json.elements()?.allSatisfy { $0.kind == .string } ?? false
-        if !isList, json.stringValue != "anySection" { fault(pointer, "it is \"anySection\" or a list of section ids") }
+        if !isList, json.stringValue != "anySection" { fault(pointer, "must be \"anySection\" or an array of ids") }
         return json.detached
     }
 
@@ -220,7 +221,8 @@ extension SnapshotReader {
         return json.detached
     }
 
-    /// Null, `{"title", "height"?, "estimatedHeight"?}`, or the same with a `view` and perhaps a `viewModel`.
+    /// Checks a title: `null`, `{"title", "height"?, "estimatedHeight"?}`, or the same with `view` and an optional
+    /// `viewModel` instead of `title`.
     mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
         if json.isNull { return json.detached }
         let isView = json["view"] != nil

@@ -19,7 +19,11 @@ extension BatchUpdate {
             empty: old.empty == new.empty ? nil : new.empty ?? .null)
     }
 
-    /// `touched` nil: nothing is known about what changed.
+    /// Computes the stages of an update.
+    ///
+    /// - Parameters:
+    ///   - touched: notes of the touched rows, or `nil` if nothing is known about what changed.
+    ///   - staying: returns the rows that stay in a section without ids, or `nil` if unknown.
     static func stages(
         from old: Snapshot, to new: Snapshot, touched: TouchedRows?,
         staying: (SectionID) -> [MatchedStretch]? = { _ in nil }
@@ -69,7 +73,7 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches the rows that both lists start with and end with, then stretches between, and leaves the rest to
+    /// Matches the rows at the start and at the end of both lists, then stretches in between. Leaves the rest to
     /// `matching`.
     func matchRows(
         _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
@@ -95,7 +99,7 @@ extension RowComparison {
 }
 
 extension TableDifference {
-    /// In as few stages as the rules allow, each list in order of its indexes.
+    /// Returns the fewest stages that the rules allow. Each list in a stage is in order of its indexes.
     consuming func stages() -> [BatchUpdate.Stage] {
         let sectionsStay =
             deletedSections.isEmpty && insertedSections.isEmpty
@@ -103,8 +107,8 @@ extension TableDifference {
         return sectionsStay ? stagesInPlace() : Staging(self).stages()
     }
 
-    /// What `Staging` comes to for most updates, those in which no section comes, goes or moves: one stage, or two
-    /// where rows move and something is reloaded.
+    /// Returns the stages if no section is inserted, deleted or moved, which is a fast path for most updates. The
+    /// result equals that of `Staging`: one stage, or two if rows move and something is reloaded.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
         func place(_ change: ChangedRow) -> RowPath { isOne ? change.old : change.new }

@@ -1,14 +1,14 @@
-/// In which stage each kind of task is done, so that there are as few stages as the contract's rules allow.
+/// Assigns each kind of task to a stage, with as few stages as the contract's rules allow.
 ///
-/// Sections are inserted in the first stage, and all that move do so in one. What then forces a further stage:
-/// - reloads never share a stage with moves;
-/// - nothing happens inside a section in the stage in which it comes, moves or goes;
-/// - a row that moves into a section that comes does so later, one that moves out of a section that goes does so
-///   before.
+/// Sections are inserted in the first stage, and all sections that move do so in one stage. Three rules can force more
+/// stages:
+/// - Reloads never share a stage with moves.
+/// - Nothing happens inside a section in the stage that inserts, moves or deletes it.
+/// - A row moves into an inserted section after the insert, and out of a deleted section before the delete.
 ///
-/// One or two stages are tried; three are always enough. Source: the wire contract, "Update".
+/// The plan tries one stage, then two. Three stages are always enough. Source: the wire contract, "Update".
 struct StagePlan {
-    /// What can be asked of the rows of a table: tasks that are equal in this may stand in the same stages.
+    /// The properties of a row operation that decide in which stages it is allowed.
     struct RowTask: OptionSet {
         let rawValue: Int
         static let inMovedSection = RowTask(rawValue: 1)
@@ -18,16 +18,16 @@ struct StagePlan {
         static let all = (0..<16).map { RowTask(rawValue: $0) }
     }
 
-    /// All that is to be done, as far as it matters for the stages.
+    /// All tasks of an update, as far as they matter for the stages.
     struct Tasks {
         var sectionsMove = false
-        /// By `RowTask.rawValue`.
+        /// Whether each combination of `RowTask` occurs, by `RowTask.rawValue`.
         var rows = Array(repeating: false, count: 16)
         var hasReloads = false
-        /// Reloads and updates inside sections that move.
+        /// Whether sections that move contain reloads and updates.
         var hasContentInMovedSections = false
 
-        /// Whether a row moves out of a section that goes.
+        /// Whether a row moves out of a deleted section.
         fileprivate var rowsMoveOutOfDeleted: Bool {
             RowTask.all.contains { rows[$0.rawValue] && $0.contains(.outOfDeletedSection) }
         }
@@ -39,17 +39,17 @@ struct StagePlan {
     private(set) var deletedSections = 0
     private(set) var content = 0
     private var rows = Array(repeating: 0, count: 16)
-    /// The one stage for all tasks of rows; nil when they are spread.
+    /// The stage of all row operations, or `nil` if they are in several stages.
     private(set) var stageOfAllRows: Int? = 0
 
     func stage(of task: RowTask) -> Int { rows[task.rawValue] }
 
-    /// All in one stage.
+    /// Creates a plan with all tasks in one stage.
     init() {}
 
     init(for tasks: Tasks) {
         for stageCount in 1...2 {
-            // What reloads comes as late as possible, all else as early.
+            // Reloads come as late as possible, and everything else as early as possible.
             for reloads in (0..<stageCount).reversed() {
                 for moves in 0..<stageCount {
                     if let plan = StagePlan(tasks, stageCount: stageCount, movedSections: moves, reloads: reloads) {
@@ -65,7 +65,7 @@ struct StagePlan {
         (movedSections, deletedSections, content) = tasks.rowsMoveOutOfDeleted ? (2, 2, 0) : (0, 0, 2)
     }
 
-    /// Nil when a task has no stage to stand in.
+    /// Creates a plan for fixed stages. Returns `nil` if a task is allowed in none of them.
     private init?(_ tasks: Tasks, stageCount: Int, movedSections: Int, reloads: Int) {
         if tasks.sectionsMove, tasks.hasReloads, movedSections == reloads { return nil }
         self.stageCount = stageCount

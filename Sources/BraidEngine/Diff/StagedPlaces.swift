@@ -1,14 +1,17 @@
-/// Places in one list, the sections of a table or the rows of a section, while things leave it and arrive in it in
-/// different stages. "Old" indexes count before all stages and "new" ones after all; what was moved within the list
-/// left at its old index and arrived at its new one.
+/// Indexes in one list while elements leave it and arrive in it in different stages. The list is the sections of a
+/// table or the rows of a section. "Old" indexes count before all stages, and "new" ones after all. An element that
+/// moves within the list leaves at its old index and arrives at its new one.
 ///
-/// Those that stay are not looked at: each mover has a slot in the order of all that ever stand in the list, and knows
-/// how many that stay are before it. O(movers log movers) to set up, O(log movers) a place.
+/// The cost does not depend on the elements that stay. Each mover has a slot in the order of all elements that are ever
+/// in the list. Its index minus its rank is the number of staying elements before it.
+///
+/// - Complexity: O(movers log movers) to create, O(log movers) for each index.
 struct StagedPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
     private let slots: MoverSlots
-    /// For each state, before the first stage to after the last: how many movers are there before each slot.
+    /// For each state, from before the first stage to after the last one: the number of movers in the list before each
+    /// slot.
     private let present: [[Int]]
 
     init(leaving: [(index: Int, stage: Int)], arriving: [(index: Int, stage: Int)], stageCount: Int) {
@@ -16,7 +19,7 @@ struct StagedPlaces {
         self.leaving = leaving.map(\.index)
         self.arriving = arriving.map(\.index)
         slots = MoverSlots(leaving: self.leaving, arriving: self.arriving)
-        // The states in which the mover in each slot is there.
+        // For each slot, the states in which its mover is in the list.
         var states = Array(repeating: 0...stageCount, count: leaving.count + arriving.count)
         for (slot, mover) in zip(slots.leaving, leaving) { states[slot] = 0...mover.stage }
         for (slot, mover) in zip(slots.arriving, arriving) { states[slot] = mover.stage + 1...stageCount }
@@ -30,14 +33,14 @@ struct StagedPlaces {
         }
     }
 
-    /// Where what stood at an old index stands before a stage, if it has not left yet.
+    /// Returns the index before a stage of the element with an old index. The element must not have left yet.
     func place(ofOld index: Int, before stage: Int) -> Int {
         let rank = leaving.countBelow(index)
         if rank < leaving.count, leaving[rank] == index { return index - rank + present[stage][slots.leaving[rank]] }
         return index - rank + present[stage][rank + arriving.countOfThoseBefore(stayer: index - rank)]
     }
 
-    /// Where what will stand at a new index stands before a stage, if it has arrived already.
+    /// Returns the index before a stage of the element with a new index. The element must have arrived already.
     func place(ofNew index: Int, before stage: Int) -> Int {
         let rank = arriving.countBelow(index)
         if rank < arriving.count, arriving[rank] == index { return index - rank + present[stage][slots.arriving[rank]] }
@@ -45,16 +48,20 @@ struct StagedPlaces {
     }
 }
 
-/// The slots of those that leave a list and of those that arrive in it, in the order of all that ever stand there.
+/// The slots of leaving and arriving elements, in the order of all elements that are ever in the list.
 struct MoverSlots {
     private(set) var leaving: [Int] = []
     private(set) var arriving: [Int] = []
 
-    /// Indexes before any left, and indexes after all arrived: ascending.
+    /// Creates the slots.
+    ///
+    /// - Parameters:
+    ///   - leavers: ascending indexes before any element has left.
+    ///   - arrivers: ascending indexes after all elements have arrived.
     init(leaving leavers: [Int], arriving arrivers: [Int]) {
         while leaving.count < leavers.count || arriving.count < arrivers.count {
             let left = leaving.count, arrived = arriving.count
-            // Of movers with equally many that stay before them, the arriving come first.
+            // If two movers have the same number of staying elements before them, the arriving one comes first.
             let arrivesNext =
                 arrived < arrivers.count
                 && (left == leavers.count || arrivers[arrived] - arrived <= leavers[left] - left)
@@ -63,13 +70,17 @@ struct MoverSlots {
     }
 }
 
-/// One list over the stages: in most of them all that leaves and arrives does so in one stage.
+/// The changes of one list over all stages. In most lists everything leaves and arrives in one stage.
 enum StagedList {
     case inOneStage(Int)
     case spread(StagedPlaces)
 
-    /// Where something stands before a stage. It has an old index, unless it arrives from without, and a new one,
-    /// unless it leaves for good; `stage` is the one in which it moves within the list.
+    /// Returns an element's index before a stage.
+    ///
+    /// - Parameters:
+    ///   - old: the old index, or -1 if the element arrives from another list or is inserted.
+    ///   - new: the new index, or -1 if the element leaves the list.
+    ///   - stage: the stage in which the element moves within the list, or `nil`.
     func place(old: Int = -1, new: Int = -1, movingIn stage: Int? = nil, before state: Int) -> Int {
         switch self {
         case .inOneStage(let stage): return state <= stage ? old : new
@@ -81,7 +92,7 @@ enum StagedList {
 }
 
 extension Array where Element == Int {
-    /// How many of an ascending list are below `value`. O(log count).
+    /// Returns how many elements of an ascending list are less than `value`. O(log count).
     func countBelow(_ value: Int) -> Int {
         var low = 0, high = count
         while low < high {
@@ -91,8 +102,8 @@ extension Array where Element == Int {
         return low
     }
 
-    /// How many of an ascending list of movers have at most `stayer` of those that stay before them: how many stand
-    /// before the one that stays of that number. O(log count).
+    /// Returns how many movers of an ascending list are before the staying element with the number `stayer`, from 0.
+    /// These are the movers with at most `stayer` staying elements before them. O(log count).
     func countOfThoseBefore(stayer: Int) -> Int {
         var low = 0, high = count
         while low < high {

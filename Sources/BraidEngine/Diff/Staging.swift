@@ -1,34 +1,35 @@
-/// Lays a difference out in the fewest stages that the contract's rules allow.
+/// Arranges a difference in the fewest stages that the contract's rules allow.
 ///
-/// Where no row moves into a section that comes, nor out of one that goes, sections are arranged in the first stage.
-/// So, with "rows" for deletes, inserts and moves of rows, and "content" for reloads and updates:
+/// If no row moves into an inserted section or out of a deleted one, the sections are arranged in the first stage. In
+/// the table, "rows" are deletes, inserts and moves of rows, and "content" is reloads and updates. The stages are
+/// separated by semicolons.
 ///
-/// | a moved section has | | stages |
+/// | moved sections contain | and the update contains | stages |
 /// |---|---|---|
-/// | neither | no reload beside a move | all in one |
-/// | no rows | | sections and rows, content |
-/// | rows | no reload, or no row moves | sections, rows and content |
-/// | rows, none of them moves | reloads, and rows move elsewhere | sections and the other sections' rows, the moved sections' rows and content |
-/// | row moves | reloads | sections, rows, content |
+/// | neither | not both reloads and moves | everything |
+/// | no rows | | sections and rows; content |
+/// | rows | no reload, or no row moves | sections; rows and content |
+/// | rows, but no row moves | reloads, and rows move elsewhere | sections and other rows; these rows and content |
+/// | row moves | reloads | sections; rows; content |
 ///
-/// Else the stages are at most: sections that come, and content; rows; sections that go or move.
+/// Otherwise there are at most these stages: inserted sections and content; rows; deleted and moved sections.
 ///
-/// Which sections move is chosen accordingly: as few as possible; of equal choices the one that leaves in place the
-/// sections whose operations would force a stage. Source: the wire contract, "Update".
+/// As few sections as possible move. Among equal choices, sections whose operations would force another stage stay in
+/// place. Source: the wire contract, "Update".
 struct Staging: ~Copyable {
     private let difference: TableDifference
-    /// By place in the new table.
+    /// For each section by its new index, whether it moves.
     private var sectionMoves: [Bool]
     private var plan = StagePlan()
     private var sectionList = StagedList.inOneStage(0)
-    /// By `listKey` of their sections; empty when all rows are arranged in one stage.
+    /// The lists of rows by `listKey` of their sections. Empty if all rows are arranged in one stage.
     private var rowLists: [Int: StagedList] = [:]
 
     init(_ whole: consuming TableDifference) {
         sectionMoves = Array(repeating: false, count: whole.oldPlaces.count)
         difference = whole
 
-        // What happens inside each section, by its place in the new table.
+        // What happens inside each section, by its new index.
         var hasRowMoves = sectionMoves, hasRows = sectionMoves, hasContent = sectionMoves
         for move in difference.movedRows {
             let origin = difference.newPlaces[move.from.section]
@@ -67,7 +68,8 @@ struct Staging: ~Copyable {
         findPlaces()
     }
 
-    /// The stages, none of them empty, each list in order of its indexes. O(n log n) for n operations.
+    /// Returns the stages, none of them empty. Each list in a stage is in order of its indexes. O(n log n) for n
+    /// operations.
     func stages() -> [BatchUpdate.Stage] {
         var stages = Array(repeating: BatchUpdate.Stage(), count: plan.stageCount)
         arrangeSections(&stages)
@@ -91,7 +93,8 @@ struct Staging: ~Copyable {
 
     private func arrangeRows(_ stages: inout [BatchUpdate.Stage]) {
         if stages.count == 1 {
-            // Most updates: before the only stage all is in its old place, after it in its new one.
+            // Most updates have one stage: before it everything has its old index, after it everything has its new
+            // index.
             stages[0].deleteRows = difference.deletedRows
             stages[0].insertRows = difference.insertedRows
             stages[0].moveRows = difference.movedRows
@@ -128,8 +131,8 @@ struct Staging: ~Copyable {
     }
 }
 
-/// How much is gained by leaving a section where it is: the sections it stands for come first, then how many of them
-/// would force a stage, then those that something happens in.
+/// The weight of leaving a section in place. First counts the number of sections that it represents, then whether
+/// moving it would force a stage, then whether something happens in it.
 private struct StayingSections: Comparable, AdditiveArithmetic {
     var count: Int
     var forcing: Int
@@ -154,9 +157,9 @@ private struct StayingSections: Comparable, AdditiveArithmetic {
     }
 }
 
-// What is done when.
+// The tasks and their stages.
 extension Staging {
-    /// A row that leaves its old place, comes to its new one, or both.
+    /// Returns the kind of task for a row that leaves its old index path, arrives at its new one, or both.
     private func task(_ old: RowPath?, _ new: RowPath?) -> StagePlan.RowTask {
         var task: StagePlan.RowTask = []
         if let old {
@@ -210,13 +213,14 @@ extension Staging {
         }
     }
 
-    /// The list of a section's rows: its place in the new table, or, of a section that goes, one below 0.
+    /// Returns the key of a section's list of rows: the section's new index, or a negative number for a deleted
+    /// section.
     private func listKey(ofOld section: Int) -> Int {
         difference.newPlaces[section] >= 0 ? difference.newPlaces[section] : ~section
     }
 }
 
-// Where things stand before a stage.
+// Indexes before a stage.
 extension Staging {
     private func place(ofOld section: Int, before stage: Int) -> Int {
         let new = difference.newPlaces[section]
@@ -230,7 +234,7 @@ extension Staging {
             movingIn: sectionMoves[section] ? plan.movedSections : nil, before: stage)
     }
 
-    /// A row that has not left its old place yet.
+    /// Returns the index path before a stage of a row that has not left its old place yet.
     private func place(ofOld path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[listKey(ofOld: path.section)]
         return RowPath(
@@ -238,7 +242,7 @@ extension Staging {
             row: list?.place(old: path.row, before: stage) ?? path.row)
     }
 
-    /// A row that has come to its new place.
+    /// Returns the index path before a stage of a row that has arrived at its new place.
     private func place(ofNew path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[path.section]
         return RowPath(
@@ -246,7 +250,7 @@ extension Staging {
             row: list?.place(new: path.row, before: stage) ?? path.row)
     }
 
-    /// A row that stays or moves; that of a row that moves is another stage.
+    /// Returns the index path before a stage of a row that stays or moves. A move must be in another stage.
     private func place(of change: ChangedRow, before stage: Int) -> RowPath {
         let moves = plan.stage(of: task(change.old, change.new))
         guard difference.newPlaces[change.old.section] == change.new.section else {

@@ -1,32 +1,33 @@
-/// All that differs between two tables, each thing once and not yet in stages. Places count in the old table,
-/// in the new one, or in both, as they are named. It is made once and handed on: copying its lists by mistake would
-/// show in small tables.
+/// All differences between two tables, each once and not yet in stages.
+///
+/// Names say whether an index counts in the old table or in the new one. The type is not copyable, because an
+/// accidental copy of its lists would take noticeable time for small tables.
 struct TableDifference: ~Copyable {
     /// A section that is in both tables.
     struct Pair {
         var old: Int
         var new: Int
-        /// The section's rows are compared one by one; false when the section is reloaded, which brings all rows.
+        /// Whether the section's rows are compared one by one. False if the section is reloaded with all its rows.
         var comparesRows: Bool
-        /// The very same rows stand in the section before and after: there is nothing to compare.
+        /// Whether both snapshots share the section's rows, so that there is nothing to compare.
         var rowsAreShared = false
-        /// The section's facts, too, are what they were.
+        /// Whether the section's facts are unchanged as well.
         var isShared = false
-        /// Of the rows that are compared in runs, before and after; 0 where they are not.
+        /// The numbers of rows before and after, for sections whose rows are matched in runs. Otherwise 0.
         var oldCount = 0
         var newCount = 0
-        /// How many sections this one stands for: those that stay side by side, and to which nothing happens, can be
-        /// taken for one.
+        /// The number of sections that this one represents. Adjacent sections to which nothing happens can count as
+        /// one.
         var sectionCount = 1
     }
 
-    /// In new order.
+    /// The sections in both tables, in new order.
     var pairs: [Pair] = []
     var deletedSections: [Int] = []
     var insertedSections: [(at: Int, section: Section)] = []
-    /// Sections that bring all they have.
+    /// The sections whose whole content is replaced.
     var reloadedSections: [(pair: Pair, section: Section)] = []
-    /// `at` is left open until the stage is known.
+    /// The sections whose facts changed. `at` is set when the stage is known.
     var updatedSections: [(pair: Pair, facts: BatchUpdate.SectionUpdate)] = []
 
     var deletedRows: [RowPath] = []
@@ -35,13 +36,14 @@ struct TableDifference: ~Copyable {
     var reloadedRows: ContiguousArray<ChangedRow> = []
     var updatedRows: [ChangedRow] = []
 
-    /// The place in the old table for each new section and the other way round; -1: it is in one of them only.
+    /// For each new section its old index, and for each old section its new index. -1 if it is in one table only.
     var oldPlaces: [Int] = []
     var newPlaces: [Int] = []
-    /// Which of the sections in front, that keep their places, may differ: ascending, and up to where they reach.
+    /// The leading sections that keep their indexes: `end` is their number, and `places` are the ascending indexes of
+    /// those that may differ.
     private let differing: (places: [Int], end: Int)
 
-    /// With nothing compared yet.
+    /// Creates a difference in which only the sections are matched.
     init(oldPlaces: [Int], newPlaces: [Int], differing: (places: [Int], end: Int) = ([], 0)) {
         self.oldPlaces = oldPlaces
         self.newPlaces = newPlaces
@@ -49,10 +51,10 @@ struct TableDifference: ~Copyable {
         deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
     }
 
-    /// Matches the sections. Throws when two sections of a snapshot have the same id, if they are not known to be
-    /// `unique`. Expected O(sections), with little work for those that both snapshots share.
+    /// Matches the sections of two snapshots. Throws if two sections have the same id, which is not checked everywhere
+    /// if they are known to be `unique`. Expected O(sections), with little work for sections that both snapshots share.
     static func matchingSections(_ old: Snapshot, _ new: Snapshot, unique: Bool) throws(Refusal) -> TableDifference {
-        // Most updates leave the sections as they are.
+        // Most updates do not change the list of sections, so first compare it from the start.
         var differing: [Int] = []
         let rest = PersistentList.walk(
             old.sections, 0, new.sections, 0, limit: min(old.sections.count, new.sections.count), .forward
@@ -90,8 +92,8 @@ struct TableDifference: ~Copyable {
         return difference
     }
 
-    /// Compares what sections have beside their rows. Afterwards `comparesRows` is settled, but for sections without
-    /// identity, whose rows have to be looked at.
+    /// Compares the sections' facts other than rows. Afterwards `comparesRows` is final, except for sections without
+    /// ids, whose rows have to be compared first.
     mutating func compareFacts(_ old: Snapshot, _ new: Snapshot) {
         pairs.reserveCapacity(oldPlaces.count)
         var next = 0
@@ -104,7 +106,7 @@ struct TableDifference: ~Copyable {
                 }
                 next += 1
             }
-            // By index: most sections did not change, and copying them would be most of the work.
+            // Access by index: most sections did not change, and copying them would be most of the work.
             let comparesRows = old.sections[oldPlace].isDiffable == new.sections[newPlace].isDiffable
             pairs.append(
                 Pair(
@@ -115,7 +117,7 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Titles and move targets that changed, of sections that are not reloaded.
+    /// Collects the changed titles and move targets of sections that are not reloaded.
     mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
         for pair in pairs where pair.comparesRows && !pair.isShared {
             let before = old.sections[pair.old], after = new.sections[pair.new]
@@ -133,8 +135,8 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Compares a section without identity place by place: rows are added and removed at its end, and it is reloaded
-    /// if a row may show something else.
+    /// Compares the rows of a section without ids by their indexes. Rows are inserted and deleted at its end. The
+    /// section is reloaded if a row needs a reload.
     mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
         let pair = pairs[position]
         let comparison = RowComparison(
@@ -156,12 +158,16 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Turns matched rows into the fewest deletes, inserts and moves: a row between the matched ones was deleted or
-    /// inserted, and rows that changed section or are not part of their section's heaviest increasing subsequence
-    /// moved. O(runs log runs + operations).
+    /// Turns matched rows into the fewest deletes, inserts and moves.
     ///
-    /// Runs cover each row at most once; both lists are put in order. `insert` is given the rows of a section that are
-    /// not matched.
+    /// A row between matched rows was deleted or inserted. A row moves if it changed its section or is not part of its
+    /// section's heaviest increasing subsequence.
+    ///
+    /// - Parameters:
+    ///   - runs: the matched rows, each row at most once. The method sorts the list.
+    ///   - changes: the changed rows among them. The method sorts the list.
+    ///   - insert: appends the rows in a range of a section as inserted rows.
+    /// - Complexity: O(runs log runs + operations).
     mutating func compareRows(
         _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
         insert: (_ rows: Range<Int>, _ section: Int, _ inserted: inout [BatchUpdate.PlacedRow]) -> Void
@@ -169,7 +175,7 @@ struct TableDifference: ~Copyable {
         runs.sortAscending { $0.newPlace }
         MatchedRun.join(&runs)
         changes.sortAscending { $0.newPlace }
-        // Those that need no reload: they move with their rows.
+        // Changes without a reload, which a move of the row can contain.
         let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         reloadedRows = broughtRows.isEmpty ? changes : ContiguousArray(changes.lazy.filter(\.needsReload))
         var nextRun = 0, nextChange = 0
@@ -208,7 +214,7 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// A row that moved brings its content if that changed and needs no reload.
+    /// Adds the moves of a run's rows. A move contains the row's content if that changed and needs no reload.
     private mutating func move(_ run: MatchedRun, _ broughtRows: ContiguousArray<ChangedRow>) {
         for offset in 0..<run.count {
             let to = RowPath(section: run.newSection, row: run.newStart + offset)
@@ -225,7 +231,7 @@ struct TableDifference: ~Copyable {
         for row in rows { deletedRows.append(RowPath(section: section, row: row)) }
     }
 
-    /// Marks the runs of a section that have to move so that the others can stay, as few rows as possible.
+    /// Marks the runs of a section that move, so that as few rows as possible move.
     private static func findMoves(_ runs: inout ContiguousArray<MatchedRun>, _ range: Range<Int>, of pair: Pair) {
         var last = -1, increases = true
         for run in runs[range] where increases {
@@ -250,8 +256,8 @@ struct TableDifference: ~Copyable {
                 of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
             for position in kept { runs[own[position]].isMoved = false }
         } else {
-            // Short runs are quicker taken row by row. Of a run all rows are kept or none: whatever goes with one goes
-            // with all.
+            // Short runs are faster row by row. The longest subsequence contains all rows of a run or none: if one row
+            // fits, all fit.
             var rows: [Int] = [], sources: [Int] = []
             rows.reserveCapacity(rowCount)
             sources.reserveCapacity(rowCount)

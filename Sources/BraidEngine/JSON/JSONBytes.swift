@@ -1,4 +1,4 @@
-/// Characters that JSON gives a meaning (RFC 8259, section 2).
+/// The bytes that are special in JSON (RFC 8259, section 2).
 extension UInt8 {
     @inline(__always) static var quote: UInt8 { 0x22 }
     @inline(__always) static var backslash: UInt8 { 0x5C }
@@ -12,7 +12,7 @@ extension UInt8 {
     @inline(__always) var isDigit: Bool { self &- 0x30 < 10 }
     @inline(__always) var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 
-    /// The value of a hexadecimal digit, or nil.
+    /// The value of a hexadecimal digit, or `nil` if the byte is not one.
     var hexadecimalValue: UInt32? {
         switch self {
         case 0x30...0x39: UInt32(self) - 0x30
@@ -23,41 +23,42 @@ extension UInt8 {
     }
 }
 
-/// Eight bytes at a time: each test below marks bytes by their highest bit, and the lowest mark is exact
-/// (a borrow can only blur marks above a true one).
+/// Tests of eight bytes at a time. Each test marks bytes by setting their highest bit. Only the lowest mark is exact,
+/// because a borrow can set false marks above it.
 extension UInt64 {
     @inline(__always) static func each(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
 
-    /// Bytes that end a run of plain characters inside a string: `"`, `\`, control characters, beyond ASCII.
+    /// Marks the bytes that end a run of plain characters in a string: `"`, `\`, control characters and non-ASCII
+    /// bytes.
     @inline(__always) var notPlain: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)) | self)
             & .each(0x80)
     }
 
-    /// Bytes that end a run which a string may hold as it is: `"`, `\`, control characters.
+    /// Marks the bytes that a string cannot contain unescaped: `"`, `\` and control characters.
     @inline(__always) var needsEscape: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)))
             & ~self & .each(0x80)
     }
 
-    /// `"` and `\`.
+    /// Marks `"` and `\`.
     @inline(__always) var quoteOrBackslash: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1))) & ~self & .each(0x80)
     }
 
-    /// Position of the lowest marked byte.
+    /// The position of the lowest marked byte, from 0.
     @inline(__always) var firstMark: Int { trailingZeroBitCount >> 3 }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Eight bytes from `offset`, the first one lowest. `offset + 8` must not pass the end.
+    /// Loads eight bytes from `offset`, with the first byte as the lowest. `offset + 8` must not exceed `count`.
     @inline(__always) func word(at offset: Int) -> UInt64 {
         UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     @inline(__always) subscript(part range: Range<Int>) -> UnsafeRawBufferPointer { .init(rebasing: self[range]) }
 
-    /// Equality of all bytes, eight at a time.
+    /// Returns whether all bytes are equal. Compares eight bytes at a time.
     @inline(__always) func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         var offset = 0

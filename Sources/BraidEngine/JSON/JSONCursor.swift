@@ -1,4 +1,4 @@
-/// Reads along bytes that are known to be valid JSON, with or without white space: no checks but the bounds.
+/// A reader of bytes that are known to be valid JSON, with or without white space. It checks bounds but not grammar.
 struct JSONCursor {
     let input: UnsafeRawBufferPointer
     var at: Int
@@ -9,7 +9,7 @@ struct JSONCursor {
         self.at = at
     }
 
-    /// The byte here; 0 at the end.
+    /// The current byte, or 0 at the end.
     @inline(__always) var peek: UInt8 { at < input.count ? input[at] : 0 }
 
     @inline(__always)
@@ -17,7 +17,7 @@ struct JSONCursor {
         while peek.isJSONSpace { at += 1 }
     }
 
-    /// From the first byte of a value to behind its last.
+    /// Moves from the first byte of a value to the byte after the value.
     mutating func skipValue() {
         switch peek {
         case .quote: _ = skipString()
@@ -26,7 +26,7 @@ struct JSONCursor {
         }
     }
 
-    /// A number or a literal.
+    /// Moves past a number or a literal.
     @inline(__always)
     mutating func skipScalar() {
         while at < input.count {
@@ -46,7 +46,8 @@ struct JSONCursor {
                 continue
             }
             at += 1
-            // The four brackets differ in these bits only; no other byte outside strings has the rest of them.
+            // A cheap filter. The four brackets differ only in the bits of 0x26, and no other byte that JSON allows
+            // outside strings matches.
             if byte | 0x26 == 0x7F {
                 if byte == .openBrace || byte == .openBracket {
                     depth += 1
@@ -58,7 +59,7 @@ struct JSONCursor {
         }
     }
 
-    /// From the opening quote to behind the closing one; true if there are escapes.
+    /// Moves from the opening quote to the byte after the closing quote. Returns whether the string contains escapes.
     @inline(__always)
     mutating func skipString() -> Bool {
         at += 1
@@ -83,7 +84,7 @@ struct JSONCursor {
         return escaped
     }
 
-    /// From the opening quote to behind the closing one: the string, unescaped.
+    /// Moves from the opening quote to the byte after the closing quote. Returns the string, unescaped.
     mutating func string() -> String {
         let start = at
         let escaped = skipString()
@@ -91,7 +92,7 @@ struct JSONCursor {
         return escaped ? Self.unescaping(content) : String(decoding: content, as: UTF8.self)
     }
 
-    /// RFC 8259, section 7.
+    /// Returns a string's content with its escapes replaced (RFC 8259, section 7).
     private static func unescaping(_ content: UnsafeRawBufferPointer) -> String {
         String(unsafeUninitializedCapacity: content.count) { output in
             var read = 0, written = 0
@@ -117,7 +118,7 @@ struct JSONCursor {
                         read += 2
                         scalar = 0x10000 + (scalar & 0x3FF) << 10 + unit(content, &read) & 0x3FF
                     }
-                    // At most four bytes, written over at least six.
+                    // The output cannot overtake the input: an escape of at least six bytes becomes at most four.
                     for byte in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}")! {
                         output[written] = byte
                         written += 1
@@ -142,8 +143,10 @@ struct JSONCursor {
 }
 
 extension JSONCursor {
-    /// Walks the elements of the array that starts here; `body` is called at each, must move behind it, and may stop
-    /// the walk by returning false.
+    /// Visits the elements of the array that starts here.
+    ///
+    /// - Parameter body: called with the cursor at each element. It must move the cursor behind the element. If it
+    ///   returns false, the walk stops.
     @inline(__always)
     mutating func forEachElement(_ body: (inout JSONCursor) -> Bool) {
         at += 1
@@ -160,8 +163,10 @@ extension JSONCursor {
         }
     }
 
-    /// Walks the members of the object that starts here; `body` is given where the name's opening quote is and
-    /// whether it has escapes, is called at each value, and does the rest as `forEachElement`'s does.
+    /// Visits the members of the object that starts here.
+    ///
+    /// - Parameter body: called with the cursor at each member's value. It must move the cursor behind the value. If it
+    ///   returns false, the walk stops.
     @inline(__always)
     mutating func forEachMember(_ body: (inout JSONCursor, JSONMemberName) -> Bool) {
         at += 1
@@ -190,7 +195,7 @@ extension JSONCursor {
         return cursor.string()
     }
 
-    /// The name, unescaped, is these bytes.
+    /// Returns whether a member's name, unescaped, equals some UTF-8 bytes.
     @inline(__always)
     func isName(_ name: JSONMemberName, _ utf8: UnsafeRawBufferPointer) -> Bool {
         if !name.escaped { return input[part: name.start + 1..<name.end - 1].hasSameBytes(as: utf8) }
@@ -199,7 +204,7 @@ extension JSONCursor {
     }
 }
 
-/// Where a member's name stands, quotes included.
+/// The range of a member's name in the text, quotes included, and whether the name contains escapes.
 struct JSONMemberName {
     var start: Int
     var end: Int

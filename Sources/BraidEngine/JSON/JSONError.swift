@@ -33,12 +33,13 @@ extension JSONError: CustomStringConvertible {
     }
 }
 
-/// What the scanner throws: small, turned into a `JSONError` once it is out of the loops.
+/// The error that the scanner throws. It is small so that the hot loops stay fast; `scan` converts it to a
+/// ``JSONError``.
 struct JSONFault: Error {
     enum Reason {
-        /// Something else should stand here.
+        /// Something else is expected at the offset. The string names it.
         case expected(StaticString)
-        /// Says it all.
+        /// Any other fault. The string is the whole message.
         case wrong(StaticString)
         case endsInString, controlCharacter, duplicateName
         case tooDeep(Int)
@@ -67,7 +68,7 @@ struct JSONFault: Error {
         }
     }
 
-    /// The character at an offset, in a form that can be shown.
+    /// Returns the character at an offset in printable form.
     private static func found(at offset: Int, in input: UnsafeRawBufferPointer) -> String {
         let byte = input[offset]
         switch byte {
@@ -89,7 +90,7 @@ struct JSONFault: Error {
     }
 }
 
-/// Line and column of an offset, both from 1, the column in bytes.
+/// Returns the line and column of an offset. Both count from 1, and the column counts bytes.
 func lineAndColumn(of offset: Int, in input: UnsafeRawBufferPointer) -> (line: Int, column: Int) {
     var line = 1, lineStart = 0
     for index in 0..<min(offset, input.count) where input[index] == 0x0A {

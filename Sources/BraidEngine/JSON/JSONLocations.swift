@@ -1,4 +1,5 @@
-/// The positions of a document's values in its text, for messages of the form `file:line:column: pointer: message`.
+/// The positions of a document's values in its text. Messages use them in the form `file:line:column: pointer:
+/// message`.
 ///
 /// - Complexity: each query walks the text, O(bytes up to the value).
 public struct JSONLocations: Sendable {
@@ -16,7 +17,7 @@ public struct JSONLocations: Sendable {
 
     /// Returns the line and column of a value's first byte, both from 1, the column in bytes.
     ///
-    /// - Returns: `nil` if the document has no value at the pointer.
+    /// - Returns: `nil` if the document has no value at the pointer or is not valid JSON.
     public func position(of pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).flatMap { $0.isExact ? ($0.line, $0.column) : nil }
     }

@@ -1,19 +1,21 @@
-/// The member names of the objects that are open during a scan, so that a name that stands twice in one is found when
-/// it is read (RFC 7493, section 2.3; names are compared after unescaping).
+/// The member names of all open objects during a scan, for finding a name that an object contains twice (RFC 7493,
+/// section 2.3). Names are compared after unescaping.
 ///
-/// A stack: an object's names lie above those of the objects around it, and leave when it ends. Up to 16 names are
-/// compared one by one, by length and first eight bytes; beyond, a hash table finds them, seeded anew in each process,
-/// so that neither many names nor chosen ones cost more than linear time. Names leave the table in the reverse of the
-/// order in which they came, which leaves a table with linear probing as it was before.
+/// The names form a stack: an object's names lie above the names of the objects around it and are removed when it ends.
+/// Up to 16 names are compared one by one, by length and first eight bytes. Beyond 16, a hash table finds them.
+///
+/// `Hasher` uses a random seed in each process, so that neither many names nor maliciously chosen names cost more than
+/// linear time. Names are removed from the table in the reverse order of insertion. With linear probing this restores
+/// the table's previous state exactly.
 struct JSONNames {
     private struct Name {
         /// The first eight bytes, padded with zeros.
         var word: UInt64
-        /// Where the bytes stand: in `unescaped` or in the input.
+        /// The offset of the name's bytes, in `unescaped` if `wasEscaped` is set, otherwise in the input.
         var start: Int
         var length: Int32
         var wasEscaped: Bool
-        /// Where the table has it, or -1.
+        /// The name's position in `slots`, or -1 if it is not in the hash table.
         var slot: Int32 = -1
         var hash = 0
     }
@@ -23,7 +25,7 @@ struct JSONNames {
     private let input: UnsafeRawBufferPointer
     private var stack: [Name] = []
     private var unescaped: [UInt8] = []
-    /// Positions in the stack plus one; 0 is free. A power of two long.
+    /// The hash table: positions in `stack` plus one, 0 for a free slot. The length is a power of two.
     private var slots: [Int32] = []
     private var slotsUsed = 0
 
@@ -31,7 +33,9 @@ struct JSONNames {
 
     @inline(__always) var count: Int { stack.count }
 
-    /// False when the object whose names start at `base` has it already. `range`: what stands between the quotes.
+    /// Adds a name to the object whose names start at `base`. Returns false if the object already contains the name.
+    ///
+    /// - Parameter range: the offsets of the bytes between the quotes.
     @inline(__always)
     mutating func insert(_ range: Range<Int>, escaped: Bool, base: Int) -> Bool {
         if escaped { return insertEscaped(range, base) }
@@ -40,14 +44,14 @@ struct JSONNames {
             base)
     }
 
-    /// Forgets the names from `base` on: their object has ended.
+    /// Removes the names from `base` on, when their object ends.
     @inline(__always)
     mutating func close(_ base: Int) {
         if slotsUsed > 0 || !unescaped.isEmpty { tidy(base) }
         stack.removeLast(stack.count - base)
     }
 
-    /// The name at a position of the stack.
+    /// The name at a position of the stack, unescaped.
     subscript(position: Int) -> String {
         withBytes(of: stack[position]) { String(decoding: $0, as: UTF8.self) }
     }
@@ -89,7 +93,7 @@ struct JSONNames {
         return true
     }
 
-    /// Puts a name of the stack into the table, which is kept at most half full.
+    /// Adds a name of the stack to the hash table, which stays at most half full.
     private mutating func place(_ index: Int, _ base: Int) {
         stack[index].hash = hash(of: stack[index], base)
         if 2 * (slotsUsed + 1) > slots.count {
@@ -107,7 +111,7 @@ struct JSONNames {
         stack[index].slot = Int32(slot)
     }
 
-    /// Takes the names from `base` on out of the table, and their bytes out of `unescaped`.
+    /// Removes the names from `base` on from the hash table and their bytes from `unescaped`.
     @inline(never)
     private mutating func tidy(_ base: Int) {
         for index in stride(from: stack.count - 1, through: base, by: -1) {
@@ -119,7 +123,7 @@ struct JSONNames {
         }
     }
 
-    /// `base` is part of it: names of other objects, which may be the same, must not pile up in the table.
+    /// Returns a name's hash. `base` is part of the hash so that equal names of different objects do not collide.
     private func hash(of name: Name, _ base: Int) -> Int {
         var hasher = Hasher()
         hasher.combine(base)

@@ -6,7 +6,7 @@ public struct JSONNumber: Sendable {
     /// The number's text as written. Always a valid JSON number.
     public let lexeme: String
 
-    /// For text that a parser has found to be a JSON number.
+    /// Creates a number from text that is known to be a valid JSON number.
     init(validLexeme: String) { lexeme = validLexeme }
 
     /// Creates a number from an integer.
@@ -47,7 +47,7 @@ extension JSONNumber: Equatable {
         left.lexeme == right.lexeme || Decimal(left.lexeme) == Decimal(right.lexeme)
     }
 
-    /// A number's value as digits times a power of ten; each value has one form, zero has no digits.
+    /// A number's value as digits times a power of ten. Each value has exactly one such form. Zero has no digits.
     private struct Decimal: Equatable {
         var isNegative = false
         var digits: [UInt8] = []
@@ -60,7 +60,7 @@ extension JSONNumber: Equatable {
                 case UInt8(ascii: "-"): isNegative = true
                 case UInt8(ascii: "."): inFraction = true
                 case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                    // Far beyond any length that a text can make up for, all exponents are the same.
+                    // Clamping is safe: no text has enough digits to compensate for an exponent of this size.
                     let text = String(Substring(rest))
                     let limit = 1 << 60
                     exponent = max(

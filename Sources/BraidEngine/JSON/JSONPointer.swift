@@ -33,12 +33,12 @@ public struct JSONPointer: Sendable {
     ///
     /// - Parameter token: the member's name, unescaped.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
-    /// Returns the pointer to an element of the array that this pointer leads to, from 0.
+    /// Returns the pointer to an element of the array that this pointer leads to. Indices count from 0.
     public func appending(_ index: Int) -> JSONPointer { appending(String(index)) }
     /// Returns this pointer followed by another one, which starts where this one ends.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
-    /// The array index that a token is (section 4: no sign, no leading zeros), or nil.
+    /// Returns the array index that a token spells (RFC 6901, section 4: no sign, no leading zeros), or `nil`.
     static func index(_ token: String) -> Int? {
         guard token.utf8.allSatisfy(\.isDigit), token.utf8.count == 1 || token.utf8.first != UInt8(ascii: "0") else {
             return nil
@@ -93,7 +93,8 @@ extension JSONPointer: Hashable {
 }
 
 extension JSONValue {
-    /// The value at a pointer (RFC 6901, section 4). `nil` if there is none; a token `-` never leads to an element.
+    /// The value at a pointer (RFC 6901, section 4), or `nil` if the pointer leads nowhere. The token `-` never leads
+    /// to an element.
     ///
     /// - Complexity: O(tokens).
     public subscript(pointer: JSONPointer) -> JSONValue? {

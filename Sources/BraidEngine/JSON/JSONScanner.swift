@@ -1,11 +1,13 @@
-/// Checks that bytes are one JSON text (RFC 8259) in its interoperable form (RFC 7493: UTF-8, no lone surrogates, no
-/// name twice in an object) and leaves out the white space between its tokens; one pass, no recursion.
+/// Checks that bytes are one JSON text (RFC 8259) and removes the white space between its tokens.
+///
+/// The text must be I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in an object. The scanner makes one
+/// pass and does not recurse.
 struct JSONScanner {
     /// An array or object that has begun and not ended.
     private struct Frame {
-        /// Where the object's names start, or -1 for an array.
+        /// The position in `names` of the object's first name, or -1 for an array.
         var base: Int32
-        /// Commas so far.
+        /// The number of commas read so far.
         var commas: Int32 = 0
 
         @inline(__always) var isObject: Bool { base >= 0 }
@@ -14,15 +16,16 @@ struct JSONScanner {
     private let input: UnsafeRawBufferPointer
     private let depthLimit: Int
     private var at = 0
-    /// The innermost open array or object; at the outside, one that stands for the text.
+    /// The innermost open array or object. At the top level, a placeholder for the text itself.
     private var frame = Frame(base: -1)
-    /// Those around it.
+    /// The arrays and objects around `frame`, outermost first.
     private var outer: [Frame] = []
     private var names: JSONNames
 
-    /// What was kept up to the last white space left out; empty as long as none was.
+    /// The compact text up to the last white space that was removed. Empty until white space is removed.
     private var kept: [UInt8] = []
-    /// Where the input goes on that is not in `kept` yet; before the first cut, where the value starts.
+    /// The offset of the first input byte that is not in `kept` yet. Until white space is removed, the start of the
+    /// value.
     private var runStart = 0
 
     private init(_ input: UnsafeRawBufferPointer, depthLimit: Int) {
@@ -31,7 +34,7 @@ struct JSONScanner {
         names = JSONNames(input)
     }
 
-    /// What a scan finds: the compact text is a part of the input, or new bytes.
+    /// The result of a scan. The compact text is either a part of the input or a new array of bytes.
     enum Finding {
         case part(Range<Int>)
         case compacted([UInt8])
@@ -116,7 +119,7 @@ struct JSONScanner {
         }
     }
 
-    /// The opening bracket, and the white space after it.
+    /// Reads an opening bracket and the white space after it.
     @inline(__always)
     private mutating func open(base: Int32) throws(JSONFault) {
         guard outer.count < depthLimit else { throw JSONFault(at, .tooDeep(depthLimit)) }
@@ -133,7 +136,7 @@ struct JSONScanner {
         at += 1
     }
 
-    /// A member's name and its colon.
+    /// Reads a member's name and its colon.
     @inline(__always)
     private mutating func name(_ what: StaticString) throws(JSONFault) {
         guard peek == .quote else { throw JSONFault(at, .expected(what)) }
@@ -161,7 +164,7 @@ struct JSONScanner {
         }
     }
 
-    /// RFC 8259, section 6.
+    /// Reads a number (RFC 8259, section 6).
     @inline(__always)
     private mutating func number() throws(JSONFault) {
         if peek == 0x2D { at += 1 }
@@ -190,7 +193,8 @@ struct JSONScanner {
 
     // MARK: Strings
 
-    /// RFC 8259, section 7. From the opening quote to behind the closing one; true if there are escapes.
+    /// Reads from the opening quote to the byte after the closing quote (RFC 8259, section 7). Returns whether the
+    /// string contains escapes.
     @inline(__always)
     private mutating func string() throws(JSONFault) -> Bool {
         at += 1
@@ -210,7 +214,7 @@ struct JSONScanner {
         return try restOfString()
     }
 
-    /// Whatever a string holds besides plain ASCII.
+    /// Reads the rest of a string in which something other than plain ASCII was found.
     @inline(never)
     private mutating func restOfString() throws(JSONFault) -> Bool {
         var escaped = false
@@ -263,7 +267,7 @@ struct JSONScanner {
         }
     }
 
-    /// From the `u` to behind its four digits.
+    /// Reads from the `u` of an escape to the byte after its four digits.
     private mutating func hexadecimal() throws(JSONFault) -> UInt32 {
         at += 1
         var unit: UInt32 = 0
@@ -277,7 +281,8 @@ struct JSONScanner {
         return unit
     }
 
-    /// The length of a well-formed UTF-8 sequence beyond ASCII, nil if there is none (RFC 3629, section 4).
+    /// Returns the length of the well-formed UTF-8 sequence of a non-ASCII character (RFC 3629, section 4), or `nil` if
+    /// the bytes are malformed.
     static func lengthOfSequence(in input: UnsafeRawBufferPointer, at offset: Int) -> Int? {
         let length: Int, second: ClosedRange<UInt8>
         switch input[offset] {
@@ -297,7 +302,7 @@ struct JSONScanner {
 
     // MARK: White space
 
-    /// The byte here; 0, which may stand nowhere, at the end.
+    /// The current byte. At the end it is 0, which the grammar allows nowhere.
     @inline(__always) private var peek: UInt8 { at < input.count ? input[at] : 0 }
 
     @inline(__always)
@@ -322,7 +327,8 @@ struct JSONScanner {
 
     // MARK: Errors
 
-    /// Where a fault is: the member or element that was being read, or the array or object around the place.
+    /// Returns the pointer to a fault: to the member or element that was being read, or to the array or object around
+    /// it.
     private func pointer(_ fault: JSONFault) -> JSONPointer {
         var pointer = JSONPointer.root
         let open = (outer + [frame]).dropFirst()

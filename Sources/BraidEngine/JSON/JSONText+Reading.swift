@@ -3,7 +3,7 @@ public enum JSONKind: Sendable, Hashable {
     /// One of the six kinds of JSON (RFC 8259, section 3).
     case null, bool, number, string, array, object
 
-    /// As JSON-e's `typeof` says, and as models of no `type` are registered.
+    /// The kind's name in messages and in JSON-e's `typeof`. Models without a `type` member are registered by it.
     var name: String {
         switch self {
         case .null: "null"
@@ -106,7 +106,7 @@ extension JSONText {
         }
     }
 
-    /// The value at a pointer (RFC 6901, section 4). `nil` if there is none.
+    /// The value at a pointer (RFC 6901, section 4), or `nil` if the pointer leads nowhere.
     ///
     /// - Complexity: O(bytes up to the end of the value).
     public subscript(pointer: JSONPointer) -> JSONText? {
@@ -143,7 +143,8 @@ extension JSONText {
 }
 
 extension JSONCursor {
-    /// From the start of an object to the value of a member; false, and behind the object, if it has none.
+    /// Moves from the start of an object to the value of a member. Returns false, and moves behind the object, if the
+    /// member is missing.
     mutating func enter(member name: String) -> Bool {
         var name = name, found = false
         name.withUTF8 { utf8 in
@@ -156,7 +157,8 @@ extension JSONCursor {
         return found
     }
 
-    /// From the start of an array to an element; false, and behind the array, if it has fewer.
+    /// Moves from the start of an array to an element. Returns false, and moves behind the array, if the index is too
+    /// large.
     mutating func enter(element index: Int) -> Bool {
         var left = index, found = false
         forEachElement { cursor in
@@ -168,8 +170,10 @@ extension JSONCursor {
         return found
     }
 
-    /// From the start of a value to the one at a pointer. Returns how many tokens led somewhere; at fewer than all of
-    /// them, the cursor is at the value inside which the next one leads nowhere.
+    /// Moves from the start of a value to the value at a pointer.
+    ///
+    /// - Returns: the number of tokens that could be followed. If it is less than the number of all tokens, the cursor
+    ///   is at the innermost value that could be reached.
     mutating func follow(_ pointer: JSONPointer) -> Int {
         for (position, token) in pointer.tokens.enumerated() {
             let start = at

@@ -7,7 +7,7 @@ public struct JSONText: Sendable, Hashable {
     private let start: UInt32
     private let end: UInt32
 
-    /// For bytes that are known to be compact, valid JSON.
+    /// Creates a text from bytes that are known to be compact, valid JSON.
     init(valid buffer: [UInt8]) { self.init(valid: buffer, 0..<buffer.count) }
 
     @inline(__always)
@@ -103,7 +103,9 @@ public struct JSONText: Sendable, Hashable {
     /// The text as a `String`, for messages and tests. Code that only needs bytes uses ``withBytes(_:)``.
     public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// A part of this text, by its offsets in it.
+    /// Returns a part of this text.
+    ///
+    /// - Parameter range: offsets in this text, which must enclose one whole value.
     @inline(__always)
     func part(_ range: Range<Int>) -> JSONText {
         JSONText(valid: buffer, Int(start) + range.lowerBound..<Int(start) + range.upperBound)

@@ -32,13 +32,15 @@ extension JSONText {
     }
 }
 
-/// Builds the tree of a text that is known to be valid. Values that have ended wait on one stack until the array or
-/// object around them ends and takes all of its own at once.
+/// Builds the tree of a text that is known to be valid.
+///
+/// Complete values wait on a stack until the array or object around them ends and moves all its values off the stack at
+/// once.
 private struct JSONTreeBuilder: ~Copyable {
     private struct Frame {
-        /// Where its values start on the stack.
+        /// The position on `values` of the array's or object's first value.
         var values: Int
-        /// Where its names start, or -1 for an array.
+        /// The position on `names` of the object's first name, or -1 for an array.
         var names: Int
     }
 
@@ -82,7 +84,7 @@ private struct JSONTreeBuilder: ~Copyable {
                     .number(
                         JSONNumber(validLexeme: String(decoding: cursor.input[part: start..<cursor.at], as: UTF8.self)))
                 )
-                // A byte that starts no value would be a bug of ours: let it not stop the walk.
+                // Only a bug of the scanner could bring such a byte here. Skip the byte, so that the loop ends.
                 if cursor.at == start { cursor.at += 1 }
             }
         }
@@ -112,7 +114,7 @@ private struct JSONTreeBuilder: ~Copyable {
     }
 }
 
-/// A stack whose values are moved out, not copied.
+/// A stack that moves its values out instead of copying them.
 private struct MoveStack<Element>: ~Copyable {
     private var storage = UnsafeMutablePointer<Element>.allocate(capacity: 64)
     private var capacity = 64
@@ -128,7 +130,7 @@ private struct MoveStack<Element>: ~Copyable {
     @inline(__always)
     mutating func pop() -> Element { taking(1).move() }
 
-    /// Takes the uppermost `number` values off; the caller must move them out before the next push.
+    /// Removes the topmost `number` values. The caller must move them out before the next push.
     @inline(__always)
     mutating func taking(_ number: Int) -> UnsafeMutablePointer<Element> {
         precondition(number >= 0 && number <= count)
@@ -151,7 +153,6 @@ private struct MoveStack<Element>: ~Copyable {
     }
 }
 
-// What a value is, for reading.
 extension JSONValue {
     var kind: JSONKind {
         switch self {
@@ -182,7 +183,7 @@ extension JSONValue {
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 
-// No `nil` literal: in `condition ? nil : value` it would mean `.null` where absence was meant.
+// There is deliberately no `nil` literal: in `condition ? nil : value` it would mean `.null` instead of absence.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

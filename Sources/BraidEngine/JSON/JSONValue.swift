@@ -22,7 +22,7 @@ public enum JSONValue: Sendable, Equatable {
 public struct JSONObject: Sendable {
     /// The members in order. A new member comes last; a replaced value keeps its position.
     public private(set) var members: [(name: String, value: JSONValue)] = []
-    /// Positions by name, kept only once a linear search would be slow.
+    /// Positions in `members` by name. Empty up to `linearLimit` members, for which a linear search is fast enough.
     private var positions: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
 
@@ -34,7 +34,7 @@ public struct JSONObject: Sendable {
         for (name, value) in members { self[name] = value }
     }
 
-    /// For names that are known to be unique.
+    /// Creates an object from members whose names are known to be unique.
     init(unique members: [(name: String, value: JSONValue)]) {
         self.members = members
         reindex()
@@ -68,14 +68,15 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Changes the object that a member is, in place. False: it is none.
+    /// Changes a member's object in place. Returns false, without calling the closure, if the member is missing or not
+    /// an object.
     mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void)
         throws(Failure) -> Bool
     {
         guard let position = position(of: name), case .object(var object) = members[position].value else {
             return false
         }
-        members[position].value = .null  // held here alone, it is not copied
+        members[position].value = .null  // releases the other reference, so that `change` does not copy the object
         try change(&object)
         members[position].value = .object(object)
         return true
@@ -102,7 +103,7 @@ extension JSONObject: Equatable {
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
         for (index, member) in left.members.enumerated() {
-            // Most often the members stand in the same order.
+            // Most often both objects have their members in the same order.
             let other = right.members[index]
             if other.name.hasSameBytes(as: member.name) {
                 guard other.value == member.value else { return false }
@@ -132,7 +133,6 @@ public struct UTF8Key: Hashable, Sendable {
     }
 }
 
-/// In messages it is the string.
 extension UTF8Key: CustomStringConvertible {
     public var description: String { string }
 }

@@ -17,7 +17,6 @@ public struct JSONWriter: Sendable {
     public var text: JSONText { JSONText(valid: bytes) }
 
     /// Writes `{`. The next call is `name(_:)` or ``endObject()``.
-    /// Writes `{`. The next call is `name(_:)` or ``endObject()``.
     @inline(__always) public mutating func beginObject() { begin(.openBrace) }
     /// Writes `}`.
     @inline(__always) public mutating func endObject() { end(.closeBrace) }
@@ -149,7 +148,7 @@ public struct JSONWriter: Sendable {
         string.withUTF8 { quote(UnsafeRawBufferPointer($0)) }
     }
 
-    /// RFC 8259, section 7: only what must be escaped is.
+    /// Writes a string in quotes. Escapes only what RFC 8259, section 7 requires.
     private mutating func quote(_ utf8: UnsafeRawBufferPointer) {
         bytes.append(.quote)
         var runStart = 0, at = 0

@@ -6,7 +6,7 @@ extension JSONValue {
     public func merging(patch: JSONValue) -> JSONValue {
         guard case .object(let patch) = patch else { return patch }
         var target = objectValue ?? JSONObject()
-        // Removed together: each by itself would move all behind it.
+        // Removing all members at once costs O(members). Each single removal would shift the members behind it.
         var removed: Set<UTF8Key> = []
         for (name, value) in patch.members {
             if value.isNull {

@@ -1,7 +1,8 @@
-/// A date and time on the Internet (RFC 3339, section 5.6) as Atom has it: `T` and `Z` are capitals (RFC 4287, section
-/// 3.3, to which RFC 8927, section 3.3.3, refers).
+/// The timestamp format of RFC 8927, section 3.3.3: a date and time of RFC 3339, section 5.6, in the form that Atom
+/// requires. `T` and `Z` must be capitals (RFC 4287, section 3.3).
 enum Timestamp {
-    /// Whether the text is one, down to the days of the month and to where leap seconds can be. Allocates nothing.
+    /// Returns whether the text is a timestamp. Checks the days of each month and where leap seconds are possible. Does
+    /// not allocate.
     static func isValid(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { isValid(UnsafeRawBufferPointer($0)) }
@@ -18,13 +19,13 @@ enum Timestamp {
             reader.takeFraction(), let offset = reader.offset(), reader.isAtEnd
         else { return false }
         guard second == 60 else { return true }
-        // A leap second is the last second of a month, in UTC (RFC 3339, section 5.7): 23:59 there is that minute of
-        // the same day here, or, east of Greenwich, the minute before the next day here began in UTC.
+        // A leap second can only be the last second of a month in UTC (RFC 3339, section 5.7), so the UTC time must be
+        // 23:59. East of Greenwich, the local date can already be the first day of the next month.
         let minuteInUTC = hour * 60 + minute - offset
         return minuteInUTC == 1439 && day == lastDay(ofMonth: month, year: year) || minuteInUTC == -1 && day == 1
     }
 
-    /// RFC 3339, section 5.7 and appendix C.
+    /// Returns the last day of a month (RFC 3339, section 5.7 and appendix C).
     static func lastDay(ofMonth month: Int, year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -45,7 +46,7 @@ enum Timestamp {
             return true
         }
 
-        /// Of so many digits, not fewer.
+        /// Reads a number of exactly `digits` digits.
         mutating func number(_ digits: Int) -> Int? {
             guard bytes.count - position >= digits else { return nil }
             var number = 0
@@ -57,7 +58,7 @@ enum Timestamp {
             return number
         }
 
-        /// False for a point without digits.
+        /// Skips an optional fraction. Returns false if no digit follows the point.
         mutating func takeFraction() -> Bool {
             guard take(".") else { return true }
             let start = position
@@ -65,7 +66,8 @@ enum Timestamp {
             return position > start
         }
 
-        /// Minutes ahead of UTC. `-00:00` is allowed: the local offset is not known (RFC 3339, section 4.3).
+        /// Reads the offset from UTC in minutes, positive to the east. `-00:00` is allowed and means that the local
+        /// offset is unknown (RFC 3339, section 4.3).
         mutating func offset() -> Int? {
             if take("Z") { return 0 }
             let isAhead = take("+")

@@ -26,7 +26,7 @@ enum Builtin: String, Sendable, CaseIterable {
         return string
     }
 
-    /// A string, or the text of a number.
+    /// Returns the text of a separator, which must be a string or a number.
     fileprivate func separator(_ operand: Operand) throws(JSONeError) -> String {
         guard ["string", "number"].contains(operand.typeName), let text = operand.text else { throw badArguments }
         return text
@@ -62,7 +62,7 @@ extension JSONeEvaluator {
         let first = try builtin.number(arguments[0])
         switch builtin {
         case .min, .max:
-            // The operand itself, so that an untouched number keeps its digits; of equal ones the first.
+            // Return the operand itself, so that a number keeps its digits. Among equal numbers the first one wins.
             var (best, bestNumber) = (arguments[0], first)
             for operand in arguments.dropFirst() {
                 let number = try builtin.number(operand)
@@ -123,7 +123,7 @@ extension JSONeEvaluator {
         guard step != 0 else { throw Builtin.range.badArguments }
         let (start, end) = (bounds[0], bounds[1])
         guard step > 0 ? start < end : start > end else { return .json(.array([])) }
-        // The distance may not fit an Int; its magnitude fits a UInt.
+        // The distance may be too large for an `Int`, but it always fits into a `UInt`.
         let distance =
             step > 0
             ? UInt(bitPattern: end) &- UInt(bitPattern: start)
@@ -133,7 +133,7 @@ extension JSONeEvaluator {
         return .json(.array(stride(from: start, to: end, by: step).map { .number(JSONNumber($0)) }))
     }
 
-    /// An empty separator, or the number 0, splits into characters, as in the reference.
+    /// Splits a string. As in the reference, an empty separator or the number 0 splits it into characters.
     private mutating func split(_ operand: Operand, by separator: Operand) throws(JSONeError) -> Operand {
         let string = try Builtin.split.string(operand)
         let text = try Builtin.split.separator(separator)

@@ -16,7 +16,8 @@ enum ExpressionToken: Equatable, Sendable {
     }
 }
 
-/// Reads one token after another, none before it is asked for: what follows the `}` of `${…}` is not an expression.
+/// Reads the tokens of an expression one at a time, on demand. It must not read ahead: the text after the `}` of `${…}`
+/// is not an expression.
 struct ExpressionLexer {
     private let bytes: [UInt8]
     private(set) var offset: Int
@@ -26,13 +27,13 @@ struct ExpressionLexer {
         self.offset = offset
     }
 
-    /// Longer symbols first.
+    /// All symbols. A longer symbol comes before its prefixes, because the first match wins.
     private static let symbols: [(text: String, bytes: [UInt8])] = [
         "**", "+", "-", "*", "/", "[", "]", ".", "(", ")", "{", "}", ":", ",",
         ">=", "<=", "<", ">", "==", "!=", "!", "&&", "||",
     ].map { ($0, Array($0.utf8)) }
 
-    /// The next token and where it starts.
+    /// Returns the next token and the offset of its first byte.
     mutating func next() throws(JSONeError) -> (token: ExpressionToken, start: Int) {
         while let length = whitespaceLength { offset += length }
         let start = offset
@@ -57,7 +58,7 @@ struct ExpressionLexer {
 
     func text(_ start: Int, _ end: Int) -> String { String(decoding: bytes[start..<end], as: UTF8.self) }
 
-    /// `[0-9]+(\.[0-9]+)?`: no sign and no exponent.
+    /// Reads a number: `[0-9]+(\.[0-9]+)?`, without a sign or an exponent.
     private mutating func number() -> ExpressionToken {
         let start = offset
         skipDigits()
@@ -72,7 +73,7 @@ struct ExpressionLexer {
         while offset < bytes.count, bytes[offset].isDigit { offset += 1 }
     }
 
-    /// Up to the same quote; there are no escapes.
+    /// Reads a string up to the next quote of the same kind. There are no escapes.
     private mutating func string() throws(JSONeError) -> ExpressionToken {
         let start = offset + 1
         guard let end = bytes[start...].firstIndex(of: bytes[offset]) else {
@@ -82,7 +83,8 @@ struct ExpressionLexer {
         return .string(text(start, end))
     }
 
-    /// The length in bytes of the whitespace character at the offset, if there is one.
+    /// The length in bytes of the whitespace character at the offset, or `nil` if the character there is not
+    /// whitespace.
     private var whitespaceLength: Int? {
         guard offset < bytes.count else { return nil }
         if bytes[offset] < 0x80 { return Unicode.Scalar(bytes[offset]).isWhitespace ? 1 : nil }
@@ -95,7 +97,7 @@ struct ExpressionLexer {
 }
 
 extension Unicode.Scalar {
-    /// Whitespace as JSON-e's reference has it: Unicode's, and the four ASCII separators.
+    /// Whether JSON-e's reference treats the scalar as whitespace: Unicode's whitespace and the four ASCII separators.
     var isWhitespace: Bool {
         value < 0x80
             ? value == 0x20 || (0x09...0x0D).contains(value) || (0x1C...0x1F).contains(value) : properties.isWhitespace
@@ -110,7 +112,7 @@ extension UInt8 {
 }
 
 extension String {
-    /// `[a-zA-Z_][a-zA-Z0-9_]*`, JSON-e's rule for context names.
+    /// Whether the string is a valid context name of JSON-e: `[a-zA-Z_][a-zA-Z0-9_]*`.
     var isTemplateIdentifier: Bool {
         guard let first = utf8.first, first.startsIdentifier else { return false }
         return utf8.allSatisfy(\.continuesIdentifier)

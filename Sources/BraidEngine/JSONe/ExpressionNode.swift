@@ -1,7 +1,7 @@
 /// A parsed expression.
 ///
-/// Chains of operators of one precedence and chains of accesses are lists, not nested nodes: only brackets, signs and
-/// powers nest, so that what the parser bounds is all that the evaluator recurses into.
+/// Chains of operators of one precedence and chains of accesses are lists, not nested nodes. Only brackets, signs and
+/// powers nest. The parser limits these, and so it also limits the evaluator's recursion.
 indirect enum ExpressionNode: Sendable {
     case constant(Operand)
     case name(String)
@@ -10,10 +10,10 @@ indirect enum ExpressionNode: Sendable {
     case unary(UnaryOperator, ExpressionNode)
     case or([ExpressionNode])
     case and([ExpressionNode])
-    /// Operators of one precedence, applied from the left.
+    /// Operators of one precedence, applied from left to right.
     case infix(ExpressionNode, [(symbol: InfixOperator, right: ExpressionNode)])
     case power(base: ExpressionNode, exponent: ExpressionNode)
-    /// `a.b[0][1:](c)`: accesses applied from the left.
+    /// Accesses such as `a.b[0][1:](c)`, applied from left to right.
     case access(ExpressionNode, [ExpressionAccess])
 }
 
@@ -32,7 +32,8 @@ enum ExpressionAccess: Sendable {
 }
 
 extension ExpressionNode {
-    /// Whether the value can only be a context value or a part of one: then it is as small and shallow as that is.
+    /// Whether the value can only be a constant, a context value or a part of one. Such a value needs no check of its
+    /// size and depth.
     var isPath: Bool {
         switch self {
         case .name, .constant: true
@@ -48,7 +49,7 @@ extension ExpressionNode {
         }
     }
 
-    /// Adds the names that the expression reads from its context. Built-ins are no names of a context.
+    /// Adds the names that the expression reads from its context, without built-in functions.
     func collectNames(into names: inout NamesRead) {
         switch self {
         case .constant: return
@@ -82,7 +83,7 @@ extension ExpressionAccess {
             to?.collectNames(into: &names)
         case .call(let arguments):
             for argument in arguments { argument.collectNames(into: &names) }
-            // Two built-ins read the context themselves.
+            // Two built-in functions read the context themselves.
             switch (base, arguments.first) {
             case (.name("fromNow"), _) where arguments.count < 2: names.insert("now")
             case (.name("defined"), .constant(.json(.string(let name)))?): names.insertAsked(name)

@@ -1,14 +1,15 @@
-/// Parses JSON-e's expressions by recursive descent (json-e.js.org/expressions.html, "Operator Precedence").
+/// A recursive-descent parser of JSON-e's expressions (json-e.js.org/expressions.html, "Operator Precedence").
 ///
-/// Lowest to highest: `||`, `&&`, `in`, `== !=`, `< > <= >=`, `+ -`, `* /`, `**` (from the right). Signs and `!` bind
-/// to the next unit alone, tighter than `.`, `[]` and `()`: `!a.b` is `(!a).b`, as in every implementation.
+/// The operators from lowest to highest precedence: `||`, `&&`, `in`, `== !=`, `< > <= >=`, `+ -`, `* /`, `**`. Only
+/// `**` is right-associative. Signs and `!` apply to the next unit alone and bind tighter than `.`, `[]` and `()`:
+/// `!a.b` is `(!a).b`, as in every implementation.
 struct ExpressionParser {
     private var lexer: ExpressionLexer
     private var token: ExpressionToken
     private var tokenStart: Int
     private var depth = 0
 
-    /// How deep brackets, signs and powers may nest.
+    /// The maximum nesting depth of brackets, signs and powers.
     static let maximumDepth = 100
 
     private static let levels: [[String]] = [
@@ -20,7 +21,7 @@ struct ExpressionParser {
         (token, tokenStart) = try lexer.next()
     }
 
-    /// The whole source must be one expression.
+    /// Parses an expression, which must be the whole source.
     static func parse(_ source: String) throws(JSONeError) -> ExpressionNode {
         var parser = try ExpressionParser(Array(source.utf8), from: 0)
         let node = try parser.expression()
@@ -28,7 +29,7 @@ struct ExpressionParser {
         return node
     }
 
-    /// Parses the expression of `${…}` that starts at the offset; `end` is where its `}` stands.
+    /// Parses the expression of `${…}` that starts at a byte offset. `end` is the offset of the closing `}`.
     static func parseInterpolated(
         _ bytes: [UInt8], from offset: Int
     ) throws(JSONeError) -> (node: ExpressionNode, end: Int) {
@@ -45,7 +46,7 @@ struct ExpressionParser {
 
     private func isAt(_ symbol: String) -> Bool { token == .symbol(symbol) }
 
-    /// Steps over the symbol if it is the current token.
+    /// Skips the symbol if it is the current token. Returns whether it was.
     private mutating func take(_ symbol: String) throws(JSONeError) -> Bool {
         guard isAt(symbol) else { return false }
         try advance()
@@ -121,7 +122,7 @@ struct ExpressionParser {
         }
     }
 
-    /// `[index]`, `[from:to]`, `[from:]`, `[:to]`, `[:]`.
+    /// Parses `[index]`, `[from:to]`, `[from:]`, `[:to]` or `[:]`.
     private mutating func brackets() throws(JSONeError) -> ExpressionAccess {
         try expect("[")
         let from = isAt(":") ? nil : try expression()
@@ -190,7 +191,8 @@ struct ExpressionParser {
         }
     }
 
-    /// Members of an object, after its `{`; a comma may follow the last one. Of equal keys the last value counts.
+    /// Parses the members of an object, after its `{`. A comma may follow the last member. If a key occurs twice, the
+    /// last value wins.
     private mutating func members() throws(JSONeError) -> [(key: String, value: ExpressionNode)] {
         var members: [(key: String, value: ExpressionNode)] = []
         var positions: [UTF8Key: Int] = [:]

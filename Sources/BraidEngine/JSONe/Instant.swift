@@ -1,4 +1,5 @@
-/// A moment in UTC, to the microsecond, in the years 1 to 9999. It comes from a text or a number; no clock is read.
+/// A moment in UTC, to the microsecond, in the years 1 to 9999. It is created from a text or a number: the engine reads
+/// no clock.
 public struct Instant: Equatable, Sendable {
     /// Microseconds since 1970-01-01T00:00:00Z.
     private(set) var microseconds: Int
@@ -8,15 +9,14 @@ public struct Instant: Equatable, Sendable {
     private static let first = dayNumber(1, 1, 1) * perDay
     private static let last = dayNumber(10000, 1, 1) * perDay - 1
 
-    /// Creates the moment that a store or a clock counts in milliseconds since 1970-01-01T00:00:00Z. A number outside
-    /// the years 1 to 9999 becomes their first or last moment.
+    /// Creates a moment from the milliseconds since 1970-01-01T00:00:00Z. Clamps the moment to the years 1 to 9999.
     public init(millisecondsSince1970 milliseconds: Int) {
         let (microseconds, isTooLarge) = milliseconds.multipliedReportingOverflow(by: 1_000)
         self.microseconds =
             isTooLarge ? (milliseconds < 0 ? Self.first : Self.last) : min(max(microseconds, Self.first), Self.last)
     }
 
-    /// Reads `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Nil for anything else.
+    /// Parses `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Returns `nil` for other texts.
     init?(_ text: String) {
         var scanner = Scanner(text)
         guard let year = scanner.digits(4...4), scanner.take("-"), let month = scanner.digits(1...2), scanner.take("-"),
@@ -30,7 +30,7 @@ public struct Instant: Equatable, Sendable {
         microseconds = Self.dayNumber(year, month, day) * Self.perDay + seconds * Self.perSecond + fraction
     }
 
-    /// Adds days and seconds; nil outside the years 1 to 9999.
+    /// Returns the moment that is some days and seconds later, or `nil` outside the years 1 to 9999.
     func adding(days: Int, seconds: Int) -> Instant? {
         let (inDays, tooManyDays) = days.multipliedReportingOverflow(by: Self.perDay)
         let (inSeconds, tooManySeconds) = seconds.multipliedReportingOverflow(by: Self.perSecond)
@@ -44,7 +44,7 @@ public struct Instant: Equatable, Sendable {
         return instant
     }
 
-    /// The moment as RFC 3339 writes it, in milliseconds: `2026-11-21T09:20:00.000Z`. Smaller parts are cut off.
+    /// The moment in RFC 3339 with milliseconds: `2026-11-21T09:20:00.000Z`. Microseconds are truncated.
     public var text: String {
         var day = microseconds / Self.perDay
         if microseconds % Self.perDay < 0 { day -= 1 }
@@ -77,7 +77,7 @@ public struct Instant: Equatable, Sendable {
 
     // MARK: The Gregorian calendar, counted in years that begin in March
 
-    /// Days since 1970-01-01; years from 1 on.
+    /// Returns the number of days since 1970-01-01. The year must be at least 1.
     private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let marchYear = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -95,8 +95,10 @@ public struct Instant: Equatable, Sendable {
     }
 }
 
-/// An offset such as `-2 days 3 hours`: a sign, then years (365 days), months (30 days), weeks, days, hours, minutes
-/// and seconds, each optional, in this order (json-e.js.org/operators.html, "$fromNow").
+/// A time offset such as `-2 days 3 hours` (json-e.js.org/operators.html, "$fromNow").
+///
+/// It consists of a sign, then years (365 days), months (30 days), weeks, days, hours, minutes and seconds. Each part
+/// is optional, and the order is fixed.
 struct TimeOffset {
     private(set) var days = 0
     private(set) var seconds = 0
@@ -108,7 +110,7 @@ struct TimeOffset {
         (["seconds", "second", "sec", "s"], 0, 1),
     ]
 
-    /// Nil when the text is no such offset, or too large to count.
+    /// Parses an offset. Returns `nil` if the text is not an offset or the offset overflows.
     init?(_ text: String) {
         var scanner = Scanner(text)
         scanner.skipWhitespace()
@@ -135,7 +137,7 @@ struct TimeOffset {
     }
 }
 
-/// Reads short texts from left to right.
+/// Reads a short text from left to right.
 private struct Scanner {
     private var rest: Substring.UnicodeScalarView
 
@@ -151,7 +153,8 @@ private struct Scanner {
         return true
     }
 
-    /// As many ASCII digits as there are, if their number is allowed; at most 18, so that they fit.
+    /// Reads all ASCII digits that follow. Returns `nil` if their number is not in `allowed`, which must not exceed 18,
+    /// the number of digits that always fit into an `Int`.
     mutating func digits(_ allowed: ClosedRange<Int>) -> Int? {
         let digits = rest.prefix { ("0"..."9").contains($0) }
         let count = digits.count
@@ -166,7 +169,7 @@ private struct Scanner {
         return letters.isEmpty ? nil : String(letters)
     }
 
-    /// `.` and one to six digits, as microseconds; 0 without them.
+    /// Reads `.` and one to six digits, and returns microseconds. Returns 0 if there is no fraction.
     mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
         let before = rest.count
@@ -174,7 +177,7 @@ private struct Scanner {
         return (before - rest.count..<6).reduce(digits) { value, _ in value * 10 }
     }
 
-    /// `Z` or `±HH:MM`, in minutes.
+    /// Reads `Z` or `±HH:MM`, and returns minutes.
     mutating func offset() -> Int? {
         if take("Z") { return 0 }
         let sign = take("-") ? -1 : 1
@@ -186,7 +189,7 @@ private struct Scanner {
 }
 
 extension JSONeEvaluator {
-    /// The moment at an offset from the reference, or from the context's `now`.
+    /// Returns the moment at an offset from the reference. Without a reference, the value of the name `now` is used.
     mutating func fromNow(_ offset: String, _ reference: JSONValue?) throws(JSONeError) -> String {
         try budget.spend(scanning: offset.utf8.count + (reference?.stringValue?.utf8.count ?? 0))
         guard let offset = TimeOffset(offset) else { throw .template("offset string: '\(offset)' does not parse") }

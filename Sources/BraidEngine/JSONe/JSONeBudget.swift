@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The limit of what rendering may cost. It ensures that no template can block or exhaust the server.
+/// The limit on the cost of rendering. It ensures that no template can block or exhaust the server.
 ///
 /// - Steps bound the time: one for each node that is evaluated, one for each 16 values or 256 bytes that a node walks
 ///   over, and one for each 8 digits of a long number that it uses.
@@ -9,14 +9,14 @@ import Synchronization
 ///
 /// Several renderings can share one budget, one after another.
 public struct JSONeBudget: Sendable {
-    /// The number of steps that are left.
+    /// The number of remaining steps.
     public private(set) var remainingSteps: Int
-    /// The number of bytes of output that are left.
+    /// The number of remaining bytes of output.
     public private(set) var remainingOutput: Int
 
-    /// Values deeper than this are not built: it is the limit of depth for JSON that comes in.
+    /// The maximum depth of values that a template builds. It equals the parser's default limit of depth.
     static let maximumDepth = 128
-    /// What one value counts for in the output, beside the bytes of its text.
+    /// The cost of one value in bytes of output, in addition to the bytes of its text.
     static let bytesPerValue = 16
 
     /// Creates a budget.
@@ -41,20 +41,20 @@ public struct JSONeBudget: Sendable {
         remainingOutput -= bytes
     }
 
-    /// For an operation that reads so many values.
+    /// Charges an operation that reads a number of values.
     mutating func spend(reading values: Int) throws(JSONeError) { try spend(steps: values / 16) }
 
-    /// For an operation that reads so many bytes of text.
+    /// Charges an operation that reads a number of bytes of text.
     mutating func spend(scanning bytes: Int) throws(JSONeError) { try spend(steps: bytes / 256) }
 
-    /// For an operation that builds an array or object of so many members.
+    /// Charges an operation that builds an array or object with a number of elements or members.
     mutating func spend(building values: Int) throws(JSONeError) {
         try spend(reading: values)
         let (bytes, overflow) = values.multipliedReportingOverflow(by: Self.bytesPerValue)
         try spend(output: overflow ? .max : bytes)
     }
 
-    /// What is left becomes nothing, so that a budget which is shared stays exceeded.
+    /// Sets the exceeded limit to 0, so that a shared budget stays exceeded.
     private mutating func exceeded(_ what: WritableKeyPath<JSONeBudget, Int>, _ name: String) -> JSONeError {
         self[keyPath: what] = 0
         return JSONeError(.budget, "the template exceeds its budget of \(name)")
@@ -62,9 +62,13 @@ public struct JSONeBudget: Sendable {
 }
 
 extension JSONeBudget {
-    /// Walks a value that was built out of others, before it is named or handed out. Values are shared, so
-    /// `[a, a]` of `[a, a]` costs nothing to build, but doubles with each turn when somebody reads it: its size is
-    /// checked here, as is its depth. Only results are counted as output. O(size), never beyond the budget.
+    /// Measures a value that was built from other values, before it gets a name or is returned.
+    ///
+    /// Values are shared, so `[a, a]` costs little to build. If `a` is itself `[b, b]` and so on, each level doubles
+    /// the cost for a reader. Therefore this method checks the expanded size and the depth.
+    ///
+    /// - Parameter counting: whether to charge the bytes to the output, as for results.
+    /// - Complexity: O(expanded size), but never more than the remaining budget.
     mutating func admit(_ value: JSONValue, counting: Bool) throws(JSONeError) {
         var bytes = 0, values = 0
         try measure(value, 0, &bytes, &values)
@@ -101,7 +105,7 @@ extension JSONeBudget {
     }
 }
 
-/// What several renderings may cost together. Each rendering has a ``JSONeBudget`` of its own.
+/// The limit on the cost of several renderings together. Each rendering also has its own ``JSONeBudget``.
 ///
 /// It bounds a template that is cheap once but is rendered for a hundred thousand rows.
 final class SharedJSONeBudget: Sendable {
@@ -114,7 +118,7 @@ final class SharedJSONeBudget: Sendable {
         left.withLock { $0 = ($0.steps.saturatingAdd(steps), $0.output.saturatingAdd(output)) }
     }
 
-    /// The budget of one rendering: the default, or what is left if that is less.
+    /// The budget of one rendering: the default budget, or the remaining shared budget if that is smaller.
     var budget: JSONeBudget {
         let whole = JSONeBudget()
         return left.withLock { left in
@@ -124,7 +128,7 @@ final class SharedJSONeBudget: Sendable {
         }
     }
 
-    /// Subtracts what a rendering used of its budget.
+    /// Subtracts the part of a rendering's budget that it used.
     func charge(_ budget: JSONeBudget, of whole: JSONeBudget) {
         left.withLock { left in
             left.steps -= whole.remainingSteps - budget.remainingSteps

@@ -1,4 +1,4 @@
-/// Turns a JSON value into a template and finds what can never be rendered (json-e.js.org/operators.html).
+/// Compiles a JSON value into a template and rejects what can never be rendered (json-e.js.org/operators.html).
 enum JSONeCompiler {
     static func compile(_ value: JSONValue, depth: Int = 0) throws(JSONeError) -> JSONeNode {
         guard depth <= JSONeBudget.maximumDepth else {
@@ -66,7 +66,7 @@ extension JSONeNode {
     }
 }
 
-/// Checks and compiles one operator with its properties.
+/// Checks and compiles one operator and its properties.
 private struct OperatorCompiler {
     let object: JSONObject
     let name: String
@@ -122,7 +122,7 @@ private struct OperatorCompiler {
             return .sort(try template(name), by: (by.names[0], key))
         case "$match":
             try allow([])
-            // In the order of the conditions' text, whatever the order of the members.
+            // The results are in the order of the conditions' texts, whatever the order of the members.
             return .match(try cases().sorted { $0.source.precedes($1.source) })
         default:
             try allow([])
@@ -155,7 +155,11 @@ private struct OperatorCompiler {
         do { return try ExpressionParser.parse(source) } catch { throw error.inside(property) }
     }
 
-    /// The one property `word(name, …)` with so many names; others but `beside` are errors.
+    /// Returns the property `word(name, …)`, of which there must be exactly one.
+    ///
+    /// - Parameters:
+    ///   - count: the allowed number of names.
+    ///   - beside: further properties that are allowed.
     private func clause(
         _ word: String, names count: ClosedRange<Int>, beside: [String] = []
     ) throws(JSONeError) -> EachClause {
@@ -169,7 +173,8 @@ private struct OperatorCompiler {
         return clauses[0]
     }
 
-    /// The names in `word(a, b)`: spaces only after commas.
+    /// Returns the names in `word(a, b)`, or `nil` if the property has another form. Spaces are allowed only after
+    /// commas.
     private static func names(of property: String, after word: String) -> [String]? {
         guard property.utf8.starts(with: "\(word)(".utf8), property.utf8.last == UInt8(ascii: ")") else { return nil }
         let inner = property.dropFirst(word.utf8.count + 1).dropLast()

@@ -12,7 +12,7 @@ public struct JSONeContext: Sendable {
 
     private var names: [String] = []
     private var slots: [Slot] = []
-    /// Places by name, kept only once a linear search would be slow.
+    /// Positions by name. Empty up to `linearLimit` names, for which a linear search is fast enough.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
     /// The time in RFC 3339. `now`, `$fromNow` and `fromNow()` use it, unless the context has its own name `now`.
@@ -30,9 +30,9 @@ public struct JSONeContext: Sendable {
         for (name, value) in names { self[name] = value }
     }
 
-    /// The value of a name. `nil` if the context does not have it.
+    /// The value of a name, or `nil` if the context does not contain the name.
     ///
-    /// Reading a lazy name makes its value. Setting `nil` removes the name.
+    /// Reading a lazy name computes its value. Setting `nil` removes the name.
     public subscript(name: String) -> JSONValue? {
         get {
             guard let position = position(of: name) else { return name == "now" ? .string(now) : nil }
@@ -53,12 +53,12 @@ public struct JSONeContext: Sendable {
         }
     }
 
-    /// Sets a name to a value that is made when it is first read, at most once for this context and all its copies.
+    /// Sets a name to a value that is computed when it is first read, at most once for this context and all its copies.
     public mutating func lazy(_ name: String, _ make: @escaping @Sendable () -> JSONValue) {
         set(name, .lazy(LazyValue(make)))
     }
 
-    /// Returns whether the context has a name, without making a lazy value.
+    /// Returns whether the context contains a name, without computing a lazy value.
     public func contains(_ name: String) -> Bool { name == "now" || position(of: name) != nil }
 
     private mutating func set(_ name: String, _ slot: Slot) {

@@ -1,12 +1,13 @@
-/// The reason why a template could not be compiled or rendered, with the place in the template.
+/// The reason why a template could not be compiled or rendered, with its position in the template.
 public struct JSONeError: Error, Sendable, Equatable {
     /// The kind of a template's fault.
     public enum Kind: String, Sendable {
         /// The template can never be rendered: a malformed expression, an unknown operator, an undefined property.
         case syntax
-        /// An expression met a value that it cannot work with: "unknown context value x", "division by zero".
+        /// An expression met a value of the wrong type, or a name without a value: "division by zero", "unknown context
+        /// value x".
         case interpreter
-        /// An operator met a value that it cannot work with: "$map value must evaluate to an array or object".
+        /// An operator met a value of the wrong type: "$map value must evaluate to an array or object".
         case template
         /// The rendering took more steps, or built more bytes, than its ``JSONeBudget`` allows.
         case budget
@@ -26,7 +27,7 @@ public struct JSONeError: Error, Sendable, Equatable {
         self.pointer = pointer
     }
 
-    /// The same error, seen from one level further out.
+    /// Returns the same error with a pointer that starts one level further out.
     func inside(_ token: String) -> JSONeError {
         JSONeError(kind, message, pointer: [token] + pointer)
     }

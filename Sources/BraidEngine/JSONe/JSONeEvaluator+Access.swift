@@ -1,5 +1,6 @@
-/// What follows a value: `.name`, `[index]`, `[from:to]`, `(arguments)` (json-e.js.org/expressions.html, "Object
-/// Property Access", "Array and String Indexing and Slicing", "Function Invocation").
+/// Evaluation of what can follow a value: `.name`, `[index]`, `[from:to]`, `(arguments)`
+/// (json-e.js.org/expressions.html, "Object Property Access", "Array and String Indexing and Slicing", "Function
+/// Invocation").
 extension JSONeEvaluator {
     mutating func access(_ base: ExpressionNode, _ accesses: [ExpressionAccess]) throws(JSONeError) -> Operand {
         var value = try evaluate(base)
@@ -30,7 +31,8 @@ extension JSONeEvaluator {
         return try call(builtin, arguments)
     }
 
-    /// A missing member is null; an index beyond the end is an error. Negative indices count from the end.
+    /// Evaluates `value[index]`. A missing member of an object is `null`. Negative indices count from the end, and an
+    /// index beyond either end is an error.
     private mutating func element(_ index: Operand, of value: Operand) throws(JSONeError) -> Operand {
         switch value {
         case .json(.object(let object)):
@@ -56,7 +58,8 @@ extension JSONeEvaluator {
         return index < 0 ? index + count : index
     }
 
-    /// Bounds beyond the ends are the ends. Of an object, `[name:]` is `[name]`, as in the reference.
+    /// Evaluates `value[from:to]`. Clamps both bounds to the ends. For an object, `[name:]` is `[name]`, as in the
+    /// reference.
     private mutating func slice(
         of value: Operand, _ from: ExpressionNode?, _ to: ExpressionNode?
     ) throws(JSONeError) -> Operand {

@@ -1,9 +1,9 @@
-/// Evaluates parsed expressions, and holds what rendering a template needs: the context, the names that operators such
-/// as `$let` and `$map` add to it, and what is left of the budget.
+/// Evaluates parsed expressions and holds the state of a rendering: the context, the local names that operators such as
+/// `$let` and `$map` add, and the remaining budget.
 struct JSONeEvaluator {
     let context: JSONeContext
     var budget: JSONeBudget
-    /// Innermost last. Values are shared, not copied.
+    /// The names that operators have added, innermost last. Their values are shared, not copied.
     var locals: [(name: String, value: JSONValue)] = []
 
     init(_ context: JSONeContext, _ budget: JSONeBudget) {
@@ -39,14 +39,14 @@ struct JSONeEvaluator {
         }
     }
 
-    /// `evaluate(_:)` as a JSON value.
+    /// Evaluates an expression to a JSON value.
     mutating func json(_ node: ExpressionNode) throws(JSONeError) -> JSONValue { try evaluate(node).json() }
 
     mutating func isTruthy(_ node: ExpressionNode) throws(JSONeError) -> Bool { try evaluate(node).isTruthy }
 
     // MARK: Names, lists, objects
 
-    /// A number is read anew whenever it is used, however many digits it has.
+    /// Charges for a long number: its digits are parsed again at each use.
     private mutating func charged(_ operand: Operand) throws(JSONeError) -> Operand {
         if case .json(.number(let number)) = operand, number.lexeme.utf8.count > 32 {
             try budget.spend(steps: number.lexeme.utf8.count / 8)
@@ -87,7 +87,7 @@ struct JSONeEvaluator {
         return sign == .minus ? .number(try number.negated()) : operand
     }
 
-    /// The exponent is evaluated first, as in the reference.
+    /// The exponent is evaluated before the base, as in the reference.
     private mutating func power(_ base: ExpressionNode, _ exponent: ExpressionNode) throws(JSONeError) -> Operand {
         let exponent = try evaluate(exponent)
         let base = try evaluate(base)
@@ -133,7 +133,7 @@ struct JSONeEvaluator {
         throw .interpreter("infix: \(symbol.rawValue) expects \(kinds) \(symbol.rawValue) \(kinds)")
     }
 
-    /// Numbers with numbers by value, strings with strings by code points.
+    /// Compares two numbers by value or two strings by code points.
     private mutating func compare(
         _ symbol: InfixOperator, _ left: Operand, _ right: Operand
     ) throws(JSONeError) -> Bool {
@@ -180,7 +180,8 @@ struct JSONeEvaluator {
 
     // MARK: Equality
 
-    /// Deep; numbers by value; values of different types are not equal.
+    /// Returns whether two values are deeply equal. Numbers are compared by value. Values of different types are never
+    /// equal.
     mutating func areEqual(_ left: Operand, _ right: Operand) throws(JSONeError) -> Bool {
         switch (left, right) {
         case (.json(let left), .json(let right)): return try areEqual(left, right)

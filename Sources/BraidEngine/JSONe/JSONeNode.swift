@@ -1,7 +1,7 @@
-/// A compiled template: what is constant is one value, strings are split at their interpolations, operators are
+/// A compiled template. Constant parts are single values, strings are split at their interpolations, and operators are
 /// checked.
 indirect enum JSONeNode: Sendable {
-    /// Rendered as it is, shared and not copied.
+    /// A constant, rendered as it is. It is shared and not copied.
     case literal(JSONValue)
     case text(InterpolatedText)
     case array([JSONeNode])
@@ -20,33 +20,33 @@ indirect enum JSONeNode: Sendable {
     case sort(JSONeNode, by: (name: String, key: ExpressionNode)?)
 }
 
-/// `{key: value}`; `name` is the key as it is written, for pointers.
+/// A member `key: value` of an object. `name` is the key as written, for pointers.
 struct JSONeMember: Sendable {
     let name: String
     let key: InterpolatedText
     let value: JSONeNode
 }
 
-/// `{condition: value}` of `$match` and `$switch`; `source` is the condition as it is written.
+/// A member `condition: value` of `$match` or `$switch`. `source` is the condition as written.
 struct JSONeCase: Sendable {
     let source: String
     let condition: ExpressionNode
     let value: JSONeNode
 }
 
-/// The names that `each(…)` gives; `key` is the property as it is written.
+/// The names that `each(…)` or `by(…)` declares. `key` is the property as written.
 struct EachClause: Sendable {
     let key: String
     let names: [String]
 }
 
-/// The operators that take one array and work on nothing else.
+/// The operators whose only operand is an array.
 enum ListOperator: String, Sendable {
     case flatten = "$flatten", flattenDeep = "$flattenDeep", merge = "$merge", mergeDeep = "$mergeDeep"
     case reverse = "$reverse"
 }
 
-/// A string with `${expression}`s in it.
+/// A string with `${expression}` interpolations.
 struct InterpolatedText: Sendable {
     enum Part: Sendable {
         case text(String)
@@ -55,7 +55,7 @@ struct InterpolatedText: Sendable {
 
     let parts: [Part]
 
-    /// The text, if it has no expressions. `$${` has become `${`.
+    /// The text, or `nil` if it contains expressions. `$${` is already replaced by `${`.
     var constant: String? {
         switch parts.count {
         case 0: return ""
@@ -68,7 +68,7 @@ struct InterpolatedText: Sendable {
 
     init(constant: String) { self.init(parts: [.text(constant)]) }
 
-    /// json-e.js.org/interpolation.html: `${…}` is an expression, `$${` is the text `${`.
+    /// Parses a string: `${…}` is an expression, and `$${` is the text `${` (json-e.js.org/interpolation.html).
     init(_ string: String) throws(JSONeError) {
         guard string.utf8.contains(UInt8(ascii: "$")) else {
             self.init(constant: string)
@@ -85,7 +85,7 @@ struct InterpolatedText: Sendable {
             }
             offset += 2
             if offset - 3 >= segmentStart, bytes[offset - 3] == dollar {
-                // The first of the two dollars is in the text already.
+                // The first of the two dollars is already in `text`.
                 text.append(brace)
             } else {
                 if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
@@ -102,7 +102,7 @@ struct InterpolatedText: Sendable {
 }
 
 extension JSONeNode {
-    /// Nil where it can be any.
+    /// The kind of value that the node renders to, or `nil` if it can be any kind.
     var kind: JSONKind? {
         switch self {
         case .literal(let value): value.kind
@@ -117,7 +117,7 @@ extension JSONeNode {
 // MARK: What a template reads
 
 extension JSONeNode {
-    /// Whether rendering may leave nothing: an `$if` without its branch, and what passes that on.
+    /// Whether the rendered value can be absent, for example for an `$if` without `else`.
     var mayBeAbsent: Bool {
         switch self {
         case .condition(_, let then, let otherwise): (then?.mayBeAbsent ?? true) || (otherwise?.mayBeAbsent ?? true)
@@ -129,7 +129,8 @@ extension JSONeNode {
         }
     }
 
-    /// Whether the value can only be a part of the context: it is as small and shallow as the context then.
+    /// Whether the value can only be a literal or a part of the context. Such a value needs no check of its size and
+    /// depth.
     var isPath: Bool {
         switch self {
         case .eval(let expression): expression.isPath
@@ -138,7 +139,7 @@ extension JSONeNode {
         }
     }
 
-    /// The context names that the template reads. Names that an operator surely gives are its own.
+    /// The context names that the template may read, without the names that an operator certainly defines.
     var names: NamesRead {
         var names = NamesRead()
         switch self {
@@ -187,7 +188,8 @@ extension JSONeNode {
         return names
     }
 
-    /// The members of the object that this renders to: those that it surely has, and those it may have; nil: any.
+    /// The members of the object that this node renders to: those that are always present, and those that are possible.
+    /// `possible` is `nil` if any name is possible.
     private var memberNames: (sure: [String], possible: [String]?) {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])
@@ -204,7 +206,7 @@ extension JSONeNode {
 /// The context names that a template or an expression may read.
 struct NamesRead {
     private(set) var all: Set<String> = []
-    /// Those of them that need not be there: `defined` asks for them, or the template itself may give them.
+    /// The names of `all` that may be missing: the template asks for them with `defined`, or it may define them itself.
     private(set) var tolerated: Set<String> = []
 
     mutating func insert(_ name: String) { all.insert(name) }
@@ -224,7 +226,7 @@ struct NamesRead {
         tolerated.subtract(names)
     }
 
-    /// Nil: all of them.
+    /// Marks names as allowed to be missing. `nil` marks all names.
     mutating func tolerate(_ names: [String]?) { tolerated.formUnion(names.map { all.intersection($0) } ?? all) }
 }
 

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A number to compute with. As in JSON-e's reference, whole numbers and others are two kinds: `4 / 2` is 2.0.
-/// Whole numbers have 64 bits here; what goes beyond becomes a double.
+/// A number in a computation. As in JSON-e's reference, integers and floating-point numbers are distinct: `4 / 2` is
+/// 2.0. Integers have 64 bits here. A result that does not fit becomes a double.
 enum JSONeNumber: Sendable {
     case int(Int)
     /// Always finite.
     case double(Double)
 
-    /// Nil when the number is too large even for a double.
+    /// Creates a number from JSON. Returns `nil` if the number is too large even for a double.
     init?(_ number: JSONNumber) {
         if number.isWholeLexeme, let int = Int(number.lexeme) {
             self = .int(int)
@@ -23,7 +23,7 @@ enum JSONeNumber: Sendable {
         self = .double(double)
     }
 
-    /// A double's whole value.
+    /// Creates a number from a double that is a whole number. The result is an integer if it fits into 64 bits.
     init(whole double: Double) { self = Int(exactly: double).map { .int($0) } ?? .double(double) }
 
     var double: Double {
@@ -37,7 +37,7 @@ enum JSONeNumber: Sendable {
         if case .int(let value) = self { value } else { nil }
     }
 
-    /// The shortest digits that read back as the same number; doubles always show that they are (`2.0`, `1e+16`).
+    /// The shortest digits that read back as the same number. A double is always recognisable as one: `2.0`, `1e+16`.
     var text: String {
         switch self {
         case .int(let value): String(value)
@@ -75,7 +75,7 @@ extension JSONeNumber {
         return try JSONeNumber(finite: left.double * right.double)
     }
 
-    /// Always a double.
+    /// Divides. The quotient is always a double.
     static func / (left: Self, right: Self) throws(JSONeError) -> Self {
         guard right.double != 0 else { throw .interpreter("division by zero") }
         return try JSONeNumber(finite: left.double / right.double)
@@ -83,7 +83,8 @@ extension JSONeNumber {
 
     func raised(to exponent: Self) throws(JSONeError) -> Self {
         if case (.int(var base), .int(var exponent)) = (self, exponent), exponent >= 0 {
-            // By squaring; only a result that fits is taken.
+            // Exponentiation by squaring. If an intermediate result overflows, the computation is repeated with doubles
+            // below.
             var result = 1, fits = true
             while exponent > 0, fits {
                 if exponent & 1 == 1 {
@@ -118,8 +119,8 @@ extension JSONeNumber {
 }
 
 extension Double {
-    /// Shortest digits that read back as the same number, with an exponent below 1e-4 and from 1e16 on.
-    /// Swift's own description goes over to exponents at 2^53 already.
+    /// The shortest digits that read back as the same number, with an exponent if it is below 1e-4 or at least 1e16.
+    /// `description` would write an exponent from 2^53 on already.
     var templateText: String {
         if magnitude > 0x1p53, magnitude < 1e16 { "\(Int(self)).0" } else { description }
     }

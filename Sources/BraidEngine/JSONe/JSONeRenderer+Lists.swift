@@ -1,6 +1,6 @@
-/// The operators over arrays and objects (json-e.js.org/operators.html).
+/// The operators on arrays and objects (json-e.js.org/operators.html).
 extension JSONeEvaluator {
-    /// Renders the operand of an operator whose parts will be named: its size and depth are checked once.
+    /// Renders an operator's operand whose elements or members will get names. Checks its size and depth once, here.
     private mutating func operand(_ node: JSONeNode, of name: String) throws(JSONeError) -> JSONValue? {
         let value = try render(node, at: name)
         if let value, !node.isPath { try budget.admit(value, counting: false) }
@@ -53,7 +53,8 @@ extension JSONeEvaluator {
         return try render(body, at: each.key)
     }
 
-    /// `initial` is a value, not a template, as in the reference. An absent result leaves the accumulator as it is.
+    /// Renders `$reduce`. As in the reference, `initial` is a plain value and not a template. If a step's result is
+    /// absent, the accumulator keeps its value.
     mutating func reduce(
         _ node: JSONeNode, _ initial: JSONValue, _ each: EachClause, _ body: JSONeNode
     ) throws(JSONeError) -> JSONValue {
@@ -69,7 +70,8 @@ extension JSONeEvaluator {
         return accumulator
     }
 
-    /// The first element that passes, as it is: data is never rendered as a template. Absent if there is none.
+    /// Returns the first element that meets the condition, or `nil`. The element is not rendered: data is never a
+    /// template.
     mutating func find(
         _ node: JSONeNode, _ each: EachClause, _ condition: ExpressionNode
     ) throws(JSONeError) -> JSONValue? {
@@ -129,8 +131,8 @@ extension JSONeEvaluator {
         }
     }
 
-    /// Objects are merged member by member, arrays are joined, everything else is replaced.
-    /// In place: what was merged before is not copied for each object that comes.
+    /// Merges objects member by member, concatenates arrays and replaces everything else. Works in place, so that what
+    /// is merged already is not copied for each further object.
     private mutating func mergeDeep(_ right: JSONObject, into merged: inout JSONObject) throws(JSONeError) {
         try budget.spend(building: right.count)
         for (name, value) in right.members {
@@ -150,7 +152,7 @@ extension JSONeEvaluator {
 
     // MARK: $sort
 
-    /// Stable. The keys must be all numbers or all strings.
+    /// Renders `$sort`, which is stable. The keys must be all numbers or all strings.
     mutating func sort(
         _ node: JSONeNode, _ by: (name: String, key: ExpressionNode)?
     ) throws(JSONeError) -> JSONValue {

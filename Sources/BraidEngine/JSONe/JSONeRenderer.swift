@@ -1,4 +1,4 @@
-/// Renders compiled templates. A result of nil is an absent value: arrays and objects leave it out.
+/// Rendering of compiled templates. A result of `nil` is an absent value: arrays and objects leave it out.
 extension JSONeEvaluator {
     mutating func render(_ node: JSONeNode) throws(JSONeError) -> JSONValue? {
         if case .literal(let value) = node { return value }
@@ -26,7 +26,7 @@ extension JSONeEvaluator {
         }
     }
 
-    /// Runs the body; its errors point into the named member.
+    /// Runs a closure. An error that it throws points into the member `token`.
     mutating func at<Result>(
         _ token: String, _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {
@@ -105,7 +105,7 @@ extension JSONeEvaluator {
 
     // MARK: $let, and names in general
 
-    /// Gives names for as long as the body runs.
+    /// Runs a closure with more local names. They are removed when it returns.
     mutating func with<Result>(
         _ names: [(name: String, value: JSONValue)], _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {
@@ -131,7 +131,10 @@ extension JSONeEvaluator {
 
     // MARK: $match and $switch
 
-    /// How many conditions are true, and the values of those that are not absent.
+    /// Evaluates the conditions of `$match` or `$switch`.
+    ///
+    /// - Parameter limit: the number of conditions that may be true, or `nil` for any number.
+    /// - Returns: the number of true conditions, and their values without the absent ones.
     private mutating func matches(
         _ cases: [JSONeCase], atMost limit: Int?
     ) throws(JSONeError) -> (found: Int, values: [JSONValue]) {
@@ -162,7 +165,7 @@ extension JSONeEvaluator {
 }
 
 extension JSONeNode {
-    /// Whether all that a `$let` names are parts of the context or literals.
+    /// Whether a `$let` gives names only to parts of the context and to literals.
     fileprivate var givesPathsOnly: Bool {
         switch self {
         case .object(let members): members.allSatisfy { $0.value.isPath }

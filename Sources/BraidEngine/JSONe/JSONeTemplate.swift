@@ -11,7 +11,7 @@
 /// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error.
 ///   A number that is only passed on keeps its digits, also in `$json`; as a text it has the shortest ones.
 /// - `lowercase` does not know the final sigma.
-/// - There is no clock: without a reference, `$fromNow` uses the context's `now`, which may have no fraction.
+/// - The engine reads no clock: without a reference, `$fromNow` uses the context's `now`, which may have no fraction.
 public struct JSONeTemplate: Sendable {
     private let node: JSONeNode
 
@@ -19,7 +19,7 @@ public struct JSONeTemplate: Sendable {
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
-    /// Where it stands in the table description, for what is said of its failures.
+    /// The template's position in the table description, for messages about its failures.
     var place: JSONPointer?
 
     /// Checks and compiles a template.
@@ -31,14 +31,14 @@ public struct JSONeTemplate: Sendable {
         names = node.names
     }
 
-    /// The rendered value, if the template reads and computes nothing. `nil` otherwise.
+    /// The rendered value, if it does not depend on the context. `nil` otherwise.
     public var constant: JSONValue? { node.literal }
 
-    /// The kind of what the template renders to, where that can be seen: of templates only operators, such as `$eval`,
-    /// may give another kind than their own.
+    /// The kind of value that the template renders to, or `nil` if that is not known before rendering. Only operators,
+    /// such as `$eval`, can render to another kind than their own.
     var kind: JSONKind? { node.kind }
 
-    /// Whether what the template renders to may be of one of these kinds.
+    /// Returns whether the template can render to one of these kinds.
     func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
 
     /// Renders the template.
@@ -60,7 +60,7 @@ public struct JSONeTemplate: Sendable {
     }
 }
 
-/// A JSON-e expression on its own, as in the values of `$eval` and `$if` (json-e.js.org/expressions.html).
+/// A single JSON-e expression, as in the values of `$eval` and `$if` (json-e.js.org/expressions.html).
 public struct Expression: Sendable {
     private let node: ExpressionNode
 
@@ -68,7 +68,7 @@ public struct Expression: Sendable {
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
-    /// Where it stands in the table description, for what is said of its failures.
+    /// The expression's position in the table description, for messages about its failures.
     var place: JSONPointer?
 
     /// Parses an expression.
@@ -99,7 +99,7 @@ public struct Expression: Sendable {
 }
 
 extension JSONeEvaluator {
-    /// Runs the body with a budget and gives back what is left of it, also after an error.
+    /// Runs a closure with a budget. Writes the remaining budget back, also after an error.
     fileprivate static func run<Result>(
         _ context: JSONeContext, _ budget: inout JSONeBudget,
         _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result

@@ -1,6 +1,6 @@
-/// A value while an expression is evaluated: JSON, a number that was computed, or a built-in that was named.
+/// A value in the evaluation of an expression: JSON, a computed number or a built-in function.
 ///
-/// A function is no JSON value: it can be called, tested for truth, compared and given to `typeof`, nothing else.
+/// A function is not a JSON value. It can only be called, tested for truth, compared and passed to `typeof`.
 enum Operand: Sendable {
     case json(JSONValue)
     case number(JSONeNumber)
@@ -10,30 +10,30 @@ enum Operand: Sendable {
     static func int(_ value: Int) -> Operand { .number(.int(value)) }
     static func string(_ value: String) -> Operand { .json(.string(value)) }
 
-    /// A number as an expression spells it.
+    /// Creates an operand from a number as it is written in an expression.
     init(literal: String) {
         if let int = Int(literal) {
             self = .int(int)
         } else if literal.utf8.contains(UInt8(ascii: ".")) {
             self = .number(JSONeNumber(JSONNumber(validLexeme: literal)) ?? .int(0))
         } else {
-            // Beyond 64 bits: kept digit for digit, without leading zeros.
+            // An integer beyond 64 bits keeps its digits, without leading zeros.
             let digits = literal.drop { $0 == "0" }
             self = .json(.number(JSONNumber(validLexeme: digits.isEmpty ? "0" : String(digits))))
         }
     }
 
-    /// The value, to be put into a list, an object or a result.
+    /// Returns the value as JSON, for a list, an object or a result. Throws if the value is a function.
     func json() throws(JSONeError) -> JSONValue {
         switch self {
         case .json(let value): return value
         case .number(let number): return .number(number.json)
         case .function(let builtin):
-            throw .template("\(builtin.rawValue) is a function: it can be called, but is no value")
+            throw .template("\(builtin.rawValue) is a function: it can be called, but it is not a value")
         }
     }
 
-    /// The number, if this is one. Throws for a number that not even a double can hold.
+    /// Returns the number, or `nil` if this is not a number. Throws if the number is too large even for a double.
     func number() throws(JSONeError) -> JSONeNumber? {
         switch self {
         case .number(let number): return number
@@ -56,7 +56,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// JSON-e's text of a scalar, as in `${…}` and `str()`; nil for arrays, objects and functions.
+    /// The text of a scalar, as in `${…}` and `str()`. `nil` for arrays, objects and functions.
     var text: String? {
         switch self {
         case .number(let number): number.text
@@ -89,7 +89,7 @@ extension JSONValue {
         }
     }
 
-    /// The text of a scalar; nil for arrays and objects.
+    /// The text of a scalar. `nil` for arrays and objects.
     var templateText: String? {
         switch self {
         case .null: "null"
@@ -104,7 +104,8 @@ extension JSONValue {
 }
 
 extension JSONNumber {
-    /// Written without a fraction and without an exponent: what JSON-e's reference calls an int.
+    /// Whether the number is written without a fraction and without an exponent. JSON-e's reference calls such a number
+    /// an int.
     var isWholeLexeme: Bool {
         !lexeme.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
     }

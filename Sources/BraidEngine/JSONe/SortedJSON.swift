@@ -1,4 +1,5 @@
-/// The text that `$json` makes: no spaces, members sorted by code points, characters as they are.
+/// The text that `$json` produces: without white space, members sorted by code points, and characters escaped only
+/// where required.
 extension JSONValue {
     func writeSorted(to writer: inout JSONWriter, _ budget: inout JSONeBudget) throws(JSONeError) {
         try budget.spend(steps: 1)

@@ -1,16 +1,17 @@
-/// What JSON-e needs of strings: by code point, never by canonical equivalence.
+/// String operations of JSON-e. They work on code points and ignore canonical equivalence.
 extension String {
-    /// Order by code points, which is the order of the UTF-8 bytes.
+    /// Returns whether the string sorts before another one by code points, which is the order of the UTF-8 bytes.
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// Whether the other string stands somewhere in this one, byte for byte. O(length of both).
+    /// Returns whether the string contains another one, compared by bytes. O(length of both).
     func contains(bytesOf part: String) -> Bool {
         if part.isEmpty { return true }
         var (string, part) = (self, part)
         return string.withUTF8 { string in part.withUTF8 { part in !string.offsets(of: part, atMost: 1).isEmpty } }
     }
 
-    /// The parts between occurrences of a separator that is not empty; one part if there are none. O(length of both).
+    /// Returns the parts between the occurrences of a non-empty separator, or one part without occurrences.
+    /// O(length of both).
     func split(separatedBy separator: String) -> [String] {
         var (string, separator) = (self, separator)
         return string.withUTF8 { string in
@@ -25,8 +26,9 @@ extension String {
         }
     }
 
-    /// What `number()` reads: an optional sign, digits with single underscores between them, an optional fraction and
-    /// exponent, whitespace around it. Nil for anything else, and for what no double can hold.
+    /// The number that `number()` reads from the string: an optional sign, digits with single underscores between them,
+    /// an optional fraction and an optional exponent. Whitespace around it is ignored. `nil` for other texts and for
+    /// numbers too large for a double.
     var templateNumber: Double? {
         var scalars = unicodeScalars.drop { $0.isWhitespace }
         while let last = scalars.last, last.isWhitespace { scalars.removeLast() }
@@ -48,9 +50,10 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Knuth, Morris and Pratt's search: O(count + part.count), also for texts made to be slow.
+    /// Returns the offsets of non-overlapping occurrences, by the Knuth-Morris-Pratt algorithm. O(count + part.count)
+    /// even for adversarial texts.
     fileprivate func offsets(of part: UnsafeBufferPointer<UInt8>, atMost limit: Int = .max) -> [Int] {
-        // borders[i]: how long a proper prefix of the part is also a suffix of part[0...i].
+        // borders[i] is the length of the longest proper prefix of `part` that is also a suffix of part[0...i].
         var borders = [Int](repeating: 0, count: part.count), matched = 0
         for position in part.indices.dropFirst() {
             while matched > 0, part[matched] != part[position] { matched = borders[matched - 1] }

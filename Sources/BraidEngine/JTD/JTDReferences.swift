@@ -1,9 +1,10 @@
 extension [JTDNode] {
-    /// Lets each reference lead to a schema of another form, so that validating follows one step at most (RFC 8927,
-    /// section 3.3.2). Null is accepted where any schema on the way accepts it.
+    /// Replaces the target of each reference by the schema at the end of its chain of references (RFC 8927, section
+    /// 3.3.2). Afterwards validation follows at most one reference per value. A reference accepts null if any schema of
+    /// its chain does.
     ///
-    /// Only references lead on without a step into the value: all circles that could be endless are found here
-    /// (section 5), and those through data are left as they are. O(nodes).
+    /// Only chains of references can be endless, because every other form steps into the value. This method marks all
+    /// such circles (section 5). Recursion through data is allowed and stays as it is. O(nodes).
     mutating func followReferences() {
         var isDone = [Bool](repeating: false, count: count)
         var isOnWay = isDone
@@ -14,7 +15,8 @@ extension [JTDNode] {
                 way.append(position)
                 position = target
             }
-            // What earlier ways met is done: this is on the way that was just gone.
+            // The nodes of earlier chains are done. A node that is in progress and not done is therefore on this chain,
+            // which has closed a circle.
             if !isDone[position], isOnWay[position] {
                 let circle = way[way.firstIndex(of: position)!...]
                 let isNullable = circle.contains { self[$0].isNullable }
@@ -31,7 +33,7 @@ extension [JTDNode] {
         }
     }
 
-    /// The target's own way has been followed.
+    /// Resolves one reference. Its target must be resolved already.
     private mutating func follow(from position: Int, to target: Int) {
         switch self[target].form {
         case .reference(let last): self[position].form = .reference(last)

@@ -13,17 +13,17 @@ extension JTDSchema {
     }
 }
 
-/// Works off a list of schemas instead of calling itself: a document's depth costs no stack.
+/// Compiles a document with a list of pending schemas instead of recursion, so that deep documents use no call stack.
 private struct JTDCompiler {
     private struct Pending {
         var json: JSONValue
         var position: Int
-        /// The `mapping` that the schema stands in.
+        /// The `mapping` that contains the schema, or `nil` if none does.
         var mapping: Mapping?
     }
 
     private struct Mapping {
-        /// Nil when the value of `discriminator` is missing or wrong.
+        /// The value of `discriminator`, or `nil` if it is missing or not a string.
         var tag: String?
     }
 
@@ -32,14 +32,15 @@ private struct JTDCompiler {
         "additionalProperties", "values", "discriminator", "mapping",
     ]
 
-    /// Keywords that may stand together, and only with each other (section 2.2).
+    /// The groups of keywords that make up one form each. A schema may use the keywords of one group only (section
+    /// 2.2).
     private static let forms = [
         ["ref"], ["type"], ["enum"], ["elements"], ["properties", "optionalProperties", "additionalProperties"],
         ["values"],
         ["discriminator", "mapping"],
     ]
 
-    /// Section 3.3.3, tables 1 and 2.
+    /// The types and what they accept (section 3.3.3, tables 1 and 2).
     private static let types: [(name: String, form: JTDNode.Form)] = [
         ("boolean", .boolean), ("float32", .number), ("float64", .number),
         ("int8", .integer(-128...127)), ("uint8", .integer(0...255)),
@@ -51,7 +52,7 @@ private struct JTDCompiler {
     var nodes = [JTDNode()]
     var faults: [JTDSchema.Fault] = []
     private var pending: [Pending]
-    /// The first definition's node; the others follow.
+    /// The position of the first definition's node. The nodes of the other definitions follow.
     private var firstDefinition = 0
     private var definitions = JTDNames()
 
@@ -63,7 +64,7 @@ private struct JTDCompiler {
         while let next = pending.popLast() {
             let count = pending.count
             compile(next)
-            // The last is taken first: so the document's order is kept.
+            // The list is worked off from its end, so reversing the new schemas keeps the document's order.
             pending[count...].reverse()
         }
     }
@@ -97,7 +98,7 @@ private struct JTDCompiler {
         }
     }
 
-    /// Nil when there was a fault.
+    /// Compiles one form. Returns `nil` if it is faulty.
     private mutating func compile(
         _ form: String, of object: JSONObject, at position: Int, isOnlyForm: Bool, isMapped: Bool
     ) -> JTDNode.Form? {
@@ -112,10 +113,10 @@ private struct JTDCompiler {
         }
     }
 
-    /// Sections 2.1 and 2.3.
+    /// Rejects unknown keywords, and `definitions` outside the root schema (sections 2.1 and 2.3).
     private mutating func checkKeywords(of object: JSONObject, at position: Int) {
         for (name, _) in object.members {
-            // Nothing but the same bytes is canonically equal to these words, so that a set of strings will do.
+            // A `Set<String>` is safe here: only the same bytes are canonically equivalent to an ASCII word.
             if !Self.keywords.contains(name) {
                 fault(
                     position, [name],
@@ -132,7 +133,7 @@ private struct JTDCompiler {
         firstDefinition = add(schemas, under: "definitions", of: 0)
     }
 
-    /// Section 2.2.8: what a schema must be to stand in a `mapping`.
+    /// Checks the rules for a schema inside a `mapping` (section 2.2.8).
     private mutating func checkMapped(_ schema: Pending, _ object: JSONObject) {
         guard let mapping = schema.mapping else { return }
         if object["properties"] == nil, object["optionalProperties"] == nil {
@@ -155,7 +156,8 @@ private struct JTDCompiler {
 
     // MARK: Forms
 
-    /// Section 2.2.2. Where the definition leads in turn is found when all are known.
+    /// Compiles the `ref` form (section 2.2.2). `followReferences` resolves chains later, when all definitions are
+    /// known.
     private mutating func reference(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let name = string("ref", of: object, at: position) else { return nil }
         if let definition = definitions.position(of: name) { return .reference(firstDefinition + definition) }
@@ -164,7 +166,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// Section 2.2.3.
+    /// Compiles the `type` form (section 2.2.3).
     private mutating func type(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let name = string("type", of: object, at: position) else { return nil }
         if let type = Self.types.first(where: { $0.name == name }) { return type.form }
@@ -173,7 +175,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// Section 2.2.4.
+    /// Compiles the `enum` form (section 2.2.4).
     private mutating func oneOf(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let json = object["enum"] else { return nil }
         guard case .array(let elements) = json, !elements.isEmpty else {
@@ -196,7 +198,7 @@ private struct JTDCompiler {
         return .oneOf(names)
     }
 
-    /// Section 2.2.6.
+    /// Compiles the `properties` form (section 2.2.6).
     private mutating func properties(
         _ object: JSONObject, _ position: Int, _ mustHaveNames: Bool
     ) -> JTDNode.Form? {
@@ -215,7 +217,7 @@ private struct JTDCompiler {
                 position, ["optionalProperties", name],
                 "\(quoted(name)) stands in \"properties\" too, but should be either required or optional")
         }
-        // One after the other: so the nodes of both lie in the order of the names.
+        // Adding both groups one after the other puts their nodes in the order of `names`.
         let first = required.map { add($0, under: "properties", of: position) } ?? nodes.count
         if let optional { _ = add(optional, under: "optionalProperties", of: position) }
         return .properties(
@@ -224,7 +226,7 @@ private struct JTDCompiler {
                 hasRequired: required != nil))
     }
 
-    /// Section 2.2.8.
+    /// Compiles the `discriminator` form (section 2.2.8).
     private mutating func discriminator(_ object: JSONObject, _ position: Int, _ isOnlyForm: Bool) -> JTDNode.Form? {
         let tag = string("discriminator", of: object, at: position)
         let mapping = schemasByName("mapping", of: object, at: position)
@@ -250,7 +252,7 @@ private struct JTDCompiler {
         return nodes.count - 1
     }
 
-    /// The first one's position.
+    /// Adds one subschema for each name. Returns the position of the first one's node.
     private mutating func add(
         _ schemas: JSONObject, under keyword: String, of parent: Int, in mapping: Mapping? = nil
     ) -> Int {
@@ -268,7 +270,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// False when absent.
+    /// Returns the Boolean value of a keyword, or false if the keyword is missing.
     private mutating func bool(_ keyword: String, of object: JSONObject, at position: Int) -> Bool {
         guard let json = object[keyword] else { return false }
         if let bool = json.boolValue { return bool }
@@ -283,7 +285,8 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// The number of faults that are kept: a long name in each pointer would make an answer of any size.
+    /// The maximum number of faults to keep. Each pointer can contain long names, so without a limit the answer could
+    /// become very large.
     private static let faultLimit = 100
 
     private mutating func fault(_ position: Int, _ tokens: [String], _ message: String) {

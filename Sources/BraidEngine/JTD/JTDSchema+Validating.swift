@@ -1,6 +1,6 @@
 extension JTDSchema {
-    /// Returns where a value does not match the schema, in the terms of RFC 8927, section 3.3. Empty if the value
-    /// matches.
+    /// Returns the places where a value does not match the schema, in the terms of RFC 8927, section 3.3. Empty if the
+    /// value matches.
     ///
     /// The mismatches are in the order of the value, a missing member before the members of the same object.
     ///
@@ -15,8 +15,8 @@ extension JTDSchema {
     }
 }
 
-/// Walks along a value with a stack of its own: the value's depth costs no call stack, and since references lead to
-/// other forms at once (`followReferences`), every step goes into the value.
+/// Validates a value with an explicit stack, so that a deep value uses no call stack. `followReferences` has resolved
+/// all chains of references, so every step goes one level into the value.
 private struct JTDValidation {
     let nodes: [JTDNode]
     let limit: Int
@@ -28,20 +28,20 @@ private struct JTDValidation {
         self.limit = limit
     }
 
-    /// An array or object whose children are being looked at.
+    /// An array or object whose children are being validated.
     private struct Frame {
         enum Children {
             case elements([JSONValue], Int)
             case values(JSONObject, Int)
-            /// The schema's own position; the tag is exempt from being an additional member (section 3.3.8).
+            /// The integer is the schema's own position. The tag is never an additional member (section 3.3.8).
             case properties(JSONObject, JTDNode.Properties, Int, tag: String?)
         }
 
         let children: Children
-        /// Children that were begun.
+        /// The number of children whose validation has begun.
         var count = 0
 
-        /// The child that is being looked at.
+        /// The pointer token of the current child.
         var token: String {
             switch children {
             case .elements: String(count - 1)
@@ -104,7 +104,7 @@ private struct JTDValidation {
         case (.properties(let properties), _):
             reject(value, position, properties.hasRequired ? "properties" : "optionalProperties")
         case (.discriminator, _): reject(value, position, "discriminator")
-        // No reference leads to another one, so that only a circle is left.
+        // References never lead to other references, so only circles get here.
         case (.circle, _), (.reference, _):
             mismatch(
                 position, ["ref"],
@@ -112,7 +112,7 @@ private struct JTDValidation {
         }
     }
 
-    /// Section 3.3.8.
+    /// Validates an object against the `discriminator` form (section 3.3.8).
     private mutating func check(_ object: JSONObject, _ discriminator: JTDNode.Discriminator, _ position: Int) {
         let tag = discriminator.tag
         guard let value = object[tag] else {
@@ -138,7 +138,7 @@ private struct JTDValidation {
         if !isNeedless { frames.append(Frame(children: children)) }
     }
 
-    /// Section 3.3.6: first what is missing.
+    /// Validates an object against the `properties` form (section 3.3.6). Reports missing members first.
     private mutating func enter(
         _ object: JSONObject, _ properties: JTDNode.Properties, _ position: Int, tag: String?
     ) {
@@ -164,7 +164,7 @@ private struct JTDValidation {
                 schemaPath: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), detail: detail))
     }
 
-    /// What a schema accepts, as a noun.
+    /// Returns what a schema accepts, as a noun phrase.
     private func expected(_ position: Int) -> String {
         let node = nodes[position], noun: String
         switch nodes[node.target(from: position)].form {

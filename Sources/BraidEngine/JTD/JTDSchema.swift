@@ -1,4 +1,4 @@
-/// A JSON Type Definition (RFC 8927), checked and compiled once. It finds where a value does not match.
+/// A JSON Type Definition (RFC 8927), checked and compiled once. It finds the places where a value does not match.
 ///
 /// The whole of the RFC is supported. Where the RFC leaves a choice:
 /// - Integers are exact: `10.0` and `1e1` are whole, `10.00000000000000000001` is not (section 3.3.3).
@@ -6,7 +6,7 @@
 /// - Definitions that only refer to each other in a circle are a correct schema (section 2.2.2). The schema accepts no
 ///   value, except `null` if it is nullable, and the mismatch says why (section 5 asks implementations to detect this).
 public struct JTDSchema: Sendable {
-    /// The root is the first; a schema's children lie beside each other.
+    /// The root schema's node, followed by all others. The children of one schema are adjacent.
     let nodes: [JTDNode]
 
     /// One reason why a document is not a correct schema (RFC 8927, section 2).
@@ -40,13 +40,13 @@ public struct JTDSchema: Sendable {
         }
     }
 
-    /// The empty form: every value is accepted.
+    /// The schema of the empty form, which accepts every value.
     static let any = JTDSchema(nodes: [JTDNode()])
 }
 
-/// A schema or subschema, compiled. Others are named by their positions in `JTDSchema.nodes`.
+/// A compiled schema or subschema. Nodes refer to each other by their positions in `JTDSchema.nodes`.
 struct JTDNode: Sendable {
-    /// The eight forms (section 2.2), `type` by what it accepts, `ref` by where it leads in the end.
+    /// The eight forms (RFC 8927, section 2.2). The form `type` is split up by what the type accepts.
     enum Form: Sendable {
         case empty
         case boolean, number, string, timestamp
@@ -56,49 +56,50 @@ struct JTDNode: Sendable {
         case values(Int)
         case properties(Properties)
         case discriminator(Discriminator)
-        /// Never to another reference: chains are followed when the schema is compiled.
+        /// The position of the definition at the end of a chain of references. It is never another reference.
         case reference(Int)
-        /// A reference that leads back to itself without ever saying what is accepted.
+        /// A reference that leads back to itself without a form that accepts a value.
         case circle
     }
 
     struct Properties: Sendable {
-        /// Required ones first.
+        /// The names of all properties, the required ones first.
         var names: JTDNames
         var requiredCount: Int
-        /// Node of the first name; the others follow.
+        /// The position of the first name's node. The nodes of the other names follow.
         var first: Int
         var allowsAdditional: Bool
-        /// The member `properties` is there: it is blamed when the value is no object (section 3.3.6).
+        /// Whether the schema contains `properties`. If so, a value that is not an object is a mismatch of that keyword
+        /// (section 3.3.6).
         var hasRequired: Bool
     }
 
     struct Discriminator: Sendable {
         var tag: String
         var mapping: JTDNames
-        /// Node of the first name's schema; the others follow. All are of the properties form.
+        /// The position of the first name's node. The nodes of the other names follow. All are of the properties form.
         var first: Int
     }
 
     var form = Form.empty
     var isNullable = false
-    /// The way from the parent's schema to this: a keyword, and a name where the keyword has a schema for each name.
+    /// The path from the parent's schema: a keyword, and a name if the keyword maps names to schemas.
     var parent = 0
     var keyword = ""
     var name: String?
 
-    /// This node's position, or the one that it refers to.
+    /// Returns the position of the node that this node refers to, or this node's own position.
     func target(from position: Int) -> Int {
         if case .reference(let target) = form { target } else { position }
     }
 }
 
-/// Names in the order of the schema, found by their UTF-8 bytes (RFC 8259, section 8.3) in constant time.
+/// Names in the order of the schema. They are looked up by their UTF-8 bytes (RFC 8259, section 8.3) in constant time.
 struct JTDNames: Sendable {
     private(set) var list: [String] = []
     private var positions: [UTF8Key: Int] = [:]
 
-    /// False when the name was there already.
+    /// Adds a name. Returns false if the list already contains the name.
     @discardableResult
     mutating func append(_ name: String) -> Bool {
         guard positions[UTF8Key(name)] == nil else { return false }
@@ -111,7 +112,7 @@ struct JTDNames: Sendable {
 }
 
 extension [JTDNode] {
-    /// Where a node's schema stands in the document. O(depth).
+    /// Returns the pointer to a node's schema in the document. O(depth).
     func pointer(to position: Int) -> JSONPointer {
         var tokens: [String] = [], position = position
         while position != 0 {

@@ -1,6 +1,6 @@
-/// Values and names as messages show them: short, however long they are.
+/// Values and names in messages, truncated to a readable length.
 
-/// A value in a sentence: scalars themselves, the others by their kind.
+/// Returns a value for a sentence: a scalar itself, or the kind of an array or object.
 func shown(_ value: JSONValue) -> String {
     switch value {
     case .null: "null"
@@ -12,10 +12,10 @@ func shown(_ value: JSONValue) -> String {
     }
 }
 
-/// A string with its quotes and escapes.
+/// Returns a string in quotes, escaped.
 func quoted(_ string: String) -> String { JSONText.string(cut(string)).text }
 
-/// Names behind the words that their number asks for: `are "a", "b" and 7 more`.
+/// Returns a list of names after the words for their number: `are "a", "b" and 7 more`.
 func listed(_ names: [String], none: String, one: String, many: String) -> String {
     guard !names.isEmpty else { return none }
     let words = names.count == 1 ? one : many

@@ -1,4 +1,4 @@
-/// Reads an object of a request: members by name, unknown ones refused, every fault with its pointer.
+/// Reads an object of a request by the names of its members. Rejects unknown members. Every fault has a pointer.
 struct BodyReader {
     private let members: [(name: String, value: JSONText)]
     private let pointer: JSONPointer
@@ -9,7 +9,7 @@ struct BodyReader {
         for (name, _) in members where !known.contains(name) {
             throw Refusal.bad(
                 pointer.appending(name),
-                "there is no such member; there are \(known.map { "`\($0)`" }.joined(separator: ", "))")
+                "the member is unknown; the known members are \(known.map { "`\($0)`" }.joined(separator: ", "))")
         }
     }
 
@@ -39,7 +39,7 @@ struct BodyReader {
 
     func place(of name: String) -> JSONPointer { pointer.appending(name) }
 
-    /// A title: a string, null, or `{"view": name, "viewModel"?: …}`.
+    /// Checks a title: a string, `null`, or `{"view": name, "viewModel"?: …}`.
     static func title(_ value: JSONText, at pointer: JSONPointer) throws(Refusal) -> JSONText {
         switch value.kind {
         case .string, .null: return value
@@ -58,7 +58,7 @@ extension Refusal {
     static func bad(_ pointer: JSONPointer, _ detail: String) -> Refusal {
         Refusal(
             .badRequest,
-            "The request's body is not what it should be: \(pointer.description.isEmpty ? "the whole" : "\"\(pointer)\""): \(detail).",
+            "The request's body is not valid. At \(pointer.description.isEmpty ? "its root" : "\"\(pointer)\""): \(detail).",
             faults: [.init(pointer: pointer, detail: detail)])
     }
 }

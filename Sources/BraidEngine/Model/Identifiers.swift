@@ -23,7 +23,7 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RowID {
-    /// From a string, or from an integer of any size, turned into a string. Nil for anything else.
+    /// Creates an id from a string or from an integer of any size. Returns `nil` for any other value.
     init?(json: JSONText) {
         if let text = json.stringValue {
             self.init(text)
@@ -98,8 +98,8 @@ public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
 }
 
 extension String {
-    /// Both have the same bytes, for one of two reasons that need no look at them: they share their storage, or they
-    /// are short enough to be stored in place of a reference to it. Not the other way round.
+    /// Returns whether both strings surely have the same bytes, without reading them: they share their storage, or they
+    /// are short enough to be stored inline. If false, the bytes may still be the same.
     @inline(__always)
     fileprivate func isIdentical(to other: String) -> Bool {
         withUnsafeBytes(of: self) { mine in withUnsafeBytes(of: other) { mine.hasSameBytes(as: $0) } }

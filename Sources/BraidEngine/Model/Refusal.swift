@@ -75,8 +75,8 @@ public struct Refusal: Error, Sendable, Equatable {
         self.faults = faults
     }
 
-    /// The same refusal of what the description made of a request: it stands nowhere in the request, so no pointer
-    /// leads there.
+    /// Returns the same refusal for a model that the description made from a request. The model is not part of the
+    /// request, so the result has no pointers.
     func ofWhatWasMade(by maker: String) -> Refusal {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(
@@ -97,7 +97,7 @@ public struct Refusal: Error, Sendable, Equatable {
     }
 
     static func noSection(_ id: SectionID) -> Refusal {
-        Refusal(.sectionNotFound, "There is no section \"\(id)\" in this table.")
+        Refusal(.sectionNotFound, "The section \"\(id)\" does not exist in this table.")
     }
 
     static func noRow(_ index: Int, in section: SectionID, of count: Int) -> Refusal {

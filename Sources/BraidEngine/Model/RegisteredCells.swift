@@ -1,5 +1,5 @@
-/// The cells that are registered for model types: DataSourceController's `register(dataController:for:)`.
-/// A later registration of a type replaces an earlier one.
+/// The cells that are registered for model types: DataSourceController's `register(dataController:for:)`. A later
+/// registration of a type replaces an earlier one.
 public struct RegisteredCells: Sendable, Equatable {
     private var cells: [UTF8Key: String] = [:]
 
@@ -36,6 +36,7 @@ public struct RegisteredCells: Sendable, Equatable {
 }
 
 extension JSONText {
-    /// The type of a model that stands for itself: its member `type`, if that is a string, else its kind of JSON.
+    /// The type of a model that is registered by its content: its member `type` if that is a string, otherwise its kind
+    /// of JSON.
     var modelType: String { self["type"]?.stringValue ?? kind.name }
 }

@@ -1,4 +1,4 @@
-/// What a row is made of. What is not applicable is nil, and absent in the JSON.
+/// The parts of a row's object. A part that is `nil` or false is absent in the JSON.
 struct RowParts {
     var id: RowID?
     var cell: String
@@ -13,7 +13,7 @@ struct RowParts {
 }
 
 extension RowParts {
-    /// Bytes of the row's object, but for escapes in its id and cell.
+    /// The length of the row's object in bytes, without the escapes in its id and cell.
     fileprivate var encodedSize: Int {
         var size = #"{"cell":""}"#.utf8.count + cell.utf8.count
         if let id { size += #""id":"","#.utf8.count + id.text.utf8.count }
@@ -28,7 +28,8 @@ extension RowParts {
 }
 
 extension Row {
-    /// Writes the row's object, members in the contract's order: equal parts make equal bytes. One allocation.
+    /// Creates a row and encodes its object in one allocation. The members have a fixed order, so equal parts have
+    /// equal bytes.
     init(parts: RowParts) {
         let size = parts.encodedSize
         var writer = JSONWriter(capacity: size + RowContent.room(behind: size))

@@ -1,13 +1,13 @@
 /// One displayed row, as the snapshot contains it. Rows are immutable, and all snapshots that show a row share its
 /// content.
 ///
-/// Rows are compared by 128-bit hashes with a seed of the process. The hashes are computed when the row is made and are
-/// stored in the list of rows itself, so a diff reads unchanged rows without following a reference.
+/// Rows are compared by 128-bit hashes with a random seed in each process. The hashes are computed when the row is
+/// created. They are stored in the list of rows itself, so a diff reads unchanged rows without following a reference.
 public struct Row: Sendable {
     let marks: RowMarks
     let content: RowContent
 
-    /// `id` is the one in the content.
+    /// Creates a row. `id` must be the id in the content.
     init(id: RowID?, content: RowContent, updatesManually: Bool = false) {
         self.content = content
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
@@ -40,7 +40,8 @@ public struct Row: Sendable {
 }
 
 extension PersistentList<Row> {
-    /// Where rows of an id stand, ascending. O(rows), but of most only the hash is looked at, which stands in the list.
+    /// Returns the indexes of the rows with an id, ascending. O(rows), but for most rows it reads only the hash in the
+    /// list.
     func indexes(of id: RowID) -> [Int] {
         let hash = RowHash.hash(id)
         var indexes: [Int] = []
@@ -53,10 +54,10 @@ extension PersistentList<Row> {
     }
 }
 
-/// What is compared of a row; it stands where the row does.
+/// The part of a row that a diff compares. It is stored inline in the list of rows.
 struct RowMarks: Sendable {
     let shown: RowHash.Pair
-    /// The lowest bit: whether it updates manually.
+    /// The hash of the id. Its lowest bit, which no hash uses, is set if the row updates manually.
     private let idAndUpdates: UInt64
 
     init(id: RowID?, content: RowContent, updatesManually: Bool) {
@@ -64,7 +65,7 @@ struct RowMarks: Sendable {
         idAndUpdates = (id.map { RowHash.hash($0) } ?? 0) | (updatesManually ? 1 : 0)
     }
 
-    /// 0: the row has no id.
+    /// The hash of the id, or 0 if the row has no id.
     @inline(__always) var idHash: UInt64 { idAndUpdates & ~1 }
     @inline(__always) var updatesManually: Bool { idAndUpdates & 1 != 0 }
 }

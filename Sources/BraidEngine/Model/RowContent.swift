@@ -1,18 +1,20 @@
-/// A row's JSON and where its parts stand in it, in one block of memory: what a row is beside what is compared of it,
-/// and what a stored row has its id and its model in. Where both have the same model, it is one block for both.
+/// A row's JSON and the positions of its parts, in one block of memory. A stored row and the displayed row that shows
+/// its model can share one block.
 ///
-/// There may be hundreds of thousands. An object for each beside the JSON, and the ids once more, took a fifth of a
-/// session.
+/// A session can contain hundreds of thousands of rows. A separate object for each row and a second copy of the ids
+/// would account for a fifth of the session's memory.
 struct RowContent: Sendable {
-    /// The JSON; behind it, of `width` bytes each, the length of what the cell shows, and where the model begins and
-    /// ends; then a byte that says `width`.
+    /// The JSON, followed by three integers of `width` bytes each: the length of the content, the model's start and the
+    /// model's end. The last byte is `width`.
     private let bytes: [UInt8]
 
-    /// `writer` has written the row's object, nothing else: its id is the first member, so that equal ids are equal
-    /// bytes.
+    /// Creates the content from a row's object, which must be everything that the writer contains. If the object
+    /// contains an id, it is the first member, so that equal ids have equal bytes. The writer's bytes are not copied if
+    /// it has reserved `room(behind:)` more bytes.
     ///
-    /// `contentLength`: of the part that says what the cell shows, all before the properties. `model`: where the model
-    /// stands; empty when there is none. With `room(behind:)` to spare, the writer's bytes are not copied.
+    /// - Parameters:
+    ///   - contentLength: the length of the part that the cell shows: everything before properties such as `movable`.
+    ///   - model: the range of the model in the object, empty if there is no model.
     init(_ writer: inout JSONWriter, contentLength: Int, model: Range<Int>) {
         let width = Self.width(for: writer.bytes.count)
         func note(_ place: Int) {
@@ -25,7 +27,7 @@ struct RowContent: Sendable {
         bytes = writer.bytes
     }
 
-    /// Of a row that is stored.
+    /// Creates the content of a stored row.
     init(id: RowID?, model: JSONText) {
         let size = model.count + (id?.text.utf8.count ?? 0) + #"{"id":"","model":}"#.utf8.count
         var writer = JSONWriter(capacity: size + Self.room(behind: size))
@@ -42,7 +44,7 @@ struct RowContent: Sendable {
         self.init(&writer, contentLength: writer.bytes.count, model: start..<start + model.count)
     }
 
-    /// Bytes that stand behind so many bytes of JSON.
+    /// Returns the number of bytes that follow a JSON text of a given length.
     static func room(behind length: Int) -> Int { 3 * width(for: length) + 1 }
 
     private static func width(for length: Int) -> Int { length <= 0xFF ? 1 : length <= 0xFFFF ? 2 : 4 }
@@ -57,18 +59,18 @@ struct RowContent: Sendable {
 
     var json: JSONText { JSONText(valid: bytes, 0..<length) }
 
-    /// A part of the JSON, whose bytes it shares.
+    /// The model, or `nil`. It shares the bytes of the JSON.
     var model: JSONText? {
         let range = place(1)..<place(2)
         return range.isEmpty ? nil : JSONText(valid: bytes, range)
     }
 
-    /// What a diff compares.
+    /// The hashes that a diff compares.
     var hash: RowHash.Pair {
         bytes.withUnsafeBytes { RowHash.hash($0[part: 0..<length], contentLength: contentLength) }
     }
 
-    /// What the cells show is byte for byte the same.
+    /// Returns whether the cells of both rows show the same bytes.
     func looksSame(as other: RowContent) -> Bool {
         let length = contentLength
         guard length == other.contentLength else { return false }
@@ -82,7 +84,7 @@ struct RowContent: Sendable {
 extension RowContent {
     private static var idStart: Int { #"{"id":"#.utf8.count }
 
-    /// A row's other first members are `cell` and `model`.
+    /// Whether the row has an id. If not, its first member is `cell` or `model`.
     var hasID: Bool { bytes[2] == UInt8(ascii: "i") }
 
     var id: RowID? {
@@ -93,13 +95,13 @@ extension RowContent {
         }
     }
 
-    /// False where there is none.
+    /// Returns whether both rows have the same id. False if either row has no id.
     func hasSameID(as other: RowContent) -> Bool {
         guard hasID else { return false }
         return bytes.withUnsafeBytes { mine in
             var cursor = JSONCursor(mine, at: Self.idStart)
             _ = cursor.skipString()
-            // With the quotes around it, and all before: no id begins with another one.
+            // The closing quote is part of the comparison, so an id never equals a longer id that begins with it.
             let end = cursor.at
             return other.bytes.withUnsafeBytes {
                 end <= $0.count && mine[part: 0..<end].hasSameBytes(as: $0[part: 0..<end])
@@ -107,12 +109,12 @@ extension RowContent {
         }
     }
 
-    /// Id and model are the same.
+    /// Returns whether a stored row's id and model equal those of this content.
     func holds(_ stored: RowContent) -> Bool {
         (hasID ? hasSameID(as: stored) : !stored.hasID) && model == stored.model
     }
 
-    /// As `self.id == id`, without making the id.
+    /// Returns `self.id == id`, mostly without decoding the id.
     func has(_ id: RowID?) -> Bool {
         guard hasID else { return id == nil }
         guard let id else { return false }
@@ -124,13 +126,13 @@ extension RowContent {
         } ?? (self.id == id)
     }
 
-    /// As `RowHash.hash(id)`; 0: there is none.
+    /// The hash of the id, equal to `RowHash.hash(id)`. 0 if the row has no id.
     var idHash: UInt64 {
         guard hasID else { return 0 }
         return withID { $0.map { RowHash.hash(ofID: $0) } } ?? id.map { RowHash.hash($0) } ?? 0
     }
 
-    /// The id's bytes, if they stand there without escapes.
+    /// Calls a closure with the id's bytes, or with `nil` if the id contains escapes.
     private func withID<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
         bytes.withUnsafeBytes { bytes in
             var cursor = JSONCursor(bytes, at: Self.idStart)

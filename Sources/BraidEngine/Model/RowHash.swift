@@ -1,10 +1,11 @@
-/// Seeded hashes of rows and their ids. The seeds are drawn anew in each process: nobody can choose ids or rows that
-/// collide, and no hash may leave the process.
+/// Hashes of rows and of their ids, with random seeds in each process. Nobody can choose ids or rows that collide. A
+/// hash must not leave the process.
 ///
-/// Each sixteen bytes are two factors, and their product is folded into the next state.
+/// The algorithm multiplies sixteen bytes as two factors and folds the product into the next state.
 /// Source: wyhash (github.com/wangyi-fudan/wyhash) and the fallback of aHash (github.com/tkaitchuck/aHash).
 enum RowHash {
-    /// Of all that a row shows, and of its content alone. They are independent: together 128 bits.
+    /// The hash of everything that a row shows, and the hash of its content alone. They are independent: together 128
+    /// bits.
     struct Pair: Sendable, Equatable {
         let whole: UInt64
         let content: UInt64
@@ -15,13 +16,13 @@ enum RowHash {
         return (generator.next() | 1, generator.next() | 1, generator.next() | 1)
     }()
 
-    /// Even, and never 0.
+    /// Returns the hash of an id. It is even and never 0.
     static func hash(_ id: RowID) -> UInt64 {
         var text = id.text
         return text.withUTF8 { hash(ofID: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The same, of the id's bytes.
+    /// Returns the hash of an id that is given as UTF-8 bytes.
     static func hash(ofID bytes: UnsafeRawBufferPointer) -> UInt64 {
         let seed = seeds.id
         var state = seed ^ UInt64(bytes.count)
@@ -29,7 +30,7 @@ enum RowHash {
         return max(folded(state, end) & ~1, 2)
     }
 
-    /// A row's content comes first.
+    /// Returns the hashes of a row's bytes. The first `contentLength` bytes are the row's content.
     static func hash(_ row: UnsafeRawBufferPointer, contentLength: Int) -> Pair {
         let (_, wholeSeed, contentSeed) = seeds
         var whole = wholeSeed ^ UInt64(row.count), content = contentSeed ^ UInt64(contentLength)
@@ -47,7 +48,7 @@ enum RowHash {
         section == 0 ? hash : folded(hash ^ UInt64(UInt32(bitPattern: section)), end)
     }
 
-    /// The golden ratio's bits, an odd number without a pattern.
+    /// The bits of the golden ratio: an odd number without a pattern.
     private static var end: UInt64 { 0x9E37_79B9_7F4A_7C15 }
 
     @inline(__always)
@@ -58,7 +59,8 @@ enum RowHash {
 }
 
 extension UnsafeRawBufferPointer {
-    /// All bytes as pairs of words; the last pair may repeat some, or, of fewer than 16 bytes, end in zeros.
+    /// Calls a closure with all bytes as pairs of words. The last pair may repeat earlier bytes. If there are fewer
+    /// than 16 bytes, it may be padded with zeros.
     @inline(__always)
     fileprivate func forEachPair(_ body: (UInt64, UInt64) -> Void) {
         var offset = 0

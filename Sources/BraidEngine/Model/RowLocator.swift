@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Finds the sections that may contain a row with an id, without a look at every section.
+/// Finds the sections that may contain a row with an id, without searching every section.
 ///
 /// It is an index from hashes of row ids to sections. Its entries are hints: every row of the table has an entry, and
-/// rows that have left their sections may have one as well. The caller verifies each hint in the section itself.
+/// rows that have left their sections may still have one. The caller verifies each hint in the section itself.
 ///
-/// The index is made when it is first needed. All copies of a table share it, so that the commands that follow find it
-/// made, even if the command that needed it is refused. A value: a changed copy shares the entries that did not change.
+/// The index is built when it is first needed. All copies of a table share it, so later commands find it ready even if
+/// the command that needed it is refused. It behaves as a value: a changed copy shares the entries that did not change.
 struct RowLocator: Sendable {
-    /// 24 bytes, half a hash and a section.
+    /// A hint, 24 bytes: half of the id's hash, and the section.
     private struct Entry {
         var hash: UInt32
         var section: SectionID
@@ -21,14 +21,14 @@ struct RowLocator: Sendable {
         func isBefore(_ other: Entry) -> Bool { hash == other.hash ? section < other.section : hash < other.hash }
     }
 
-    /// Ascending by hash and section, without repetitions.
+    /// The hints, ascending by hash and section, without duplicates.
     private struct Entries {
         var list: PersistentList<Entry>
-        /// With more entries than this most of them may be of rows that are gone.
+        /// The maximum number of entries. Beyond it, most entries may belong to rows that have left.
         let most: Int
     }
 
-    /// Made from the rows of the tables that share it.
+    /// A shared index. It is built on demand from the rows of a table that shares it. `nil` until then.
     private final class Index: Sendable {
         let entries: Mutex<Entries?>
 
@@ -37,12 +37,13 @@ struct RowLocator: Sendable {
 
     private var index = Index()
 
-    /// `nil` if the index is not made.
+    /// The number of entries, or `nil` if the index is not built yet.
     var entryCount: Int? { index.entries.withLock { $0?.list.count } }
 
-    /// The sections that may contain a row with an id of this hash, in no order of the table's.
+    /// Returns the sections that may contain a row with this hash of its id, in an arbitrary order.
     ///
-    /// - Parameter sections: the sections of the table. Complexity: O(rows) for the first call, then O(log rows).
+    /// - Parameter sections: the sections of the table.
+    /// - Complexity: O(rows) for the first call, then O(log rows).
     func sections(of hash: UInt64, in sections: PersistentList<StoredSection>) -> [SectionID] {
         let entries = index.entries.withLock { made in
             let entries = made ?? Self.entries(of: sections)
@@ -70,17 +71,17 @@ struct RowLocator: Sendable {
         return Entries(list: PersistentList(entries), most: 2 * entries.count + 1_024)
     }
 
-    /// The table's sections have changed: an index that is made from now on is not that of the table before. Rows that
-    /// came must be noted as well.
+    /// Notes that the table's sections have changed. If the index is not built yet, the table stops sharing it with
+    /// copies that have other rows. Rows that arrived must also be noted with `noteArrivals`.
     mutating func noteChange() {
         guard !isKnownUniquelyReferenced(&index), index.entries.withLock({ $0 == nil }) else { return }
         index = Index()
     }
 
-    /// Rows with ids of these hashes came to the section. O(log rows) for each of them.
+    /// Notes that rows with these hashes of ids have arrived in a section. O(log rows) for each row.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         guard let made = index.entries.withLock({ $0 }) else { return noteChange() }
-        // To make the index again later costs less than to insert many.
+        // Building the index again later costs less than inserting this many entries.
         guard made.list.count + hashes.count <= made.most else { return index = Index() }
         var entries = made
         for hash in hashes {

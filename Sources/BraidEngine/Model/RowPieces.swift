@@ -1,11 +1,11 @@
-/// A section's rows as pieces of the rows before any edit and rows that came since: a list of unknown length that can
-/// be edited by index, O(log edits) each.
+/// A section's rows as a list of pieces: runs of rows from before all edits, and rows that were inserted since. The
+/// number of rows is unknown. An edit by index costs O(log edits).
 struct RowPieces {
     struct Piece: RopePiece {
-        /// Where the piece's rows stood before all edits; nil for rows that came since.
+        /// The index of the piece's first row before all edits. `nil` for inserted rows.
         var start: Int?
         var count: Int
-        /// A piece of several rows was never replaced.
+        /// Whether the row was replaced. Only a piece of one row can be.
         var isReplaced = false
 
         func cut(at offset: Int) -> (Piece, Piece) {
@@ -13,7 +13,7 @@ struct RowPieces {
         }
     }
 
-    /// Rows of a list whose length is not known: more than a table can have.
+    /// The length of a list whose end is unknown: more rows than a table can contain.
     static let endless = 1 << 31
 
     private var rope = Rope(Piece(start: 0, count: endless))

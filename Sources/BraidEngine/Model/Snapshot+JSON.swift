@@ -1,5 +1,6 @@
 extension Snapshot {
-    /// Whether its rows and titles have more than so many bytes of JSON. Looks at no more of them than that takes.
+    /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes. Stops as soon as it
+    /// is.
     package func isLarger(than bytes: Int) -> Bool {
         var rest = bytes
         for section in sections {
@@ -55,7 +56,7 @@ extension Snapshot {
         return SnapshotPieces(snapshot: self, size: size, writer: writer)
     }
 
-    /// Up to the first section.
+    /// Writes everything before the first section.
     private func writeStart(session: String?, table: String?, epoch: String?, to writer: inout JSONWriter) {
         writer.beginObject()
         if let session {
@@ -78,7 +79,7 @@ extension Snapshot {
         writer.beginArray()
     }
 
-    /// What stands behind the last section.
+    /// Writes everything after the last section.
     fileprivate func writeEnd(to writer: inout JSONWriter) {
         writer.endArray()
         writer.name("state")
@@ -94,7 +95,8 @@ extension Snapshot {
 }
 
 extension Section {
-    /// Members in the contract's order; `rowCount` counts all rows, `rows` has those of the range.
+    /// Writes the section with its members in the contract's order. `rowCount` counts all rows, and `rows` contains
+    /// those of the range.
     func write(to writer: inout JSONWriter, rows range: Range<Int>) {
         writeStart(to: &writer)
         rows.forEach(in: range) { _, row in writer.value(row.json) }
@@ -128,7 +130,7 @@ extension Section {
         writer.endObject()
     }
 
-    /// Bytes that `write` needs, or a little more.
+    /// Returns the number of bytes that `write` needs, or slightly more.
     func encodedSize(rows range: Range<Int>) -> Int {
         var size = 128 + 2 * id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0)
         rows.forEach(in: range) { _, row in size += row.json.count + 1 }

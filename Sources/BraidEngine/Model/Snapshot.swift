@@ -12,7 +12,7 @@ public struct Section: Sendable {
     public var isDiffable: Bool
     /// The section's displayed rows, in order.
     public var rows: PersistentList<Row> { didSet { idsWereChecked = false } }
-    /// It is known that no two rows have the same id, and that all have one: a diff need not look for that again.
+    /// Whether it is known that all rows have ids and that no two ids are equal. A diff then skips this check.
     var idsWereChecked = false
 
     /// Creates a section from its parts. A ``Binder`` makes the sections of a snapshot; tests and decoders use this.
@@ -30,7 +30,8 @@ public struct Section: Sendable {
 }
 
 extension Section {
-    /// The same section is the same before and after, as far as can be told without a look at its rows.
+    /// Returns whether both sections are surely the same, without comparing their rows. If false, they may still be the
+    /// same.
     func isShared(with other: Section) -> Bool {
         rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header
             && footer == other.footer
@@ -48,13 +49,14 @@ public struct Snapshot: Sendable {
     public var totalRowCount: Int
     /// The session's state: a JSON object that templates and handlers read and write.
     public var state: JSONText
-    /// What a client shows in place of the rows while the table has none. `nil` if it has rows, or declares nothing.
+    /// The value that a client shows instead of rows while the table is empty. `nil` if the table has rows or declares
+    /// no such value.
     public var empty: JSONText?
-    /// The time that its rows and titles have read, where they read one.
+    /// The time that templates read while they made the rows and titles. Empty if no template read the time.
     var now = ""
-    /// Rows of sections that are not displayed, but whose rows had to be made to know that.
+    /// The rows of hidden sections whose rows had to be made to decide that they are hidden.
     var offstage: [SectionID: PersistentList<Row>] = [:]
-    /// The keys of the stored rows that are shown, of sections that hide some of their rows and whose rows have no ids.
+    /// The keys of the displayed stored rows, for sections that hide some of their rows and whose rows have no ids.
     var shownKeys: [SectionID: [Int]] = [:]
 
     /// Creates a snapshot from its parts. ``totalRowCount`` is counted from the sections.

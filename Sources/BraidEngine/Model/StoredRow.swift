@@ -5,8 +5,8 @@ public struct StoredRow: Sendable {
     /// The row's position among its section's rows. Ranks ascend with gaps, so that an insert writes one row and not
     /// all rows after it.
     public var rank: Int
-    /// Id and model, in bytes of their own, so that no row keeps a whole request in memory, or in those of the row that
-    /// shows them.
+    /// The id and the model. Their bytes are a separate copy, so that no row keeps a whole request in memory, or they
+    /// are shared with the row that shows the model.
     var content: RowContent
 
     /// Creates a stored row.
@@ -29,7 +29,7 @@ public struct StoredRow: Sendable {
     public var model: JSONText { content.model ?? .null }
 }
 
-/// What a store keeps of a section, apart from its rows.
+/// The part of a section that a store keeps in addition to the section's rows.
 public struct StoredSectionSummary: Sendable, Equatable {
     /// The section's number in its session: 1, 2, 3, … No later section gets the same number.
     public var number: Int
@@ -45,7 +45,7 @@ public struct StoredSectionSummary: Sendable, Equatable {
     /// The number of rows when `onPrefetch` last ran. `nil` if it has not run since the section was filled.
     public var prefetched: Int?
 
-    /// Creates a section's facts. The parameters are described at the properties.
+    /// Creates a section's summary. The parameters are described at the properties.
     public init(
         number: Int, id: SectionID, ordinal: Int, header: JSONText? = nil, footer: JSONText? = nil,
         prefetched: Int? = nil
@@ -68,7 +68,7 @@ public struct TableChange: Sendable {
     public var placedRows: [(section: Int, key: Int, rank: Int)] = []
     /// The keys of the removed rows.
     public var removedRows: [Int] = []
-    /// The facts of sections that are new or whose facts changed.
+    /// The summaries of sections that are new or whose summary changed.
     public var writtenSections: [StoredSectionSummary] = []
     /// The numbers of the removed sections. ``removedRows`` contains their rows.
     public var removedSections: [Int] = []

@@ -4,7 +4,7 @@ public struct StoredSection: Sendable {
     public internal(set) var facts: StoredSectionSummary
     /// The section's stored rows, ascending by rank.
     public private(set) var rows = PersistentList<StoredRow>()
-    /// Ranks of the identifiable rows; a rank leads to the row's index by binary search.
+    /// The ranks of the rows with ids, found by id. A rank leads to the row's index by binary search.
     private var ranks = RankIndex()
 
     /// The section's id.
@@ -56,11 +56,13 @@ public struct StoredSection: Sendable {
     /// Whether every row has an id. O(1).
     var isWhollyIdentified: Bool { ranks.count == rows.count }
 
-    /// The index of the row with this rank, or where it would stand.
+    /// Returns the index of the row with a rank, or the index at which such a row belongs.
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
-    /// Puts a row at `index`, 0...count, with a rank for that place. Returns the indices, after the insert, of the
-    /// rows that had to be given new ranks to make room; `relabel` is called with each of them as it was.
+    /// Inserts a row at an index in `0...count` and sets its rank.
+    ///
+    /// - Parameter relabel: called with each row that gets a new rank to make room, as it was before.
+    /// - Returns: the indices of those rows after the insert, or `nil` if there are none.
     mutating func insert(_ row: StoredRow, at index: Int, relabel: (StoredRow) -> Void) -> Range<Int>? {
         var row = row
         let relabelled = makeRoom(at: index, relabel)
@@ -78,8 +80,10 @@ public struct StoredSection: Sendable {
         return removed
     }
 
-    /// Puts rows, with ranks for their places, in the place of others. Throws `duplicateRowID`; the section is of no
-    /// use then.
+    /// Replaces rows. The new rows must already have ranks for their positions.
+    ///
+    /// - Throws: `duplicateRowID` if two rows have the same id. The section is then in an invalid state and must be
+    ///   discarded.
     mutating func replace(_ replacements: [PersistentList<StoredRow>.Replacement]) throws(Refusal) {
         var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
         var window = PersistentList.Window(rows)
@@ -108,7 +112,7 @@ public struct StoredSection: Sendable {
         }
     }
 
-    /// Keeps each model in the bytes of the row that shows the same, in its place.
+    /// Replaces each stored model by the equal model in the displayed row at the same index, to share its bytes.
     mutating func shareModels(with shown: PersistentList<Row>) {
         rows = PersistentList(
             zip(rows, shown).lazy.map { stored, shown in
@@ -119,7 +123,7 @@ public struct StoredSection: Sendable {
             })
     }
 
-    /// Puts another model in a row's place; key and rank stay.
+    /// Replaces a row's id and model. Its key and rank do not change.
     mutating func replace(at index: Int, id: RowID?, model: JSONText) {
         var row = rows[index]
         if !row.content.has(id) {
@@ -131,8 +135,8 @@ public struct StoredSection: Sendable {
     }
 }
 
-// Ranks: Dietz and Sleator's order maintenance in its simplest form. Neighbours start 2^24 apart, an insert takes the
-// middle, and where a gap is used up the smallest window around it that is sparse enough is spread evenly.
+// Ranks are a simple form of Dietz and Sleator's order maintenance. Neighbours start 2^24 apart, and an insert gets the
+// middle rank. Where a gap is used up, the smallest window around it that is sparse enough is spread evenly.
 extension StoredSection {
     static let rankGap = 1 << 24
 
@@ -150,14 +154,16 @@ extension StoredSection {
         return makeRoom(for: 1, in: index..<index, relabel)
     }
 
-    /// Spreads the ranks around a range, so that so many rows have room between any two there. Returns the indices of
-    /// the rows that have new ranks; `relabel` is called with each of them as it was.
+    /// Spreads the ranks around a range, so that `count` rows fit between any two rows there.
+    ///
+    /// - Parameter relabel: called with each row that gets a new rank, as it was before.
+    /// - Returns: the indices of those rows.
     mutating func makeRoom(for count: Int, in range: Range<Int>, _ relabel: (StoredRow) -> Void) -> Range<Int> {
         var reach = 32
         while true {
             let window = max(0, range.lowerBound - reach)..<min(rows.count, range.upperBound + reach)
             let isWhole = window.count == rows.count, gap = max(Self.rankGap, count + 1)
-            // Outside the window ranks stay; at the table's ends there is room without limit.
+            // Ranks outside the window do not change. At the ends of the section there is unlimited room.
             let low =
                 window.lowerBound == 0
                 ? rows[window.upperBound - 1].rank - window.count * gap : rows[window.lowerBound - 1].rank

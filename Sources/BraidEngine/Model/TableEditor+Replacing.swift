@@ -1,11 +1,11 @@
-// Many rows at once.
+// Replacement of many rows at once.
 extension TableEditor {
-    /// A stretch of a section's rows before, and of those that stand there after.
+    /// A range of a section's rows before a change, and the range of the models that replace them.
     typealias Stretch = (old: Range<Int>, new: Range<Int>)
     typealias Model = (id: RowID?, model: JSONText)
 
-    /// Puts these models in the place of all of the section's rows. A row whose id stays keeps its key; what is equal
-    /// is not written again. O(old + new rows).
+    /// Replaces all of a section's rows by models. A row whose id remains keeps its key. Rows with equal content are
+    /// not written again. O(old + new rows).
     mutating func setModels(_ models: [Model], in section: SectionID) throws(Refusal) {
         let position = try position(of: section), stored = table.sections[position].rows
         var rows = PersistentList.Window(stored)
@@ -23,9 +23,13 @@ extension TableEditor {
         try noteFilled(section, rows: models.count)
     }
 
-    /// Puts models, those of all stretches, in the place of the rows there; the stretches are ascending and apart. A
-    /// row whose id stays keeps its key; what is equal is not written again. O(n log n) for n rows in the stretches,
-    /// and what `PersistentList.replace` takes.
+    /// Replaces the rows of some stretches by models. A row whose id remains keeps its key. Rows with equal content are
+    /// not written again.
+    ///
+    /// - Parameters:
+    ///   - stretches: ascending, disjoint stretches.
+    ///   - models: the models of all stretches, in order.
+    /// - Complexity: O(n log n) for n rows in the stretches, plus the cost of `PersistentList.replace`.
     mutating func replace(_ stretches: [Stretch], with models: ArraySlice<Model>, in section: SectionID) throws(Refusal)
     {
         let position = try position(of: section)
@@ -59,7 +63,7 @@ extension TableEditor {
         var place = 0, arrived: [UInt64] = []
         for stretch in stretches {
             var start = stretch.old.lowerBound, coming = ContiguousArray<StoredRow>()
-            /// The rows before an index go, and those that come stand there.
+            /// Ends a run of changes at an index: the old rows from `start` to `end` are replaced by `coming`.
             func close(_ end: Int) {
                 if start < end || !coming.isEmpty {
                     change(start..<end, to: coming, .init(start: nil, count: coming.count))
@@ -91,7 +95,8 @@ extension TableEditor {
         noteRefill(section, TouchedRows.Edits(pieces))
     }
 
-    /// The row of a model, with the rank of its place, noted for the store; and whether it had the model before.
+    /// Returns a model's row with the rank of its new position, and whether the model is unchanged. Notes the row for
+    /// the store.
     private mutating func arrive(_ new: Model, from source: StoredRow?, rank: Int, in section: Int) -> (
         row: StoredRow, isEqual: Bool
     ) {
@@ -115,23 +120,23 @@ extension TableEditor {
     }
 }
 
-/// Between the ranks of rows that stay, in or beside these ranges, is no room for those that come.
+/// The error that ranks leave no room for new rows in these ranges of old rows.
 private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }
 
-/// Which of the rows in stretches of a section the models are that come in their place.
+/// Matches models to the rows of the stretches that they replace.
 private struct Arrivals {
-    /// The rows in the stretches.
+    /// The rows in all stretches, in order.
     private var rows = ContiguousArray<StoredRow>()
-    /// Of each model: the row that has its id, by its place in `rows`.
+    /// For each model, the position in `rows` of the row that it continues, or `nil` for a new row.
     private var sources: [Int?]
-    /// Of each model: where its row stands in the section, if it keeps its place and its rank.
+    /// For each model, the index in the section of its row, if the row keeps its place and rank.
     private(set) var staysAt: [Int?]
-    /// Rows that none of the models is.
+    /// The rows that no model continues.
     private(set) var gone: [StoredRow] = []
 
-    /// Throws `duplicateRowID` if two models have the same id.
+    /// Creates the matching. Throws `duplicateRowID` if two models have the same id.
     init(_ models: ArraySlice<TableEditor.Model>, at stretches: [TableEditor.Stretch], in section: StoredSection)
         throws(Refusal)
     {
@@ -147,7 +152,7 @@ private struct Arrivals {
         var start = (old: 0, new: 0)
         for stretch in stretches {
             section.rows.forEach(in: stretch.old) { rows.append($1) }
-            // Models without an id are, in turn, the rows without one.
+            // Within a stretch, models without ids continue the rows without ids, in order.
             var nameless = start.old
             for place in start.new..<start.new + stretch.new.count where models[models.startIndex + place].id == nil {
                 if nameless < rows.count, !rows[nameless].content.hasID { sources[place] = nameless }
@@ -164,7 +169,7 @@ private struct Arrivals {
         for case let source? in sources { isKept[source] = true }
         for (index, row) in rows.enumerated() where !isKept[index] { gone.append(row) }
 
-        // Those that are in rising order within their stretch stay.
+        // Within a stretch, the rows of a longest ascending subsequence keep their places.
         start = (0, 0)
         for stretch in stretches {
             let rowsHere = start.old..<start.old + stretch.old.count
@@ -183,14 +188,14 @@ private struct Arrivals {
 
     func source(of place: Int) -> StoredRow? { sources[place].map { rows[$0] } }
 
-    /// Ranks for all models, in their places.
+    /// Returns the ranks of all models, in order.
     func ranks(_ stretches: [TableEditor.Stretch], in section: StoredSection) throws(NoRoom) -> [Int] {
         var ranks: [Int] = [], noRoom = NoRoom()
         ranks.reserveCapacity(sources.count)
         for stretch in stretches {
             let start = ranks.count, end = start + stretch.new.count
             var low = stretch.old.lowerBound > 0 ? section.rows[stretch.old.lowerBound - 1].rank : nil
-            /// The places from here on, before one whose rank is given.
+            /// Assigns ranks to the places from `ranks.count` to `end`, which lie before the rank `high`.
             func fill(upTo end: Int, before high: Int?) {
                 let count = end - ranks.count, gap = StoredSection.rankGap
                 guard count > 0 else { return }

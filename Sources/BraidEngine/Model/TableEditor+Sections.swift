@@ -1,11 +1,11 @@
-// Sections, titles, state.
+// Changes to sections, titles and state.
 extension TableEditor {
-    /// A section with this id, made at the end if there is none (dynamic sections).
+    /// Creates a section at the end, unless the table contains it already (dynamic sections).
     mutating func ensureSection(_ id: SectionID) {
         if table.position(of: id) == nil { insertSection(id, before: nil) }
     }
 
-    /// A new section before another one, or at the end.
+    /// Inserts a new section before another one, or at the end.
     mutating func insertSection(_ id: SectionID, before next: SectionID?) {
         let position = next.flatMap { table.position(of: $0) } ?? table.sections.count
         changedFacts.formUnion(table.insertSection(id, at: position))
@@ -13,7 +13,7 @@ extension TableEditor {
         step.displayChanged = true
     }
 
-    /// An id for a section that came without one: `s1`, `s2`, … by the section's number, so that none comes twice.
+    /// Returns an id for a section that has none: `s1`, `s2`, … by the section's number, so that no id is used twice.
     mutating func newSectionID(avoiding taken: Set<SectionID> = []) -> SectionID {
         while true {
             let id = SectionID("s\(table.nextSection)")
@@ -22,7 +22,7 @@ extension TableEditor {
         }
     }
 
-    /// Brings the sections into this order, which names each of them once.
+    /// Reorders the sections. `order` must contain the id of each section once.
     mutating func arrangeSections(_ order: [SectionID]) {
         guard table.sections.map(\.id) != order else { return }
         changedFacts.formUnion(table.arrangeSections(order))
@@ -30,12 +30,12 @@ extension TableEditor {
         step.displayChanged = true
     }
 
-    /// Removes sections with all that is in them.
+    /// Removes sections and all their rows.
     mutating func removeSections(_ ids: Set<SectionID>) throws(Refusal) {
         for id in ids {
             try setModels([], in: id)
-            // A section that this command made has never been seen by the store; removing what is not there is
-            // harmless.
+            // The store does not know a section that this command created. Removing an unknown section is harmless
+            // there.
             if let section = table[id] { removedSections.append(section.facts.number) }
             removedSectionIDs.insert(id)
             changedFacts.remove(id)
@@ -58,7 +58,7 @@ extension TableEditor {
     ) throws(Refusal) {
         let position = try position(of: id)
         guard table.sections[position].facts[keyPath: which] != title else { return }
-        // In bytes of its own: it would keep the whole request in memory.
+        // Detach the title: a slice would keep the whole request in memory.
         table.sections[position].facts[keyPath: which] = title?.detached
         changedFacts.insert(id)
         step.sections.insert(id)
@@ -71,19 +71,20 @@ extension TableEditor {
         changedFacts.insert(id)
     }
 
-    /// A section that is filled anew, with so many rows, and has grown smaller by it can grow again.
+    /// Notes that a section was filled again with a number of rows. If it became smaller, `onPrefetch` can run for it
+    /// again.
     mutating func noteFilled(_ id: SectionID, rows: Int) throws(Refusal) {
         if let prefetched = table[id]?.facts.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
     }
 
-    /// Nil: none are set.
+    /// Sets the manually displayed sections, or `nil` for none.
     mutating func setDisplayedSections(_ ids: [SectionID]?) {
         guard table.displayedSections != ids else { return }
         table.displayedSections = ids
         step.displayChanged = true
     }
 
-    /// Another rule decides which sections are displayed.
+    /// Notes that the rule that decides which sections are displayed has changed.
     mutating func noteDisplay() { step.displayChanged = true }
 
     mutating func setState(_ state: JSONText) {
@@ -104,7 +105,7 @@ extension TableEditor {
         step.cellsChanged = true
     }
 
-    /// What the store has to write.
+    /// The changes that the store has to write.
     var change: TableChange {
         var change = TableChange()
         change.writtenRows = written.values.sorted { $0.row.key < $1.row.key }.map { ($0.section, $0.row) }
@@ -119,7 +120,7 @@ extension TableEditor {
 }
 
 extension TableChange {
-    /// What changed beside rows and sections.
+    /// Adds the changes other than those of rows and sections.
     mutating func setRest(from old: TableModel, to new: TableModel) {
         if new.cells != old.cells { cells = new.cells.json }
         if new.state != old.state { state = new.state }
@@ -130,6 +131,6 @@ extension TableChange {
 }
 
 extension JSONText {
-    /// An array of section ids.
+    /// Creates an array of section ids.
     init(ids: [SectionID]) { self.init(.array(ids.map { .string($0.text) })) }
 }

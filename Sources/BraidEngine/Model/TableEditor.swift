@@ -1,23 +1,24 @@
-/// A table under one command: makes its changes on a copy and keeps account of them, for the store (which rows to
-/// write) and for the update (which rows to look at). To undo is to drop the editor.
+/// Edits a copy of a table for one command. It records which rows the store has to write and which rows the diff has to
+/// look at. Dropping the editor undoes the command.
 ///
-/// Its members are for its own extensions, in the files `TableEditor+…`.
+/// The members are internal only for the extensions in the files `TableEditor+….swift`.
 struct TableEditor {
     var table: TableModel
     /// The table before the command.
     let before: TableModel
-    /// All edits, in stored index space by section; equal to displayed index space wherever a section is displayed.
+    /// All edits by section, in the index space of stored rows. Where all rows of a section are displayed, it equals
+    /// the displayed index space.
     private(set) var allTouched = TouchedRows()
-    /// What happened since the last `takeStep()`.
+    /// The changes since the last call of `takeStep()`.
     var step = Step()
 
-    /// Edits since the snapshot was last made.
+    /// Changes since the last snapshot was made.
     struct Step {
         var touched = TouchedRows()
-        /// Sections whose rows or facts changed, hidden ones included.
+        /// The sections whose rows or facts changed, including hidden ones.
         var sections: Set<SectionID> = []
         var stateChanged = false
-        /// Sections came, went or changed places, or others are to be displayed.
+        /// Whether sections were added, removed or reordered, or others are to be displayed.
         var displayChanged = false
         var cellsChanged = false
 
@@ -27,17 +28,17 @@ struct TableEditor {
     var written: [Int: (section: Int, row: StoredRow)] = [:]
     var placed: [Int: (section: Int, rank: Int)] = [:]
     var removed: Set<Int> = []
-    /// The stored rows that changed in any way, as they were before the command.
+    /// The existing rows that this command has changed in any way, by key, as they were before the command.
     private var originals: [Int: (section: Int, row: StoredRow)] = [:]
     var changedFacts: Set<SectionID> = []
     /// The ids of `removedSections`.
     var removedSectionIDs: Set<SectionID> = []
     var removedSections: [Int] = []
-    /// Sections whose rows were inserted, removed or changed one by one, each by its place.
+    /// The sections whose rows were inserted, removed or changed one by one, by index.
     private(set) var editedSections: Set<SectionID> = []
-    /// Sections that were given lists of models in place of rows.
+    /// The sections whose rows were replaced by lists of models.
     private(set) var refilledSections: Set<SectionID> = []
-    /// Keys from here on were given out by this command: the store has never seen them.
+    /// The first key that this command assigned. The store does not know rows with this key or a greater one.
     let firstNewKey: Int
 
     init(_ table: TableModel) {
@@ -46,13 +47,13 @@ struct TableEditor {
         firstNewKey = table.nextKey
     }
 
-    /// What happened since the last call.
+    /// Returns the changes since the last call and starts a new step.
     mutating func takeStep() -> Step {
         defer { step = Step() }
         return step
     }
 
-    /// All rows of a displayed section may look different: edits alone do not tell what changed.
+    /// Notes that any row of a displayed section may look different, so that the noted edits are incomplete.
     mutating func noteWhole(_ section: SectionID) { allTouched.wholeSection(section) }
 
     /// Notes an edit of one row.
@@ -61,7 +62,7 @@ struct TableEditor {
         note(section, edit)
     }
 
-    /// Notes that models have taken the place of rows.
+    /// Notes that models have replaced rows.
     mutating func noteRefill(_ section: SectionID, _ edits: TouchedRows.Edits) {
         refilledSections.insert(section)
         note(section) { $0.edit(in: section, edits) }
@@ -73,12 +74,12 @@ struct TableEditor {
         step.sections.insert(section)
     }
 
-    /// Keeps a row as it is, if this is the first change to it.
+    /// Keeps a row as it was before the command, if this is the first change to it.
     mutating func keepOriginal(_ row: StoredRow, of section: Int) {
         if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
     }
 
-    /// What leads back to the table before the command: `change` the other way round.
+    /// The change that restores the table as it was before the command. It is the inverse of `change`.
     var undo: TableChange {
         var undo = TableChange()
         for (key, original) in originals.sorted(by: { $0.key < $1.key }) {
@@ -106,9 +107,9 @@ struct TableEditor {
     }
 }
 
-// Rows. Indices count in the section's stored rows, at the time of the call.
+// Changes to rows. Indices are those of the section's stored rows at the time of the call.
 extension TableEditor {
-    /// Inserts a new model; nil puts it at the end. Returns where it stands.
+    /// Inserts a new model at an index, or at the end if `index` is `nil`. Returns its index.
     @discardableResult
     mutating func insert(_ model: JSONText, id: RowID?, in section: SectionID, at index: Int?) throws(Refusal) -> Int {
         defer { table.nextKey += 1 }
@@ -166,7 +167,7 @@ extension TableEditor {
         return row
     }
 
-    /// Takes the row out and puts it in again, with its key; `target.row` counts after it has been taken out.
+    /// Moves a row, which keeps its key. `target.row` is an index after the row was removed from its old place.
     mutating func move(at index: Int, in section: SectionID, to target: (section: SectionID, row: Int?)) throws(Refusal)
         -> Int
     {

@@ -1,5 +1,5 @@
-/// Everything that a session stores: the models of every section, the titles that were set, the displayed sections, the
-/// registered cells and the state.
+/// Everything that a session stores: the models of every section, the titles that commands set, the displayed sections,
+/// the registered cells and the state.
 ///
 /// A copy costs O(1), and a changed copy shares everything that did not change.
 public struct TableModel: Sendable {
@@ -14,9 +14,9 @@ public struct TableModel: Sendable {
     public internal(set) var state: JSONText
     /// The cells that the session itself registered for model types.
     public internal(set) var cells: RegisteredCells
-    /// The key of the next row. Keys are never used again.
+    /// The key of the next row. Keys are never reused.
     public internal(set) var nextKey = 1
-    /// The number of the next section. Numbers are never used again.
+    /// The number of the next section. Numbers are never reused.
     public internal(set) var nextSection = 1
 
     /// Creates a stored table from what a store has read. The defaults create an empty table.
@@ -48,13 +48,13 @@ public struct TableModel: Sendable {
     }
 
     private mutating func notePositions(from start: Int) {
-        // By index: no section is copied.
+        // Access by index avoids copying sections.
         for position in start..<sections.count { positions[sections[position].id] = position }
     }
 
-    /// Stored rows of all sections. O(sections).
+    /// The number of stored rows in all sections. O(sections).
     var rowCount: Int {
-        // By index: no section is copied.
+        // Access by index avoids copying sections.
         sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }
 
@@ -64,28 +64,32 @@ public struct TableModel: Sendable {
     /// The section with an id, displayed or not. `nil` if the table has no such section.
     public subscript(id: SectionID) -> StoredSection? { positions[id].map { sections[$0] } }
 
-    /// The positions of the sections that contain a row with the id. Ascending; hidden sections count. O(log rows) in a
-    /// table of many sections, once its `RowLocator` is made.
+    /// Returns the positions of the sections that contain a row with an id, ascending, including hidden sections.
+    ///
+    /// - Complexity: O(log rows) in a table of many sections, once its `RowLocator` is built.
     func positions(ofSectionsWith id: RowID) -> [Int] {
-        // By index: no section is copied.
+        // Access by index avoids copying sections.
         guard sections.count > Self.fewSections else { return sections.indices.filter { sections[$0].contains(id) } }
         let positions = locator.sections(of: RowHash.hash(id), in: sections).compactMap { position(of: $0) }
         return positions.filter { sections[$0].contains(id) }.sorted()
     }
 
-    /// To look at this number of sections takes some 10 us, and no memory for an index.
+    /// The number of sections up to which each one is searched. This takes about 10 µs and needs no memory for an
+    /// index.
     static let fewSections = 64
 
-    /// Rows with ids of these hashes came to the section, by a change of `sections`.
+    /// Notes that rows with these hashes of ids have arrived in a section, through a change of `sections`.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         locator.noteArrivals(hashes, in: section)
     }
 
-    /// Sections' ordinals start this far apart, so that one that comes between two of them need not change the others.
+    /// The initial distance between sections' ordinals. A section that is inserted between two others then does not
+    /// change their ordinals.
     private static let ordinalGap = 1 << 16
 
-    /// Puts a section at `position`, 0...count; O(sections behind it). Returns the ids of the sections whose facts
-    /// changed, the new one first.
+    /// Inserts a section at a position in `0...count`. O(sections behind it).
+    ///
+    /// - Returns: the ids of the sections whose facts changed, the new section first.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
         let before = position > 0 ? sections[position - 1].facts.ordinal : nil
         let after = position < sections.count ? sections[position].facts.ordinal : nil
@@ -103,14 +107,16 @@ public struct TableModel: Sendable {
         return [id] + raiseOrdinals(from: position)
     }
 
-    /// Brings the sections into this order, which names each of them once.
+    /// Reorders the sections. `order` must contain the id of each section once. Returns the ids of sections whose
+    /// ordinals changed.
     mutating func arrangeSections(_ order: [SectionID]) -> [SectionID] {
         sections = PersistentList(order.compactMap { self[$0] })
         reindex()
         return raiseOrdinals(from: 1)
     }
 
-    /// Ordinals must ascend: gives new ones to the sections that do not follow those before them. Returns whose.
+    /// Makes the ordinals ascend from a position on, and changes only those that do not. Returns the ids of the changed
+    /// sections.
     private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
         var raised: [SectionID] = []
         for position in max(1, position)..<max(1, position, sections.count) {
@@ -129,8 +135,8 @@ public struct TableModel: Sendable {
 }
 
 extension TableModel {
-    /// Returns the same table, with models that share the bytes of a snapshot's rows. Memory then contains each model
-    /// once.
+    /// Returns the same table with models that share the bytes of a snapshot's rows, so that each model is in memory
+    /// only once.
     ///
     /// - Parameter snapshot: the snapshot that shows this table.
     /// - Complexity: O(rows).

@@ -35,7 +35,7 @@ public struct TouchedRows: Sendable {
     /// Notes that any of the section's rows may have changed.
     public mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
-    /// Many rows came, went or changed at once.
+    /// Notes many edits that happened as one step.
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
 
     /// Appends notes of what happened after the notes of this list.
@@ -72,7 +72,8 @@ public struct TouchedRows: Sendable {
         }
     }
 
-    /// To fold more edits takes longer than to look at all rows of most sections.
+    /// The maximum number of edits per section. Folding more edits takes longer than comparing all rows of most
+    /// sections.
     private static var most: Int { 1 << 18 }
 
     /// The notes about one section's rows.
@@ -115,12 +116,13 @@ public struct TouchedRows: Sendable {
         public private(set) var inserted: [Int] = []
         /// The indexes of rows that stayed with other content, after the step.
         public private(set) var replaced: [Int] = []
-        /// Runs that nothing touched; the last one has no end.
+        /// The runs of rows that no edit touched. `old` and `new` are each run's first index before and after the step.
+        /// The last run is endless.
         private(set) var untouched: [(old: Int, new: Int, count: Int)] = []
 
         var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
 
-        /// What stands between untouched runs, before and after.
+        /// The ranges between untouched runs, before and after the step.
         var changes: [(old: Range<Int>, new: Range<Int>)] {
             var changes: [(old: Range<Int>, new: Range<Int>)] = [], old = 0, new = 0
             for run in untouched {
