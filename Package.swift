@@ -20,7 +20,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
@@ -43,20 +42,20 @@ let package = Package(
         // The files that the binary contains.
         .target(name: "CAssets"),
         .target(name: "CEpoll"),
-        .target(name: "BraidRuntime", dependencies: ["CEpoll"]),
+        // SHA-256. Every Debian system has libmd: dpkg needs it.
+        .systemLibrary(name: "CMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
+        .target(name: "BraidRuntime", dependencies: ["CEpoll", "CMD"]),
         .target(name: "BraidHTTP", dependencies: ["BraidRuntime", "CEpoll"]),
         .target(
             name: "BraidSessions",
             dependencies: [
                 "BraidEngine", "BraidStore", "BraidRuntime",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(
             name: "BraidServer",
             dependencies: [
                 "BraidEngine", "BraidStore", "BraidRuntime", "BraidSessions", "BraidHTTP", "CAssets",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(

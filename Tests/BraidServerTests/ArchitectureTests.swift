@@ -9,17 +9,17 @@ import Testing
     private static let allowed: [String: Set<String>] = [
         "BraidEngine": [],
         "BraidClient": [],
-        "BraidRuntime": ["CEpoll"],
+        "BraidRuntime": ["CEpoll", "CMD"],
         "BraidHTTP": ["BraidRuntime", "CEpoll"],
         "BraidStore": ["BraidEngine", "CAssets", "GRDB", "GRDBSQLite"],
         "BraidPostgres": ["BraidEngine", "BraidRuntime", "BraidStore", "CAssets", "CPostgreSQL"],
-        "BraidSessions": ["BraidEngine", "BraidRuntime", "BraidStore", "Crypto", "Logging"],
+        "BraidSessions": ["BraidEngine", "BraidRuntime", "BraidStore", "Logging"],
         "braid-server": [
             "ArgumentParser", "BraidEngine", "BraidHTTP", "BraidPostgres", "BraidRuntime", "BraidServer",
             "BraidSessions", "BraidStore", "Logging",
         ],
         "BraidServer": [
-            "BraidEngine", "BraidHTTP", "BraidRuntime", "BraidSessions", "BraidStore", "CAssets", "Crypto", "Logging",
+            "BraidEngine", "BraidHTTP", "BraidRuntime", "BraidSessions", "BraidStore", "CAssets", "Logging",
         ],
     ]
 
@@ -65,7 +65,7 @@ import Testing
         }
         #expect(own.count == 1)
         let known = try #require(Self.allowed[module])
-        let ignored: Set = [module, "GRDB.swift", "PostgreSQL", "swift-argument-parser", "swift-crypto", "swift-log"]
+        let ignored: Set = [module, "GRDB.swift", "PostgreSQL", "swift-argument-parser", "swift-log"]
         for name in own.flatMap({ Self.strings(in: $0) }) where !ignored.contains(name) {
             #expect(known.contains(name), "\(module) depends on \(name)")
         }

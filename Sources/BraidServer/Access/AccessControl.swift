@@ -1,7 +1,7 @@
 import BraidEngine
 import BraidHTTP
+import BraidRuntime
 import BraidSessions
-import Crypto
 
 /// Who is let in: the controller's token, tokens for single sessions, or, without the former, everyone as a controller.
 struct AccessControl: Sendable {

@@ -1,7 +1,6 @@
 import BraidEngine
 import BraidHTTP
 import CAssets
-import Crypto
 
 /// A file that the binary contains and that every client may read.
 struct Asset: Sendable {
@@ -17,7 +16,9 @@ struct Asset: Sendable {
         self.path = path
         self.mediaType = mediaType
         self.bytes = bytes
-        etag = "\"\(SHA256.hash(data: bytes).prefix(8).hexadecimal)\""
+        var hash = StableHash()
+        hash.combine(bytes)
+        etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
     }
 
     /// `docs/openapi.json`, without its white space. Made for the first request.

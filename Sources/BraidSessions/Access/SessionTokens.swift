@@ -1,7 +1,6 @@
 import BraidEngine
 import BraidRuntime
 import BraidStore
-import Crypto
 import Synchronization
 
 /// A token for one session, as the server knows it.
@@ -13,12 +12,12 @@ package struct SessionToken: Sendable {
     package let sessionID: String
     /// Milliseconds since 1970.
     let expires: Int
-    fileprivate let digest: [UInt8]
+    fileprivate let digest: SHA256Digest
 
     fileprivate init?(_ stored: StoredToken) {
-        guard let role = Role(rawValue: stored.token.role), let digest = [UInt8](hexadecimal: stored.token.hash) else {
-            return nil
-        }
+        guard let role = Role(rawValue: stored.token.role),
+            let digest = [UInt8](hexadecimal: stored.token.hash).flatMap(SHA256Digest.init(bytes:))
+        else { return nil }
         (self.role, self.digest) = (role, digest)
         (id, expires) = (stored.token.id, stored.token.expires)
         (session, sessionID) = (stored.session, stored.sessionID)
@@ -34,7 +33,7 @@ package struct PresentedToken: Sendable {
 
     package init(_ text: String) {
         self.text = text
-        digest = SHA256.hash(data: Array(text.utf8))
+        digest = SHA256Digest(of: Array(text.utf8))
     }
 }
 
@@ -83,7 +82,7 @@ package final class SessionTokens: Sendable {
         let token = "\(Self.prefix)\(id).\(ids.secret())"
         let stored = NewToken(
             id: id, role: role.rawValue, created: now, expires: now + seconds * 1000,
-            hash: PresentedToken(token).digest.hexadecimal)
+            hash: PresentedToken(token).digest.bytes.hexadecimal)
         do {
             try await store.createToken(stored, for: sessionID)
         } catch StoreError.sessionMissing {
@@ -153,8 +152,11 @@ package final class SessionTokens: Sendable {
         return try checked(try await read(id), presented)
     }
 
+    /// The digest that an unknown token is compared with.
+    private static let noDigest = SHA256Digest(of: [])
+
     private func checked(_ token: SessionToken?, _ presented: PresentedToken) throws -> SessionToken {
-        let isRight = presented.digest == (token?.digest ?? Array(repeating: 0, count: SHA256.byteCount))
+        let isRight = presented.digest == (token?.digest ?? Self.noDigest)
         guard let token, isRight, token.expires > clock.now() else { throw SessionError.invalidToken }
         return token
     }

@@ -1,0 +1,36 @@
+import CMD
+
+/// A SHA-256 digest (FIPS 180-4), computed by libmd.
+///
+/// To compare two digests takes the same time wherever they differ, so that the time tells nothing about a secret.
+public struct SHA256Digest: Sendable, Equatable {
+    /// The number of bytes in a digest.
+    public static let byteCount = 32
+
+    /// The digest: ``byteCount`` bytes.
+    public let bytes: [UInt8]
+
+    /// Creates the digest of a message.
+    ///
+    /// - Complexity: O(bytes of the message).
+    public init(of message: [UInt8]) {
+        var context = SHA256_CTX()
+        SHA256Init(&context)
+        SHA256Update(&context, message, message.count)
+        bytes = [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
+            SHA256Final(buffer.baseAddress, &context)
+            count = Self.byteCount
+        }
+    }
+
+    /// Creates a digest from its bytes. `nil` if their number is wrong.
+    public init?(bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Returns whether two digests are equal, without stopping at the first difference.
+    public static func == (left: SHA256Digest, right: SHA256Digest) -> Bool {
+        zip(left.bytes, right.bytes).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
