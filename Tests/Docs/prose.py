@@ -98,7 +98,7 @@ def split(paragraph):
     """The sentences of one paragraph: pairs of a number and a line."""
     text = " ".join(line for _, line in paragraph)
     starts = [0]
-    for end in re.finditer(r"[.!?:;][\"')\]*_”]*\s+(?=[\"'(\[*_“]*[A-ZÀ-Þ])", blanked(text)):
+    for end in re.finditer(r"[.!?:;][\"')\]*_”]*\s+(?=[\"'(*_“]*[A-ZÀ-Þ\[])", blanked(text)):
         starts.append(end.end())
     found = []
     for start, end in zip(starts, [*starts[1:], len(text)]):
