@@ -80,7 +80,7 @@ def sentences(lines):
         if text.startswith("```"):
             is_code = not is_code
         item = re.match(r"(?:[-*+]|\d+\.) +", text)
-        is_break = not text or is_code or item or re.match(r"[#|<]|```", text)
+        is_break = not text or is_code or item or re.match(r"[#|]|<(?!doc:)|```", text)
         if is_break and paragraph:
             found += split(paragraph)
             paragraph = []
