@@ -89,8 +89,10 @@ def sentences(lines):
         if is_table_row(text):
             for cell in re.split(r"(?<!\\)\|", text.strip("|")):
                 found += split([(number, cell.strip())])
+        elif text.startswith("#"):
+            found += split([(number, text.lstrip("# "))])
         elif text and (text[0] != "<" or text.startswith("<doc:")):
-            paragraph.append((number, re.sub(r"^(?:[-*+]|\d+\.|#+|>) +", "", text)))
+            paragraph.append((number, re.sub(r"^(?:[-*+]|\d+\.|>) +", "", text)))
     return found
 
 

@@ -60,7 +60,6 @@ def test_no_line_of_a_page_is_long(page):
 
 def test_sentences_are_found_in_markdown():
     text = """# A heading of four words
-
 The first sentence goes
 over two lines. The second one (in brackets) ends here! *This* one follows it.
 
@@ -77,15 +76,15 @@ Too short.
 """
     assert page_sentences(text) == [
         Sentence(1, "A heading of four words"),
-        Sentence(3, "The first sentence goes over two lines."),
-        Sentence(4, "The second one (in brackets) ends here!"),
-        Sentence(4, "*This* one follows it."),
-        Sentence(6, "An item without a full stop"),
-        Sentence(7, "**A bold sentence is here.**"),
-        Sentence(7, "And another one behind it."),
-        Sentence(12, "a cell with five words"),
-        Sentence(14, "One cell has this."),
-        Sentence(14, "It has two sentences."),
+        Sentence(2, "The first sentence goes over two lines."),
+        Sentence(3, "The second one (in brackets) ends here!"),
+        Sentence(3, "*This* one follows it."),
+        Sentence(5, "An item without a full stop"),
+        Sentence(6, "**A bold sentence is here.**"),
+        Sentence(6, "And another one behind it."),
+        Sentence(11, "a cell with five words"),
+        Sentence(13, "One cell has this."),
+        Sentence(13, "It has two sentences."),
     ]
 
 
