@@ -18,7 +18,6 @@ let package = Package(
                 "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -26,12 +25,8 @@ let package = Package(
     targets: [
         .target(name: "BraidEngine"),
         .target(name: "BraidClient"),
-        .target(
-            name: "BraidStore",
-            dependencies: [
-                "BraidEngine", "CAssets",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ]),
+        .target(name: "BraidStore", dependencies: ["BraidEngine", "BraidRuntime", "CAssets", "CSQLite"]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // Empty without the trait.
         .target(
@@ -72,9 +67,7 @@ let package = Package(
             resources: [.copy("JSONe/Golden"), .copy("JTD/SchemaGolden")]),
         .testTarget(
             name: "BraidStoreTests",
-            dependencies: [
-                "BraidStore", "BraidPostgres", "BraidEngine", .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
+            dependencies: ["BraidStore", "BraidPostgres", "BraidEngine", "BraidRuntime", "CSQLite"],
             exclude: ["Schemas"]),
         .testTarget(name: "BraidClientTests", dependencies: ["BraidClient"]),
         .testTarget(
