@@ -24,7 +24,9 @@ enum SQLiteSchema {
     }
 
     /// For tests: a database in memory with a schema of before, led to the present one.
-    static func upgraded<Value>(_ sql: String, from version: Int, read: (SQLiteConnection) throws -> Value) throws -> Value {
+    static func upgraded<Value>(_ sql: String, from version: Int, read: (SQLiteConnection) throws -> Value) throws
+        -> Value
+    {
         let connection = try SQLiteConnection(path: "", mode: .inMemory)
         try connection.execute(sql)
         try upgrade(connection, from: version)

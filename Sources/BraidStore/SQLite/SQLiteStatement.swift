@@ -157,7 +157,8 @@ final class SQLiteStatement {
         guard has(column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         // In this order: the first call can convert the value, and the second returns the length of the result.
         let start = sqlite3_column_blob(pointer, column)
-        return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
+        return UnsafeRawBufferPointer(
+            start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
     }
 
     /// A text column as a string. Bytes that are not UTF-8 are repaired with U+FFFD; NULL is empty.

@@ -40,7 +40,9 @@ public final class SQLiteStore: SessionStore {
     /// What the writer has done since the start.
     public var statistics: StoreStatistics { writer.counters.current }
 
-    private func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws -> Value {
+    private func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws
+        -> Value
+    {
         guard writer.beginRead() else { throw StoreError.closed }
         defer { writer.endRead() }
         do {
