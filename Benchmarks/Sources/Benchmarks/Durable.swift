@@ -1,4 +1,4 @@
-import CSQLite
+import CSysSQLite
 import Foundation
 
 /// The raw C API writing the rows and bytes that the store writes for one command: a model, a journal record, the
