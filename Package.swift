@@ -61,21 +61,23 @@ let package = Package(
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(
-            name: "BraidEngineTests", dependencies: ["BraidEngine"],
+            name: "BraidEngineTests", dependencies: ["BraidEngine", "TestSupport"],
             resources: [.copy("JSONe/Golden"), .copy("JTD/SchemaGolden")]),
         .testTarget(
             name: "BraidStoreTests",
-            dependencies: ["BraidStore", "BraidPostgres", "BraidEngine", "BraidRuntime", "CSQLite"],
+            dependencies: ["BraidStore", "BraidPostgres", "BraidEngine", "BraidRuntime", "CSQLite", "TestSupport"],
             exclude: ["Schemas"]),
         .testTarget(name: "BraidClientTests", dependencies: ["BraidClient"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient"],
+            name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient", "TestSupport"],
             exclude: ["Flows", "Golden"]),
         .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime"]),
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
         .testTarget(
-            name: "BraidSessionsTests", dependencies: ["BraidSessions", "BraidRuntime", "BraidStore", "BraidEngine"]),
+            name: "BraidSessionsTests",
+            dependencies: ["BraidSessions", "BraidRuntime", "BraidStore", "BraidEngine", "TestSupport"]),
         .testTarget(
             name: "BraidServerTests",
             dependencies: ["BraidServer", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),

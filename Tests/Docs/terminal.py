@@ -19,8 +19,7 @@ import threading
 import time
 
 from documents import ROOT
-
-BINARY = pathlib.Path(os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")).resolve()
+from server import BINARY
 SHIMS = pathlib.Path(__file__).parent / "bin"
 DONE = "done-5f1e"
 SECONDS = 60  # for a block; they take one

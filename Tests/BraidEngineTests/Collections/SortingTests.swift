@@ -1,4 +1,5 @@
 @testable import BraidEngine
+import TestSupport
 import Testing
 
 @Suite struct SortingTests {

@@ -1,3 +1,4 @@
+import TestSupport
 @testable import BraidEngine
 
 /// Calls to the data source of every kind, in bounds and out of them, and sessions that were opened without a table.
