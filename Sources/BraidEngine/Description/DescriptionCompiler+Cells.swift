@@ -1,4 +1,4 @@
-// Cells, and where their rows come from.
+// The compilation of a binding's cells and of the source of their rows.
 extension DescriptionCompiler {
     mutating func bindCells(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer
@@ -59,7 +59,7 @@ extension DescriptionCompiler {
         return nil
     }
 
-    /// `cell` or `cellProvider`. `pointer` is the binding's.
+    /// Reads `cell` or `cellProvider`. `pointer` is the binding's pointer.
     private func cell(_ object: JSONObject, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Computed<
         RowInput
     >? {
@@ -104,7 +104,8 @@ extension DescriptionCompiler {
         return cell
     }
 
-    /// `modelsFrom`, `numberOfCells`, or the stored models, all or those that are `shown`.
+    /// Reads the source of a section's rows: `modelsFrom`, `numberOfCells`, or the stored models, all or only those
+    /// that are `shown`.
     private func source(_ object: JSONObject, _ binding: Binding, _ reader: inout DescriptionReader) -> RowSource {
         let pointer = binding.pointer
         var source = RowSource.stored
@@ -138,7 +139,7 @@ extension DescriptionCompiler {
         return source
     }
 
-    /// What can be seen of derived models without a context.
+    /// Checks what is known of derived models before a template is rendered.
     private func checkDerived(
         _ source: JSONValue, _ template: JSONeTemplate, _ binding: Binding, _ reader: inout DescriptionReader
     ) {
@@ -216,7 +217,7 @@ extension DescriptionCompiler {
 }
 
 extension Computed where Input == RowInput {
-    /// Whether the expression holds for the row: a JSON boolean.
+    /// Creates a rule that renders the truth of an expression for a row, as a JSON boolean.
     init(holding expression: Expression) {
         let reads = Reads(names: expression.freeNames)
         self.init(reads: reads) { input, evaluation in

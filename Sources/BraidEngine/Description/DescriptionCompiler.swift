@@ -1,5 +1,6 @@
-/// Compiles a description's JSON by writing binding chains. One pass, in the order of the document; faults are
-/// gathered.
+/// Compiles a description's JSON by writing binding chains, in one pass in the order of the document.
+///
+/// The compiler does not stop at a fault: the reader collects all faults.
 struct DescriptionCompiler {
     struct Compiled {
         var name: String
@@ -8,7 +9,7 @@ struct DescriptionCompiler {
         var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     }
 
-    /// The sections of the table: nil while they are dynamic.
+    /// The sections of the table, in declared order. `nil` if sections are dynamic.
     var sections: [SectionID]?
     var modelTypes: [UTF8Key: ModelType] = [:]
     var cells: [UTF8Key: CellDeclaration] = [:]
