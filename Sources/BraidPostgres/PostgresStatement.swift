@@ -56,8 +56,7 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         /// Inserts a string that this server has chosen, as `text`.
         mutating func appendInterpolation(_ value: String?) { append(value, "::text") }
 
-        /// Inserts a string that a client has chosen, as `bytea`, because a PostgreSQL `text` cannot contain every
-        /// string.
+        /// Inserts a string that a client has chosen, as `bytea`, because a PostgreSQL `text` cannot contain U+0000.
         mutating func appendInterpolation(name value: String?) { append(value, "::bytea") }
 
         mutating func appendInterpolation(_ value: JSONText?) { append(value, "::text") }
