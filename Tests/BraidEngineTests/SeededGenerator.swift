@@ -1,7 +1,7 @@
-/// A generator that gives the same numbers for the same seed, everywhere. Source: Steele, Lea and Flood's SplitMix64.
+/// A generator with the same numbers for the same seed on every platform. Source: Steele, Lea and Flood's SplitMix64.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
-    /// Neighbouring seeds give streams that have nothing to do with each other.
+    /// Scrambles the seed, so that adjacent seeds produce unrelated streams.
     init(seed: UInt64) { state = (seed ^ (seed >> 31)) &* 0xD6E8_FEB8_6659_FD93 &+ 0x2545_F491_4F6C_DD1D }
 
     mutating func next() -> UInt64 {
