@@ -136,7 +136,7 @@ import Testing
     }
 
     /// The update must not depend on whether the replaced rows are recorded or found by comparison.
-    @Test("The recorded replacement is the difference between the lists", arguments: 0..<8)
+    @Test("An update from the recorded replacement equals one from comparison", arguments: 0..<8)
     func whatIsToldOfTheReplacedIsWhatChanged(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed)), next = 10_000
         let description = try TableDescription(

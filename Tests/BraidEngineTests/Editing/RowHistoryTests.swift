@@ -255,7 +255,7 @@ import Testing
     }
 
     /// The index must not refer to a section that the client has never seen.
-    @Test("A section that did not exist at the base is refused")
+    @Test("A call to a section that did not exist at the base is ignored")
     func aSectionThatWasNotThereThenIsNoneNow() throws {
         var session = try Played(sections: [SectionContent(rows: ["1"])])
         let before = session.snapshot,

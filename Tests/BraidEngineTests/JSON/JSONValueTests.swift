@@ -21,7 +21,7 @@ struct JSONValueTests {
         #expect(try JSONValue(parsing: "[1,2]") != JSONValue(parsing: "[2,1]"))
     }
 
-    @Test("A Swift literal equals the same JSON")
+    @Test("A Swift literal becomes the same JSON")
     func literalsReadAsJSON() throws {
         let value: JSONValue = ["a": [1, 2.5, .null, true], "b": "x", "c": [:], "d": []]
         #expect(JSONText(value).text == #"{"a":[1,2.5,null,true],"b":"x","c":{},"d":[]}"#)

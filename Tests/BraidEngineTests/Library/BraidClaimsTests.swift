@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("Cells without models are not filled")
+    @Test("A refresh with the same number of cells has an empty update")
     func cellsWithoutModelsAreLeftAsTheyAre() throws {
         var models: [Letter: [String]] = [.first: ["a", "b"]]
         let binder = try binder(.numberOfCells) { models }

@@ -29,7 +29,7 @@ import Testing
         #expect(pieces.dropLast().allSatisfy { $0.count >= size && $0.count < size + 64 * 64 + 512 })
     }
 
-    @Test("A table that shares its models is the same table")
+    @Test("A table that shares a snapshot's models keeps its content")
     func aTableThatSharesItsModelsIsTheSameTable() throws {
         let description = try Self.binder()
         let models = try (0..<200).map { try JSONText(parsing: #"{"id":\#($0),"text":"x"}"#) }
