@@ -235,7 +235,7 @@ extension PostgresConnection {
             let count = poll(&descriptor, 1, CInt(clamping: max(0, left.milliseconds)))
             if count > 0 { return }
             if count == 0 {
-                throw LostConnection(detail: "the database gave no sign of life for \(timeout.milliseconds) ms")
+                throw LostConnection(detail: "the database did not answer for \(timeout.milliseconds) ms")
             }
             guard errno == EINTR else { throw LostConnection(detail: String(cString: strerror(errno))) }
         }

@@ -74,7 +74,7 @@ public protocol SessionStore: Sendable {
 
     /// Stores an answer to a request that stored nothing else. Throws `answered` if the key already has an answer.
     func keep(_ answer: KeptAnswer) async throws
-    /// Returns the stored answer to a requester's key, or `nil` if there is none or it has expired at `now`.
+    /// Returns the stored answer to a requester's key, or `nil` if it does not exist or has expired at `now`.
     func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer?
 
     // MARK: Tokens

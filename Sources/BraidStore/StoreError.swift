@@ -39,14 +39,14 @@ public enum StoreError: Error, Sendable, Equatable {
 extension StoreError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .sessionExists: "A session with this id is there already."
+        case .sessionExists: "A session with this id already exists."
         case .sessionMissing: "There is no such session."
         case .revisionConflict: "The stored session is at another revision than the one the change starts from."
         case .answered: "The request has been answered meanwhile."
         case .tableMissing: "There is no such table description."
         case .exhausted: "The session has used up its 4,294,967,295 row keys or revisions; open a new one."
         case .closed: "The store is closed."
-        case .full: "The disk is full: nothing was changed. Reads go on; writes come back once there is room."
+        case .full: "The disk is full: nothing was changed. Reads continue; writes continue once there is room."
         case .io(let detail): "The database could not be read or written: \(detail)"
         case .busy(let path): "The database \(path) is locked for writing by another program."
         case .corrupt(let detail): "The database is damaged: \(detail)"

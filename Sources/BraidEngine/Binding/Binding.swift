@@ -52,7 +52,7 @@ struct ModelType: Sendable {
         let type = name.map { "of the type \"\($0)\" " } ?? ""
         guard let value = model[id] else {
             throw Refusal(
-                .modelInvalid, "A model \(type)needs its id at \"\(id)\"; there is nothing there.",
+                .modelInvalid, "A model \(type)needs its id at \"\(id)\", but has no value there.",
                 faults: [.init(pointer: id, detail: "missing id")])
         }
         if let id = RowID(json: value) { return id }

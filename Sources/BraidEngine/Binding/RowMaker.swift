@@ -58,7 +58,7 @@ struct RowMaker {
                 if let id, !seen.insert(id).inserted {
                     throw Refusal(
                         .duplicateRowID,
-                        "`modelsFrom` gave two models with the id \"\(id)\" for the section \"\(section)\".")
+                        "`modelsFrom` rendered two models with the id \"\(id)\" for the section \"\(section)\".")
                 }
                 rows.append(try row(id: id, model: model, at: index, of: models.count))
             }

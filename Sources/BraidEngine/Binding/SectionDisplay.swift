@@ -69,7 +69,7 @@ public struct SectionDisplay: Sendable {
             guard sorted.count == ids.count, Set(sorted) == Set(ids) else {
                 throw Refusal(
                     .templateFailed,
-                    "The sections cannot be ordered: the function must give back the sections that it was given, each once."
+                    "The sections cannot be ordered: the function must return the sections that it received, each once."
                 )
             }
             return sorted.compactMap { table.position(of: $0) }

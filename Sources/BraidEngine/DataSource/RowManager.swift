@@ -16,7 +16,7 @@ public protocol RowManager: AnyObject {
     func update(rows: [Any], atSection section: Int, notify: Bool)
     /// Replaces rows, in ascending order. If one section's index is too high, the whole call is ignored. A row that
     /// does not exist, or a negative index, is skipped. Notifies `dataSourceWasMutated(_:rows:)` with the replaced
-    /// rows, even if there are none.
+    /// rows, even if the list is empty.
     func update(rows: [RowPath: Any], notify: Bool)
     /// Removes a row. Ignored if the row does not exist. An empty section is removed with it. Notifies
     /// `dataSourceWasMutated(_:)`.

@@ -85,7 +85,7 @@ extension DescriptionCompiler {
                 guard let ids = reader.strings(sections, at: on.appending("sections"), what: "`sections`") else {
                     return nil
                 }
-                if ids.isEmpty { reader.fault(on.appending("sections"), "a scope must name one section at least") }
+                if ids.isEmpty { reader.fault(on.appending("sections"), "a scope must name at least one section") }
                 for (index, id) in ids {
                     reader.requireSection(SectionID(id), at: on.appending("sections").appending(index))
                 }

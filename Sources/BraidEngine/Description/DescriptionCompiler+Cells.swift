@@ -8,12 +8,12 @@ extension DescriptionCompiler {
             for member in ["viewModel", "shown"] where object[member] != nil {
                 reader.fault(
                     pointer.appending(member),
-                    "`\(member)` stands in the binding that binds the cells, with its `cell` and `models`")
+                    "`\(member)` belongs in the binding that binds the cells, with its `cell` and `models`")
             }
             if type != nil {
                 reader.warn(
                     pointer.appending("modelType"),
-                    "`modelType` says nothing here: it stands in the binding that binds the cells, with its `cell` and `models`"
+                    "`modelType` has no effect here: it belongs in the binding that binds the cells, with its `cell` and `models`"
                 )
             }
             return
@@ -35,7 +35,7 @@ extension DescriptionCompiler {
             if object["viewModel"] != nil {
                 reader.fault(
                     pointer.appending("viewModel"),
-                    "`viewModels` are what the cells are given: there is nothing for a `viewModel` template to do")
+                    "`viewModels` already contain what the cells show: remove the `viewModel` template")
             }
         } else if let models = object["models"] {
             readModels(models, "models", chain, &reader)
@@ -93,13 +93,13 @@ extension DescriptionCompiler {
         {
             reader.fault(
                 pointer.appending("cell"),
-                "cells by model type show `models` as they are: there is no view model and no number of cells beside them"
+                "cells by model type show `models` unchanged: remove `viewModel`, `viewModels` and `numberOfCells`"
             )
         }
         if object["cellProvider"] != nil, object["viewModels"] != nil {
             reader.fault(
                 pointer.appending("viewModels"),
-                "a `cellProvider` goes with `models`, which it reads; view models go with a `cell`")
+                "a `cellProvider` reads `models`; to bind `viewModels`, use a `cell`")
         }
         return cell
     }

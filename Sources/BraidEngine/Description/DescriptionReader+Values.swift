@@ -121,7 +121,7 @@ extension DescriptionReader {
             return condition.map { .choice($0, then: then, otherwise: otherwise) }
         }
         for member in ["do", "else"] where object[member] != nil {
-            fault(pointer.appending(member), "`\(member)` goes with an `if`")
+            fault(pointer.appending(member), "`\(member)` needs an `if`")
         }
         let named = Self.actions.filter { object[$0] != nil }
         guard named.count == 1, let name = named.first, let argument = object[name] else {
@@ -221,7 +221,7 @@ extension DescriptionReader {
             let place = pointer.appending(index)
             guard let id = self.template(element, at: place, giving: .string)?.constant?.stringValue else { continue }
             requireSection(SectionID(id), at: place)
-            if !seen.insert(SectionID(id)).inserted { fault(place, "\"\(id)\" stands in `display` twice") }
+            if !seen.insert(SectionID(id)).inserted { fault(place, "\"\(id)\" is in `display` twice") }
         }
         return template
     }

@@ -13,7 +13,7 @@ struct DescriptionReader {
     private(set) var warnings: [Refusal.Fault] = []
     /// The names that templates of the current handler may read in addition to the names that all templates may read.
     var handlerNames: [String] = []
-    /// The pointers of actions that change the row of their own handler.
+    /// The pointers of actions that change their handler's row.
     var actionsOnOwnRow: [JSONPointer] = []
 
     /// Each binding's text. Without it, finding a binding would scan the document from its start each time.
@@ -81,7 +81,7 @@ struct DescriptionReader {
         for (index, element) in elements.enumerated() {
             if let string = string(element, at: pointer.appending(index), what: "an element of \(what)") {
                 if !seen.insert(UTF8Key(string)).inserted {
-                    fault(pointer.appending(index), "\"\(string)\" stands in \(what) twice")
+                    fault(pointer.appending(index), "\"\(string)\" is in \(what) twice")
                 } else {
                     strings.append((index, string))
                 }

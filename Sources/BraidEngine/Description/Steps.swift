@@ -205,7 +205,7 @@ struct StepRunner {
                 return section.index(of: wanted).map { (section.id, $0) }
             }
             guard let place = found.first else {
-                throw Refusal(.rowNotFound, "The handler looked for a row with the id \"\(wanted)\"; there is none.")
+                throw Refusal(.rowNotFound, "The handler found no row with the id \"\(wanted)\".")
             }
             guard found.count == 1 else {
                 throw Refusal(

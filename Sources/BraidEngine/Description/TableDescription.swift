@@ -37,7 +37,7 @@ public struct TableDescription: Sendable {
         let faults = modelFaults
         if !faults.isEmpty {
             throw Refusal(
-                .descriptionInvalid, "The models of the table description are not as they should be.", faults: faults)
+                .descriptionInvalid, "The models of the table description are not valid.", faults: faults)
         }
     }
 

@@ -80,7 +80,7 @@ extension Command {
             let object = try BodyReader(body, at: pointer, members: ["delete", "insert", "model"])
             switch (object["delete"], object["insert"]) {
             case (let row?, nil):
-                if object["model"] != nil { throw object.fault("model", "a delete takes no model") }
+                if object["model"] != nil { throw object.fault("model", "a delete must not have a `model`") }
                 self = .delete(try RowReference(row, at: pointer.appending("delete")))
             case (nil, let row?):
                 self = .insert(try RowReference(row, at: pointer.appending("insert")), model: object["model"])
@@ -193,7 +193,7 @@ extension Command {
             }
             let partial = given?.value.boolValue ?? false
             if resource.name == "transactions" {
-                throw Refusal.bad(pointer, "a transaction cannot stand inside a transaction")
+                throw Refusal.bad(pointer, "a transaction cannot contain a transaction")
             }
             self = try Command(
                 resource: resource.name, body: resource.value, partial: partial, at: pointer.appending(resource.name))

@@ -8,7 +8,7 @@ extension CommandInProgress {
         case rows([RowPath])
         /// All displayed rows of a section after the call.
         case rowsOfSection(Int)
-        /// A registration of a cell, which notifies nobody.
+        /// A registration of a cell, which sends no notification.
         case nothingToTell
     }
 

@@ -68,7 +68,7 @@ struct CommandInProgress {
         case .displayedRows(let rows): try noteDisplayed(rows)
         case .dataSource(let command, let notify): call = try carryOut(command, notify: notify)
         case .reset(let opening): try reset(to: opening)
-        case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
+        case .transaction: throw Refusal(.badRequest, "A transaction cannot contain a transaction.")
         }
         if !hasReadProvided { try readProvided() }
         try show()

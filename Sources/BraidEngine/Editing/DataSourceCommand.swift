@@ -25,9 +25,10 @@ public struct SectionContent: Sendable {
 /// displayed, rows among those that are shown. An index out of bounds is never refused; each case says what it does.
 /// The table's `editing` policies do not apply, and no handlers run.
 ///
-/// These calls are refused: a model that does not match the table's description (`modelInvalid`, `duplicateRowID`), a
-/// change of derived rows (`editingNotAllowed`), and an added or removed section if the table declares its sections
-/// (`sectionsAreDeclared`).
+/// These calls are refused:
+/// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
+/// - a change of derived rows (`editingNotAllowed`),
+/// - an added or removed section if the table declares its sections (`sectionsAreDeclared`).
 ///
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
@@ -57,8 +58,8 @@ public enum DataSourceCommand: Sendable {
     case removeSection(at: Int)
     /// Removes all sections, displayed or not.
     case removeAllSections
-    /// Registers a cell for a model type, and makes the rows of that type again. It is always published, and nobody is
-    /// notified.
+    /// Registers a cell for a model type, and makes the rows of that type again. It is always published, and sends no
+    /// notification.
     case registerCell(String, modelType: String)
 }
 

@@ -254,7 +254,7 @@ extension Values {
     /// - Throws: ``Refusal`` with `modelTypeMismatch` if there is no such model or it has another type.
     func model<Model>(_ number: JSONText) throws(Refusal) -> Model {
         guard let value = self[number] else {
-            throw Refusal(.modelTypeMismatch, "There is no model where one of the type \(Model.self) is expected.")
+            throw Refusal(.modelTypeMismatch, "No model was found where the binding chain expects a \(Model.self).")
         }
         guard let model = value as? Model else {
             throw Refusal(

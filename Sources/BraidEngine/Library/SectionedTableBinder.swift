@@ -123,7 +123,7 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// The displayed table. Empty before ``finish()``.
     ///
-    /// A row's `model` is a number that stands for the program's model, and so is a `viewModel`. Another number means a
+    /// A row's `model` is a number that represents the program's model, and so is a `viewModel`. Another number means a
     /// changed model. ``model(at:as:)`` returns the model itself.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
