@@ -183,8 +183,8 @@ public struct SessionCommit: Sendable {
     /// The time of the commit, in milliseconds since 1970.
     public var at: Int
     public var change: TableChange
-    /// Whether clients see the stored table after this commit. If not, they continue to see the previous one, also after a
-    /// restart.
+    /// Whether clients see the stored table after this commit. If not, they continue to see the previous one, also
+    /// after a restart.
     public var publishes: Bool
     /// The key of the next new row.
     public var nextKey: Int

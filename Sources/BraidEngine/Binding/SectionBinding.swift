@@ -104,8 +104,8 @@ final class SectionBinding: Sendable {
 
     /// Returns whether rows of a model type may be moved into this section.
     ///
-    /// The section accepts rows of the same model type. It also accepts other types if a program's `onInsert` creates the
-    /// models itself.
+    /// The section accepts rows of the same model type. It also accepts other types if a program's `onInsert` creates
+    /// the models itself.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }
