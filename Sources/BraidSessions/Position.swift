@@ -1,6 +1,6 @@
 /// A position in a session's history: `<epoch>.<revision>`, or, without the epoch, `<revision>`.
 package struct Position: Sendable, Equatable, CustomStringConvertible {
-    /// The session's epoch. `nil` means the present one.
+    /// The session's epoch. `nil` means the current epoch.
     package var epoch: String?
     package var revision: Int
 
@@ -28,7 +28,7 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
 
 /// A condition on the position that a session is at. A command whose condition is not met changes nothing.
 package struct PositionCondition: Sendable {
-    /// The positions at which the condition is met, as the client wrote them. For messages.
+    /// The positions that meet the condition, as the client wrote them. Error messages show this text.
     let text: String
     private let isMet: @Sendable (Position) -> Bool
 
