@@ -5,6 +5,7 @@ import Synchronization
 
 /// Statistics of a server's connections.
 public struct HTTPConnections: Sendable {
+    /// The number of open connections.
     public var open: Int
     /// The most connections that may be open.
     public var maximum: Int

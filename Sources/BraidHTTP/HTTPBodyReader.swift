@@ -81,8 +81,10 @@ public final class HTTPBodyReader: Sendable {
         waiting?.resume(returning: .success(Array(bytes)))
     }
 
+    /// Ends the body. The reader first gets the buffered bytes.
     public func finish() { end(.success(())) }
 
+    /// Breaks the body off. The reader first gets the buffered bytes, and then the failure.
     public func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
 
     private func end(_ end: Result<Void, HTTPFailure>) {

@@ -10,6 +10,7 @@ extension UInt8 {
     /// Whether the byte is a visible character (VCHAR).
     public var isVisible: Bool { self > 0x20 && self < 0x7F }
 
+    /// The byte in lower case, if it is an ASCII letter.
     public var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
     /// Whether the byte is a tchar: part of a token, such as a method or a field name (RFC 9110, 5.6.2).
@@ -23,6 +24,7 @@ extension UInt8 {
     /// Whether the byte may occur in a field's value: visible, blank, or obs-text (RFC 9110, 5.5).
     var isFieldByte: Bool { self >= 0x20 && self != 0x7F || self == .tab }
 
+    /// The value of a hexadecimal digit, or `nil` for any other byte.
     public var hexValue: UInt8? {
         if isDigit { return self &- UInt8(ascii: "0") }
         let letter = lowercased &- UInt8(ascii: "a")
@@ -41,6 +43,7 @@ extension Array where Element == UInt8 {
         text.withUTF8 { append(contentsOf: $0) }
     }
 
+    /// Appends a number in decimal digits. A negative number becomes 0.
     public mutating func append(decimal number: Int) { append(text: String(Swift.max(0, number))) }
 
     public mutating func append(hexadecimal number: Int) {

@@ -23,7 +23,7 @@ final class HTTPConnection {
         case streaming(ByteStream)
         /// The last answer is being written.
         case closing
-        /// This side is shut down. Bytes from the client are dropped, as a reset could destroy the answer.
+        /// The server's side is shut down. Bytes from the client are dropped, as a reset could destroy the answer.
         case lingering
     }
 

@@ -6,6 +6,7 @@
 ///
 /// Source: RFC 9110, 5.1 (names) and 5.3 (order and combination).
 public struct HTTPHeaders: Sendable {
+    /// The places of a field's name and value in `bytes`.
     public struct Field: Sendable {
         public var name: Range<Int32>
         public var value: Range<Int32>

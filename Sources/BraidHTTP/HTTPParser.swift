@@ -10,9 +10,11 @@ import Glibc
 ///
 /// Source: RFC 9112, sections 2 to 7; RFC 9110, section 5.
 public struct HTTPParser {
+    /// The limits of a request's head and of the framing of its body. Exceeding one is a failure.
     public struct Limits: Sendable {
         /// The most bytes of the request line and the fields, line ends included.
         public var headBytes: Int
+        /// The most header fields.
         public var fields: Int
         public var targetBytes: Int
         public var trailerBytes: Int
@@ -31,6 +33,7 @@ public struct HTTPParser {
         }
     }
 
+    /// The result of a call of `next`.
     public enum Event {
         /// The input is used up.
         case needsBytes

@@ -29,6 +29,7 @@ public struct HTTPRequestHead: Sendable {
     public var authority: String?
 
     public var isHead: Bool { method == "HEAD" }
+    /// The host and the port: those of the target, or else the Host field.
     public var host: String? { authority ?? headers["host"] }
 }
 

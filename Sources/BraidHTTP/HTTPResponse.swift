@@ -19,6 +19,7 @@ public struct HTTPResponse: Sendable {
     }
 }
 
+/// The body of an answer.
 public enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
@@ -35,6 +36,7 @@ public enum HTTPBody: Sendable {
     }
 }
 
+/// The way in which the application answers a request.
 public enum HTTPReply: Sendable {
     /// The loop's thread writes the response at once.
     case ready(HTTPResponse)

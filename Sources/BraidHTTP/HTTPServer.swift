@@ -7,13 +7,15 @@ import Synchronization
 /// Each connection belongs to one loop. The requests of a connection are answered one after the other, even if the
 /// client sends them together.
 public final class HTTPServer: Sendable {
+    /// The limits of connections, in time and in bytes.
     public struct Limits: Sendable {
         public var parser: HTTPParser.Limits
         /// The time for a request's head, from its first byte to its end.
         public var headTime: Duration
-        /// The lowest average rate of a buffered body, after the time `bodyGrace`. The rate is 64 times as high while
-        /// more than half of `incoming` is leased, so that slow clients cannot keep the memory.
+        /// The lowest average rate of a buffered body after `bodyGrace`, in bytes per second. The rate is 64 times as
+        /// high while more than half of `incoming` is leased, so that slow clients cannot keep the memory.
         public var leastBodyBytesPerSecond: Int
+        /// The time from the start of a body after which its rate is checked.
         public var bodyGrace: Duration
         /// The longest pause of a streamed body. Its rate is not limited.
         public var streamedBodyPause: Duration
@@ -51,6 +53,7 @@ public final class HTTPServer: Sendable {
         }
     }
 
+    /// The settings of a server.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
         public var limits: Limits
@@ -61,6 +64,7 @@ public final class HTTPServer: Sendable {
         /// The memory for large answers, until they are sent. It is separate from `incoming`, so that slow readers do
         /// not block requests.
         public var outgoing: Budget
+        /// The length of the kernel's queue of connections that wait to be accepted.
         public var backlog: Int
         /// The number of event loops. 0 means one for each core.
         public var loops: Int

@@ -15,6 +15,7 @@ public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
+/// An error that prevents the server from listening, or a client from connecting.
 public struct HTTPServerError: Error, CustomStringConvertible {
     public var description: String
 

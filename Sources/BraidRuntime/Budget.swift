@@ -2,8 +2,8 @@ import Synchronization
 
 /// A limited amount of a resource that requests share: bytes of memory, requests, subscribers.
 ///
-/// A part of the budget is a lease. Each resource (here: a session) and each client (here: a token) can lease at most a
-/// share of the budget, so that neither can use up what the others need.
+/// A part of the budget is a lease. Each resource (a session) and each client (a token) can lease at most a share of
+/// the budget. So neither can use up what the others need.
 public final class Budget: Sendable {
     /// The owner of a lease. A `nil` member counts against no share.
     public struct Account: Sendable, Hashable {
@@ -25,8 +25,9 @@ public final class Budget: Sendable {
     }
 
     public let limit: Int
-    /// The most that one resource can lease. `clientShare` is the most that one client can lease.
+    /// The most that one resource can lease.
     public let resourceShare: Int
+    /// The most that one client can lease.
     public let clientShare: Int
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])
@@ -120,6 +121,7 @@ public final class Budget: Sendable {
         private let account: Account
         private let amount = Atomic<Int>(0)
 
+        /// Creates an empty lease. `grow(to:)` enlarges it.
         public init(of budget: Budget, to account: Account = Account()) {
             self.budget = budget
             self.account = account

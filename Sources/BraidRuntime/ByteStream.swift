@@ -5,6 +5,7 @@ import Synchronization
 /// The producer can be any thread or task. The arrays are queued without copying, so thousands of streams can share one
 /// event's bytes. An idle stream holds no buffer.
 public final class ByteStream: Sendable {
+    /// The result of writing to a stream.
     public enum WriteResult: Equatable, Sendable {
         case accepted
         /// The bytes were refused, as `queued` bytes are waiting already.
@@ -50,6 +51,7 @@ public final class ByteStream: Sendable {
     ///   the grace. A client that has closed its side may still read. If it has disconnected, writing fails.
     public let isEndless: Bool
 
+    /// Creates a stream whose queue holds at most `limit` bytes.
     public init(limit: Int = 256 * 1024, isEndless: Bool = true) {
         self.limit = limit
         self.isEndless = isEndless

@@ -49,6 +49,7 @@ public final class Condition: @unchecked Sendable {
         mutex.deallocate()
     }
 
+    /// Holds the mutex while `body` runs.
     public func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

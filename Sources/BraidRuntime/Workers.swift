@@ -5,6 +5,7 @@ import Glibc
 /// The server assigns work to a pool by its estimated cost. If an estimate is too low, the short pool demotes the
 /// thread.
 public struct Workers: Sendable {
+    /// The name of a pool.
     public enum Lane: Sendable {
         /// Work that takes a few milliseconds at most, apart from waiting.
         case short

@@ -214,8 +214,10 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Returns an indented response. Indenting a large answer takes long and needs several times its memory, so it runs
-    /// on the long pool, and one at a time for each large session.
+    /// Returns an indented response.
+    ///
+    /// Indenting a large answer takes long and needs several times its memory. So it runs on the long pool, and one at
+    /// a time for each large session.
     private func indentedResponse(
         of route: Route, _ context: RequestContext, _ exchange: HandledRequest
     ) async throws -> HTTPResponse {

@@ -51,6 +51,7 @@ package final class IDGenerator: Sendable {
     /// Returns a token's secret: 258 random bits as base64url (RFC 4648, section 5).
     func secret() -> String { Self.randomWord(43, of: Self.base64URLDigits) }
 
+    /// Returns a request's ID. It is unique in the process. A random prefix tells processes apart.
     package func requestID() -> String {
         "\(requestPrefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
     }

@@ -2,6 +2,7 @@
 package struct Position: Sendable, Equatable, CustomStringConvertible {
     /// The session's epoch. `nil` means the current epoch.
     package var epoch: String?
+    /// The revision, from 0.
     package var revision: Int
 
     package init(epoch: String?, revision: Int) {
@@ -32,6 +33,7 @@ package struct PositionCondition: Sendable {
     let text: String
     private let isMet: @Sendable (Position) -> Bool
 
+    /// Creates a condition that is met at the positions for which `isMet` returns `true`.
     package init(_ text: String, isMet: @escaping @Sendable (Position) -> Bool) {
         self.text = text
         self.isMet = isMet

@@ -52,6 +52,7 @@ package struct SessionError: Error, Sendable, Equatable {
 
     package init(noSession id: String) { self.init(.noSession, "There is no session \"\(id)\".") }
 
+    /// Creates an error that a retry can overcome after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
     /// Creates the error for an answer that gets no memory because the budget refused the lease.

@@ -12,6 +12,7 @@ package struct SessionLimits: Sendable {
     package var participantTransactionCommands = 1_000
     /// How long the engine may work on a participant's command. `table.commandTime` limits a controller's command.
     package var participantCommandTime = Duration.seconds(5)
+    /// The limits of each table.
     package var table: TableLimits = {
         var table = TableLimits()
         table.rows = 1_000_000

@@ -52,6 +52,7 @@ package final class CommandCounters: Sendable {
         count(command, SessionError.isRefusal(error) ? .refused : .failed)
     }
 
+    /// The numbers of commands by kind and outcome. Combinations that have not occurred are left out.
     package var all: [(kind: String, outcome: Outcome, count: Int)] {
         zip(Self.kinds, counters).flatMap { kind, row in
             zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil }

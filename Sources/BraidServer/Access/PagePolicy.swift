@@ -4,7 +4,7 @@ import Glibc
 /// The web pages that may send requests to the server.
 ///
 /// A browser lets every page send requests to every server, including servers on the user's machine. It hides the
-/// answers from pages of other origins unless the server allows them (CORS). But by then the server has executed the
+/// answers from pages of other origins unless the server allows them (CORS). But hiding an answer does not undo the
 /// command.
 ///
 /// - With a controller token, a page without a token can do no harm: browsers never add a bearer token themselves.

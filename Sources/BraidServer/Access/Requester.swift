@@ -50,6 +50,7 @@ package enum Bearer {
         return PresentedToken(String(text))
     }
 
+    /// Returns whether the text can be a bearer token: one word of visible ASCII characters.
     package static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(\.isVisible)
     }

@@ -9,6 +9,7 @@ import Logging
 ///
 /// A value that a client sent can neither break the line nor add another value.
 package struct LogLines: LogHandler {
+    /// The form of a line: words and `name=value` pairs, or a JSON object.
     package enum Format: String, CaseIterable { case text, json }
 
     package let format: Format

@@ -75,8 +75,8 @@ extension Sessions {
 extension HTTPResponse {
     /// Returns the response as the store keeps it: `{"status", "headers", "body"?}`.
     ///
-    /// - Parameter session: the session whose snapshot is the body. The store then keeps `"snapshot": {"session",
-    ///   "epoch"}` instead of the snapshot and its headers.
+    /// - Parameter session: the session whose snapshot is the body. The store then keeps
+    ///   `"snapshot": {"session", "epoch"}` instead of the snapshot and its headers.
     func kept(snapshotOf session: Session?) -> JSONText {
         var writer = JSONWriter()
         writer.beginObject()

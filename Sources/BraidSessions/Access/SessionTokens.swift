@@ -92,6 +92,7 @@ package final class SessionTokens: Sendable {
         return (token, stored)
     }
 
+    /// Returns a page of a session's valid tokens, after the token with the ID `after`. Throws `noSession`.
     package func list(of sessionID: String, after: String?, limit: Int) async throws -> [StoredToken] {
         guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: clock.now()) else {
             throw SessionError(noSession: sessionID)

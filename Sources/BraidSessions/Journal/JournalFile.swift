@@ -6,8 +6,8 @@ import BraidStore
 /// - The first line describes the opening: `{"session", "epoch", "created", "opening", "description"?, "checkpoint"?}`.
 /// - Each further line is a record: `{"revision", "at", "command", "update"}`.
 ///
-/// If the journal does not reach back to the opening, the first line contains a checkpoint: the stored table at the
-/// revision before the first record.
+/// If the journal does not reach back to the opening, the first line contains a checkpoint. It is the stored table at
+/// the revision before the first record.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 

@@ -3,6 +3,7 @@ import BraidRuntime
 import BraidStore
 
 extension JournalRecord {
+    /// Writes the record as a JSON object, as the API and the journal file contain it.
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("revision")

@@ -1,9 +1,10 @@
 import BraidEngine
 import BraidStore
 
-// The checkpoint in a journal file: a stored table as JSON, `{"revision", "at", "nextKey", "nextSection", "state",
-// "displayedSections"?, "cells"?, "sections", "published"?}`. Each section contains its rows as `[key, rank, id,
-// model]`. `published` contains the table that clients see, if it differs from the stored one.
+// The checkpoint in a journal file: a stored table as JSON,
+// `{"revision", "at", "nextKey", "nextSection", "state", "displayedSections"?, "cells"?, "sections", "published"?}`.
+// Each section contains its rows as `[key, rank, id, model]`. `published` contains the table that clients see, if it
+// differs from the stored one.
 extension StoredSession {
     func writeCheckpoint(to writer: inout JSONWriter) {
         writer.beginObject()

@@ -4,6 +4,7 @@ import BraidStore
 
 /// A command for a session, with the options of its request.
 package struct CommandRequest: Sendable {
+    /// The command of a request.
     package enum Content: Sendable {
         /// A command and its text in the journal.
         case command(Command, text: JSONText)
@@ -11,6 +12,7 @@ package struct CommandRequest: Sendable {
         case reset
     }
 
+    /// The options that a request can set for its command.
     package struct Options: Sendable {
         /// Whether the command is computed and answered, but not stored.
         package var dryRun = false

@@ -38,7 +38,7 @@ extension Session {
         return true
     }
 
-    /// Returns the revision in the store, or `nil` if no other server uses the store.
+    /// Returns the revision in the store, or `nil` if servers cannot share the store.
     private func storedRevision() async throws -> Int? {
         guard let sharing = store.sharing else { return nil }
         let before = current
@@ -60,7 +60,7 @@ extension Session {
         while case let position = current.stored, position.number < revision {
             if isStale { throw StaleSession() }
             // Read the copy's own revision as well, to check that the journal contains the same one. Revision 0 has no
-            // record: it belongs to the epoch.
+            // record, as the epoch identifies it.
             var records = try await history(
                 after: max(0, position.number - 1), limit: feed.limits.historyPage, bytes: Self.pageBytes)
             // The record of the copy's own revision may fill a page.

@@ -9,9 +9,11 @@ import Synchronization
 /// `await`, and the next command must see what the previous one committed.
 package final class Session: Sendable {
     package let id: String
+    /// The session's number in the store. It is never used again.
     package let number: Int
     /// The table's name. `nil` for a session that was opened without a table.
     package let table: String?
+    /// The session's epoch. The store assigns a new one when it may have lost revisions.
     package let epoch: String
     let created: Int
     let binder: Binder
@@ -128,12 +130,14 @@ package final class Session: Sendable {
     /// The answer to a command.
     package struct Answer: Sendable {
         package var kind: Outcome.Kind
+        /// The revision after the command. After a dry run, the revision that the command would lead to.
         package var revision: Int
         /// The session's current revision. After a dry run, the revision before the one in `revision`.
         package var committed: Int
         package var update: BatchUpdate
         /// The update as JSON, as the journal contains it.
         package var updateText: JSONText
+        /// The snapshot after the command.
         package var snapshot: Snapshot
         /// The current place of the row that the command names, if the command was rebased.
         package var at: RowPath?

@@ -3,6 +3,7 @@ import BraidEngine
 /// The parsed body of a request to open a session: a table, or the rows and sections of a DataSourceController
 /// initializer.
 package struct SessionOpening: Sendable {
+    /// The table of a session: the name of a stored description, or a description in the request.
     package enum Table: Sendable {
         case named(String)
         case inline(JSONText)
@@ -11,8 +12,11 @@ package struct SessionOpening: Sendable {
     /// The table. `nil` for a session without a table, which contains `sections`.
     package var table: Table?
     package var id: String?
+    /// The models of each section, instead of the description's models.
     package var models: [(section: SectionID, models: [JSONText])] = []
+    /// The state, instead of the description's state.
     package var state: JSONText?
+    /// The sections of a session without a table.
     package var sections: [SectionContent] = []
     var cells = RegisteredCells()
     /// What a session without a table shows while it has no rows.
@@ -21,6 +25,7 @@ package struct SessionOpening: Sendable {
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections"]
 
+    /// Parses the body of a request. Throws a `Refusal` with the JSON Pointer of the fault.
     package init(_ body: JSONText) throws {
         guard let members = body.members() else {
             throw Refusal(.badRequest, "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.")

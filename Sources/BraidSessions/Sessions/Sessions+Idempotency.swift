@@ -43,6 +43,7 @@ final class KeysUnderWay: Sendable {
 }
 
 extension Sessions {
+    /// The result of a request with an idempotency key.
     package enum Once<Value> {
         case done(Value)
         /// The answer that is stored with the key.

@@ -54,10 +54,12 @@ package final class Sessions: Sendable {
         }
     }
 
+    /// The numbers of sessions and of their followers.
     package struct Statistics: Sendable {
         package var inMemory = 0
-        /// The number of open event streams. `polls` is the number of waiting long polls.
+        /// The number of open event streams.
         package var streams = 0
+        /// The number of waiting long polls.
         package var polls = 0
     }
 
@@ -77,7 +79,7 @@ package final class Sessions: Sendable {
         return session
     }
 
-    /// Returns the session if it is in memory and cannot be behind: no other server uses the store.
+    /// Returns the session if it is in memory and current. Returns `nil` if servers share the store.
     package func currentInMemory(_ id: String) -> Session? { store.sharing == nil ? inMemory(id) : nil }
 
     /// All sessions in memory.

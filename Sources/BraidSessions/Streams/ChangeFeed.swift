@@ -211,7 +211,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Returns the pump's next work. Returns `nil`, and stops the pump, if there is none.
+    /// Returns the pump's next work. Without work, stops the pump and returns `nil`.
     private func news() -> ([ObjectIdentifier: Subscriber], RecentChanges, End?)? {
         state.withLock { state in
             guard state.hasNews else {

@@ -41,7 +41,7 @@ extension Session {
         return subscriber.stream
     }
 
-    /// Returns the updates after a position: one for each revision, or one for all of them. If there are none, waits
+    /// Returns the updates after a position: one for each revision, or one for all of them. Without updates, waits
     /// for one, for at most `time`.
     ///
     /// If the journal does not reach back to the position, the list contains a snapshot instead.

@@ -20,6 +20,7 @@ package struct StreamLimits: Sendable {
     /// The size in bytes above which events need a lease of `buffers` until they are sent. All streams that send the
     /// same events share one lease.
     var largeBytes: Int
+    /// The memory for large events.
     package var buffers: Budget
 
     package init(
