@@ -30,7 +30,7 @@ struct AccessOptions: ParsableArguments {
         let variable = getenv("BRAID_TOKEN").map { String(cString: $0) }
         if let file = tokenFile {
             guard variable == nil else {
-                throw Failure("The file \(file) and BRAID_TOKEN both contain a token. Use only one of them.")
+                throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Use one of them.")
             }
             guard let text = Files.bytes(of: file).flatMap({ String(validating: $0, as: UTF8.self) }) else {
                 throw Failure("The token file \(file) cannot be read.")
