@@ -1,7 +1,7 @@
 import BraidEngine
 
-/// Every problem that the server can answer with: its name, status and title, in one table. `GET /problems/{name}`
-/// explains them. Source: RFC 9457.
+/// The problems that the server can answer with, each with a name, a status, a title and an explanation.
+/// `GET /problems/{name}` returns the explanation. Source: RFC 9457.
 enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
@@ -56,10 +56,10 @@ enum Problem: String, CaseIterable, Sendable {
 
     var status: Int { facts.status }
     var title: String { facts.title }
-    /// For `GET /problems/{name}`.
+    /// The explanation that `GET /problems/{name}` returns.
     var explanation: String { facts.explanation }
 
-    /// The members that say which problem it is, and `detail`.
+    /// Writes the members `type`, `title`, `status` and `detail`.
     func writeMembers(detail: String, to writer: inout JSONWriter) {
         writer.name("type")
         writer.value("/problems/\(rawValue)")
@@ -79,7 +79,7 @@ enum Problem: String, CaseIterable, Sendable {
                 "Several displayed sections have a row with this id. Name the section in the row reference: {\"id\": …, \"section\": …}."
             )
         case .badRequest:
-            (400, "Bad request", "The request is not of the right shape; `errors` points at what is wrong.")
+            (400, "Bad request", "The request is malformed; `errors` points at what is wrong.")
         case .baseTooOld:
             (
                 409, "Base too old",
@@ -88,7 +88,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .commandTimeout:
             (
                 422, "Command takes too long",
-                "The server worked on the command for longer than it may (--command-timeout), and changed nothing. Send it in smaller parts."
+                "The command took longer than allowed (--command-timeout) and changed nothing. Send it in smaller parts."
             )
         case .descriptionInvalid:
             (422, "Invalid table description", "`errors` names every fault of the description with its JSON Pointer.")
@@ -121,15 +121,15 @@ enum Problem: String, CaseIterable, Sendable {
         case .idempotencyKeyInUse:
             (
                 409, "Idempotency key in use",
-                "The first request with this Idempotency-Key is still under way. Ask again in a moment."
+                "The first request with this Idempotency-Key is still being answered. Try again in a moment."
             )
         case .idempotencyKeyReused:
             (
                 422, "Idempotency key reused",
-                "The Idempotency-Key was sent before with another request. Every request needs a key of its own."
+                "The Idempotency-Key was sent before with another request. Use a new key for every request."
             )
         case .internalError:
-            (500, "Internal error", "A fault of the server's; it is in the log, under the request's id.")
+            (500, "Internal error", "The server failed. Its log contains the error under the request's id.")
         case .invalidJSON:
             (
                 400, "Not JSON",
@@ -139,7 +139,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .modelInvalid:
             (422, "Invalid model", "A model is not what its model type demands; `errors` points at what is wrong.")
         case .modelRequired:
-            (422, "A model is required", "An insert brings a model, unless the description has an `insert.template`.")
+            (422, "A model is required", "An insert needs a model, unless the description has an `insert.template`.")
         case .modelTypeMismatch:
             (409, "Model types differ", "Rows cannot be moved between sections whose models are of different types.")
         case .misdirectedRequest:
@@ -159,17 +159,17 @@ enum Problem: String, CaseIterable, Sendable {
         case .originNotAllowed:
             (
                 403, "Origin not allowed",
-                "A web page of another origin asked. The server allows an origin with --allow-origin."
+                "The request comes from a web page of another origin. Allow the origin with --allow-origin."
             )
         case .preconditionFailed:
             (
                 412, "Precondition failed",
-                "The request is to be carried out only under a condition, If-Match or If-None-Match, that is not evaluated here. Nothing was done."
+                "The request has a condition, If-Match or If-None-Match, that this resource does not evaluate. Nothing was changed."
             )
         case .quotaExceeded:
             (
                 429, "Quota exceeded",
-                "This session or this token already uses its share of something that all sessions have in common; `detail` says of what. Other sessions are not affected. Try again after the time in `Retry-After`, with fewer requests at a time."
+                "This session or this token already uses its share of a resource that all sessions use; `detail` names the resource. Other sessions are not affected. Try again after the time in `Retry-After`, with fewer requests at a time."
             )
         case .rejected:
             (409, "Rejected", "A handler of the table's description refused the command; `detail` has its reason.")
@@ -182,14 +182,14 @@ enum Problem: String, CaseIterable, Sendable {
         case .rowGone:
             (
                 409, "Row gone",
-                "The row, or the place of a move, that is meant as of the revision given as `base` cannot be found any more. Get the snapshot and name it there."
+                "The row, or the target of a move, existed at the revision given as `base`, but cannot be found now. Get the snapshot and use its rows."
             )
         case .rowNotFound: (404, "Row not found", "No such row or section is displayed.")
         case .sectionNotFound: (404, "Section not found", "The table has no such section.")
         case .sectionsAreDeclared:
             (409, "Sections are declared", "The table declares its sections: they cannot be added or removed.")
-        case .sessionExists: (409, "Session exists", "A session with this id is there already.")
-        case .storageFull: (507, "Storage full", "The disk is full: nothing was changed. Reads go on.")
+        case .sessionExists: (409, "Session exists", "A session with this id already exists.")
+        case .storageFull: (507, "Storage full", "The disk is full: nothing was changed. Reads still work.")
         case .tableInUse: (409, "Table in use", "Sessions of this table exist; end them first.")
         case .targetTooLong: (414, "Target too long", "The request's target has too many bytes.")
         case .templateFailed:

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// Tokens for one session each.
+/// Returns the routes that create, list and revoke a session's tokens.
 func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
     [
         Route("POST", "/v1/sessions/{id}/tokens", takesBody: true) { context in
@@ -52,10 +52,10 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
     ]
 }
 
-/// Ten years.
+/// The longest lifetime of a token, in seconds: ten years.
 private let longestLife = 315_360_000
 
-/// `{"role": "participant" | "viewer", "expiresIn": seconds}`
+/// Reads `{"role": "participant" | "viewer", "expiresIn": seconds}`.
 private func tokenRequest(_ body: JSONText) throws -> (role: Role, seconds: Int) {
     func fault(_ name: String, _ detail: String) -> Refusal {
         Refusal(
@@ -67,7 +67,7 @@ private func tokenRequest(_ body: JSONText) throws -> (role: Role, seconds: Int)
         throw fault("role", "must be \"participant\" or \"viewer\"")
     }
     guard let seconds = object["expiresIn"]?.intValue, (1...longestLife).contains(seconds) else {
-        throw fault("expiresIn", "must be how many seconds the token is to be valid, from 1 to \(longestLife)")
+        throw fault("expiresIn", "must be the token's lifetime in seconds, from 1 to \(longestLife)")
     }
     return (role, seconds)
 }

@@ -1,17 +1,22 @@
 import BraidEngine
 
-/// What a session is opened with: a table, or the rows and sections of DataSourceController's initializers.
+/// The parsed body of a request to open a session: a table, or the rows and sections of a DataSourceController
+/// initializer.
 package struct SessionOpening: Sendable {
+    /// The table of a session: the name of a stored description, or a description in the request.
     package enum Table: Sendable {
         case named(String)
         case inline(JSONText)
     }
 
-    /// Nil: the session is opened without a table, with `sections`.
+    /// The table. `nil` for a session without a table, which contains `sections`.
     package var table: Table?
     package var id: String?
+    /// The models of each section, instead of the description's models.
     package var models: [(section: SectionID, models: [JSONText])] = []
+    /// The state, instead of the description's state.
     package var state: JSONText?
+    /// The sections of a session without a table.
     package var sections: [SectionContent] = []
     var cells = RegisteredCells()
     /// What a session without a table shows while it has no rows.
@@ -20,6 +25,7 @@ package struct SessionOpening: Sendable {
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections"]
 
+    /// Parses the body of a request. Throws a `Refusal` with the JSON Pointer of the fault.
     package init(_ body: JSONText) throws {
         guard let members = body.members() else {
             throw Refusal(.badRequest, "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.")
@@ -39,7 +45,7 @@ package struct SessionOpening: Sendable {
     private mutating func read(_ name: String, _ value: JSONText, _ pointer: JSONPointer, beside opened: String) throws
     {
         if name != opened, Self.withTable.contains(name), opened != "table" {
-            throw Self.fault(pointer, "goes with a `table`, not with `\(opened)`")
+            throw Self.fault(pointer, "is allowed with `table` only, not with `\(opened)`")
         }
         switch name {
         case "table":
@@ -75,18 +81,18 @@ package struct SessionOpening: Sendable {
         case "section": sections = [try SectionContent(value, at: pointer)]
         case "sections": sections = try SectionContent.list(value, at: pointer)
         case "cellsForModelTypes":
-            if opened == "table" { throw Self.fault(pointer, "goes with rows or sections; a table describes its own") }
+            if opened == "table" { throw Self.fault(pointer, "is not allowed with `table`: a description has its own") }
             cells = try RegisteredCells(json: value, at: pointer)
         case "empty":
-            if opened == "table" { throw Self.fault(pointer, "goes with rows or sections; a table describes its own") }
-            if value.isNull { throw Self.fault(pointer, "cannot be null: in an update null says that it went away") }
+            if opened == "table" { throw Self.fault(pointer, "is not allowed with `table`: a description has its own") }
+            if value.isNull { throw Self.fault(pointer, "must not be null: in an update, null means no `empty`") }
             empty = value.detached
         default:
             throw Self.fault(
                 pointer,
                 opened == "table"
-                    ? "is not known; a session is opened with `table`, `id`, `models`, `state`"
-                    : "is not known; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
+                    ? "is unknown; a session is opened with `table`, `id`, `models`, `state`"
+                    : "is unknown; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
         }
     }
 
