@@ -8,7 +8,7 @@ from documents import ROOT, Document, documents, rows, section
 from matching import parsed
 from terminal import BINARY
 
-API, OPERATIONS = (Document(ROOT / "docs" / name) for name in ["http-api.md", "operations.md"])
+API, OPERATIONS, LIMITS = (Document(ROOT / "docs" / name) for name in ["http-api.md", "operations.md", "limits.md"])
 # The blocks of JSON, by the heading over them.
 API_BLOCKS = {re.findall(r"^## (.*)", API.text.split(block.text)[0], re.M)[-1]: block.text for block in API.of("json")}
 
@@ -108,7 +108,7 @@ def value_told(text):
 
 def test_every_option_is_documented_with_its_default():
     told = {}
-    for cells in rows(section(OPERATIONS, "Options")) + rows(section(API, "Limits")):
+    for cells in rows(section(OPERATIONS, "Options")) + rows(LIMITS.text):
         for name, default in re.findall(r"`--([a-z-]+)`(?: \(([^()]*)\))?", cells[0]):
             told[name] = told.get(name) or default
     known = {name: argument for name, argument in options("serve").items() if name not in ["help", "version"]}
