@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A client of a Braid server. docs/clients.md says how to use it, docs/http-api.md what the server does.
+/// A client of a Braid server. docs/clients.md says how to use it, docs/http-api/ what the server does.
 ///
 /// The client sends a request again if the connection failed or the server was overloaded. Commands carry an
 /// idempotency key, so the server never applies one twice. A refused request throws a ``Problem`` and changed nothing.
@@ -162,8 +162,8 @@ public struct BraidClient: Sendable {
     /// Opens a session.
     ///
     /// - Parameters:
-    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. docs/http-api.md,
-    ///     "Opening a session".
+    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms.
+    ///     docs/http-api/sessions-and-snapshots.md, "Open a session".
     ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
     /// - Returns: the session, and its first snapshot.
     /// - Throws: ``Problem`` 422 if a model is invalid, and 409 `session-exists` if the chosen id is taken.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A displayed row as a command names it. docs/http-api.md, "Resources".
+/// A displayed row as a command names it. docs/http-api/commands.md, "Row references".
 public enum RowReference: Sendable, Hashable {
     /// The row with an id. Only one displayed section may contain the id.
     case id(String)
@@ -120,7 +120,7 @@ extension SessionCommand {
 
     /// Performs several commands, as one revision. If one is refused, nothing changes.
     ///
-    /// - Parameter commands: the commands' JSON forms: docs/http-api.md, "Resources".
+    /// - Parameter commands: the commands' JSON forms: docs/http-api/commands.md, "Transactions".
     public static func transaction(_ commands: [JSON]) -> SessionCommand {
         SessionCommand("POST", "transactions", body: ["commands": .array(commands)])
     }
@@ -220,7 +220,8 @@ public struct Answer: Decodable, Sendable, Hashable {
     public var reason: String?
     /// The row's index path when the command was applied. `nil` without a base.
     public var at: RowPath?
-    /// The notification of the data source's delegate: docs/http-api.md, "The data source". `nil` for other commands.
+    /// The notification of the data source's delegate: docs/http-api/data-source.md, "Notifications".
+    /// `nil` for other commands.
     public var notification: JSON?
     /// The update that the command led to. It has no stages if nothing displayed changed.
     public var update: Update

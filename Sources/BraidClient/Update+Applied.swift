@@ -23,7 +23,8 @@ extension Update {
     /// Returns the snapshot after this update.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``UpdateFault`` where a table view would crash and where a rule is broken: docs/http-api.md, "Update".
+    /// - Throws: ``UpdateFault`` where a table view would crash and where a rule is broken:
+    ///   docs/http-api/following.md, "The update".
     /// - Complexity: O(sections, and rows of the changed ones).
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {
