@@ -1,7 +1,7 @@
 import BraidSessions
 
 /// The server's limits: those of its requests, and those of its sessions, which are members of this value, too.
-/// docs/http-api/errors-and-limits.md, "Limits", lists the errors that exceeding them causes.
+/// docs/limits.md lists the errors that exceeding them causes.
 @dynamicMemberLookup
 package struct ServerLimits: Sendable {
     /// The most bytes of one request's body, or of one line of a streamed body.

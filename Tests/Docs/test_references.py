@@ -108,7 +108,7 @@ def value_told(text):
 
 def test_every_option_is_documented_with_its_default():
     told = {}
-    for cells in rows(section(OPERATIONS, "Options")) + rows(section(ERRORS, "Limits")):
+    for cells in rows(section(OPERATIONS, "Options")) + rows(LIMITS.text):
         for name, default in re.findall(r"`--([a-z-]+)`(?: \(([^()]*)\))?", cells[0]):
             told[name] = told.get(name) or default
     known = {name: argument for name, argument in options("serve").items() if name not in ["help", "version"]}

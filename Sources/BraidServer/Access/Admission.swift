@@ -9,7 +9,7 @@ enum Admission: Sendable, Equatable {
     /// The highest role that any of the transaction's commands needs.
     case commands
 
-    /// Which route is for whom, all in one place: the column "role" of docs/http-api/README.md. What does not stand here is
+    /// Which route is for whom, all in one place: the column "role" of docs/http-api/README.md. What is not listed is
     /// for controllers; a test compares it with the router both ways.
     static let table: [String: Admission] = [
         // What runs the server, and says nothing about what is in it: health, metrics, the API's own description.
