@@ -1,7 +1,7 @@
 import BraidSessions
 
 /// The server's limits: those of its requests, and those of its sessions. The session limits are accessible as members
-/// of this value as well. docs/http-api.md, "Limits", lists the errors that exceeding them causes.
+/// of this value as well. docs/limits.md lists the errors that exceeding them causes.
 @dynamicMemberLookup
 package struct ServerLimits: Sendable {
     /// The most bytes of one request's body, or of one line of a streamed body.

@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// The limits of a server's sessions. docs/http-api.md, "Limits", lists the errors that exceeding them causes.
+/// The limits of a server's sessions. docs/limits.md lists the errors that exceeding them causes.
 package struct SessionLimits: Sendable {
     /// The most sessions in the store.
     package var sessions = 100_000
