@@ -107,7 +107,7 @@ def description_with(example, members):
     bindings = [example]
     if not {"cell", "cellProvider"} & set(example):
         bindings.append({"on": "allSections", "cell": "ItemCell", "modelType": "Item", "models": {"open": [{"id": "1"}]}})
-    else:
+    elif example["on"] != "allSections":
         bindings.append({"on": "allOtherSections", "cell": "ItemCell", "models": {}})
     return described | {"bindings": bindings}
 
