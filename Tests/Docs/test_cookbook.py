@@ -1,6 +1,8 @@
 """Whether the cookbook's table descriptions are valid, and each page shows its own in full."""
+import json
 import subprocess
 
+import jsonschema
 import pytest
 
 from documents import ROOT, Document
@@ -15,6 +17,12 @@ PAGES = [Document(path) for path in sorted(COOKBOOK.glob("*.md")) if path.name !
 def test_a_description_of_the_cookbook_is_valid_without_a_warning(table):
     check = subprocess.run([BINARY, "check", table], capture_output=True, text=True)
     assert check.returncode == 0 and not check.stdout + check.stderr, check.stdout + check.stderr
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.name)
+def test_the_schema_for_editors_accepts_a_description_of_the_cookbook(table):
+    schema = json.loads((ROOT / "docs/table-description.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(json.loads(table.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path.name)
