@@ -33,6 +33,7 @@ class Terminal:
         for name in ["data", "backups", "run/secrets", "streams"]:
             (directory / name).mkdir(parents=True)
         shutil.copytree(ROOT / "Examples", self.home / "Examples", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "docs/cookbook/tables", self.home / "docs/cookbook/tables")
         for name in ["run", "test"]:
             shutil.copy(SHIMS / "checkout" / name, self.home / name)
         for name, binary in [("debug", BINARY), ("release", SHIMS / "braid-server")]:
