@@ -9,13 +9,20 @@ final class SQLiteStatement {
     private let handle: SQLiteHandle
     /// Valid while the connection is open.
     private let pointer: OpaquePointer
+    /// The key in the cache. Empty for a statement that was prepared outside of the cache.
+    let sql: String
     /// Whether the statement is taken out of its connection's cache.
-    var isTaken = false
+    ///
+    /// Unchecked, as the variables below: a statement belongs to one thread at a time, and no access calls out.
+    @exclusivity(unchecked) var isTaken = false
     /// When the statement was last taken from the cache, in takes. Maintained by the cache.
-    var lastUse: UInt = 0
+    @exclusivity(unchecked) var lastUse: UInt = 0
+    /// The next statement in the same chain of the cache.
+    @exclusivity(unchecked) var next: SQLiteStatement?
 
-    init(_ pointer: OpaquePointer, of handle: SQLiteHandle) {
+    init(_ pointer: OpaquePointer, sql: String, of handle: SQLiteHandle) {
         self.pointer = pointer
+        self.sql = sql
         self.handle = handle
     }
 
