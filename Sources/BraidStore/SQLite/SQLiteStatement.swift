@@ -75,9 +75,7 @@ final class SQLiteStatement {
     /// - Throws: `SQLITE_TOOBIG` if the text is longer than the connection's limit.
     @inline(__always)
     func bindText(_ utf8: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
-        // A null pointer would bind NULL, and an empty buffer may have one.
-        let start = utf8.baseAddress ?? Self.emptyBytes
-        try check(csqlite_bind_text_copy(open(), index, start, UInt64(utf8.count)))
+        try check(csqlite_bind_text_copy(open(), index, utf8.baseAddress, UInt64(utf8.count)))
     }
 
     /// Binds a blob. SQLite copies the bytes.
@@ -85,12 +83,8 @@ final class SQLiteStatement {
     /// - Throws: `SQLITE_TOOBIG` if the blob is longer than the connection's limit.
     @inline(__always)
     func bindBlob(_ bytes: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
-        let start = bytes.baseAddress ?? Self.emptyBytes
-        try check(csqlite_bind_blob_copy(open(), index, start, UInt64(bytes.count)))
+        try check(csqlite_bind_blob_copy(open(), index, bytes.baseAddress, UInt64(bytes.count)))
     }
-
-    /// An address that is not null and that nobody reads from.
-    private static var emptyBytes: UnsafeRawPointer { UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped }
 
     /// How many parameters the statement has.
     var parameterCount: Int { handle.pointer == nil ? 0 : Int(sqlite3_bind_parameter_count(pointer)) }
