@@ -6,12 +6,13 @@ static inline int csqlite_set(sqlite3 *connection, int option, int value) {
     return sqlite3_db_config(connection, option, value, (int *)0);
 }
 
-/// `sqlite3_bind_text64` in UTF-8. SQLite copies the bytes (`SQLITE_TRANSIENT`).
+/// `sqlite3_bind_text64` in UTF-8. SQLite copies the bytes (`SQLITE_TRANSIENT`). An empty text may have a null pointer,
+/// of which SQLite would make NULL.
 static inline int csqlite_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
-    return sqlite3_bind_text64(statement, index, (const char *)bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+    return sqlite3_bind_text64(statement, index, bytes ? (const char *)bytes : "", count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-/// `sqlite3_bind_blob64`. SQLite copies the bytes (`SQLITE_TRANSIENT`).
+/// `sqlite3_bind_blob64`. SQLite copies the bytes (`SQLITE_TRANSIENT`). An empty blob may have a null pointer.
 static inline int csqlite_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
-    return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
+    return sqlite3_bind_blob64(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }

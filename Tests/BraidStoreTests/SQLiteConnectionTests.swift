@@ -32,7 +32,7 @@ import Testing
         #expect { try connection.run("INSERT INTO t VALUES (NULL)") } throws: {
             ($0 as? SQLiteError)?.code.rawValue == 1299
         }
-        #expect { try connection.run("SELECT nothing") } throws: { "\($0)" == "no such column: nothing (SQLite 1)" }
+        #expect { try connection.run("SELECT nowhere") } throws: { "\($0)" == "no such column: nowhere (SQLite 1)" }
     }
 
     @Test("A name in double quotes that does not exist is an error") func doubleQuotes() throws {
@@ -58,7 +58,9 @@ import Testing
 
     @Test("A script ends at its first fault") func faultyScripts() throws {
         let connection = try open()
-        #expect { try connection.execute("CREATE TABLE a (v); nonsense; CREATE TABLE b (v)") } throws: { has($0, .error) }
+        #expect { try connection.execute("CREATE TABLE a (v); nonsense; CREATE TABLE b (v)") } throws: {
+            has($0, .error)
+        }
         #expect(try connection.first("SELECT count(*) FROM sqlite_master") { $0.int(0) } == 1)
     }
 

@@ -67,7 +67,8 @@ import Testing
         (
             SQLITE_NOTADB, 26,
             { test in
-                try Data(String(repeating: "no database\n", count: 1000).utf8).write(to: URL(fileURLWithPath: test.path))
+                try Data(String(repeating: "no database\n", count: 1000).utf8).write(
+                    to: URL(fileURLWithPath: test.path))
                 try SQLiteConnection(path: test.path, mode: .readWrite).execute("SELECT * FROM sqlite_master")
             }
         ),
@@ -152,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("A file that must not grow further is SQLITE_IOERR_WRITE with EFBIG, and counts as a full disk")
+    @Test("A file that must not grow further is SQLITE_IOERR_WRITE, and nothing of the transaction stays")
     func fileSize() async throws {
         await #expect(processExitsWith: .exitCode(10)) { [path = path as String] in
             let connection = try SQLiteConnection(path: path, mode: .readWrite)
@@ -163,9 +164,8 @@ import Testing
             do {
                 try connection.execute("INSERT INTO t VALUES (zeroblob(100000))")
             } catch let error as SQLiteError {
-                guard error.code.rawValue == 10 | 3 << 8, error.systemError == EFBIG, error.isOutOfRoom else { exit(1) }
-                guard StoreError(error, path: path) != .full else { exit(2) }
-                exit(10)
+                guard error.code.rawValue == 10 | 3 << 8 else { exit(1) }
+                exit(try connection.first("SELECT count(*) FROM t", value: { $0.int(0) }) == 0 ? 10 : 2)
             }
         }
     }
@@ -181,9 +181,20 @@ import Testing
         #expect(meaning(26) == .notADatabase(path: "p"))
         #expect("\(meaning(11))".contains("database disk image is malformed (SQLite 11)"))
         #expect(meaning(10 | 4 << 8) == .io("disk I/O error (SQLite 1034)"))
-        #expect(SQLiteError(code: .ioErrorFsync).isFailedFlush && SQLiteError(code: .ioErrorDirectoryFsync).isFailedFlush)
+        #expect(
+            SQLiteError(code: .ioErrorFsync).isFailedFlush && SQLiteError(code: .ioErrorDirectoryFsync).isFailedFlush)
         #expect(!SQLiteError(code: .ioError).isFailedFlush)
-        #expect("\(SQLiteResultCode(rawValue: 9999))" == "unknown error")
+        #expect("\(SQLiteResultCode(rawValue: 99))" == "unknown error")
+    }
+
+    @Test("A used-up quota and a file of the largest size count as a full disk")
+    func outOfRoom() {
+        func isOutOfRoom(_ code: SQLiteResultCode, _ systemError: CInt = 0) -> Bool {
+            SQLiteError(code: code, systemError: systemError).isOutOfRoom
+        }
+        #expect(isOutOfRoom(.full) && isOutOfRoom(.ioErrorSharedMemorySize))
+        #expect(isOutOfRoom(.ioError, EDQUOT) && isOutOfRoom(.ioErrorFsync, EFBIG))
+        #expect(!isOutOfRoom(.ioError) && !isOutOfRoom(.ioError, EIO) && !isOutOfRoom(.cannotOpen, EDQUOT))
     }
 
     @Test("Only the fault of one request leaves the others of its group alone")

@@ -145,7 +145,11 @@ import Testing
                 has($0, .readOnly)
             }
             await #expect { try await pool.read { try $0.run("nonsense") } } throws: { has($0, .error) }
-            await #expect(throws: Never.self) { try await pool.read { try $0.commit() ; try $0.begin(.deferred) } }
+            await #expect(throws: Never.self) {
+                try await pool.read {
+                    try $0.commit(); try $0.begin(.deferred)
+                }
+            }
             #expect(try await pool.read { try $0.first("SELECT count(*) FROM t") { $0.int(0) } } == 2)
         }
         pool.close()

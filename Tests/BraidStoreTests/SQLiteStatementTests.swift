@@ -76,7 +76,8 @@ import Testing
         #expect(found.type == .blob && found.count == value.count && found.value == value)
     }
 
-    @Test("Bytes that are not UTF-8 are stored as they are, and repaired where a string is read") func invalidText() throws
+    @Test("Bytes that are not UTF-8 are stored as they are, and repaired where a string is read") func invalidText()
+        throws
     {
         let bytes: [UInt8] = [0x61, 0xFF, 0xC3, 0x00, 0xED, 0xA0, 0x80]
         let statement = try connection.prepare("INSERT INTO t VALUES (?)")

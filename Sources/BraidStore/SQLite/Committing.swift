@@ -37,16 +37,22 @@ extension SQLiteConnection {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         guard
             let found = try first(
-                "SELECT revision, updated, journal_bytes FROM session WHERE number = ?", commit.session,
-                value: { ($0.int(0), $0.int(1), $0.int(2)) })
+                """
+                SELECT revision, updated, journal_bytes, EXISTS (SELECT 1 FROM published WHERE session = number)
+                FROM session WHERE number = ?
+                """,
+                commit.session,
+                value: {
+                    (revision: $0.int(0), updated: $0.int(1), journalBytes: $0.int(2), hasPublished: $0.int(3) != 0)
+                })
         else { throw StoreError.sessionMissing }
-        guard found.0 == commit.from, commit.fromTime == nil || commit.fromTime == found.1 else {
+        guard found.revision == commit.from, commit.fromTime == nil || commit.fromTime == found.updated else {
             throw StoreError.revisionConflict
         }
         if commit.publishes {
-            try publish(commit.session)
+            if found.hasPublished { try publish(commit.session) }
         } else {
-            try keepPublished(commit.change, of: commit.session, updated: found.1)
+            try keepPublished(commit.change, of: commit.session, updated: found.updated)
         }
         try write(commit.change, of: commit.session)
         try run(
@@ -55,7 +61,7 @@ extension SQLiteConnection {
             commit.hidden, commit.undo)
         if let answer = commit.answer { try keep(answer) }
         let bytes = try trimJournal(
-            of: commit.session, before: commit.to, limit: journalLimit, bytes: found.2 + commit.journalBytes,
+            of: commit.session, before: commit.to, limit: journalLimit, bytes: found.journalBytes + commit.journalBytes,
             byteLimit: journalBytes)
         try run(
             "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",

@@ -38,8 +38,8 @@ extension StoreError {
 }
 
 extension SQLiteError {
-    /// Whether the error is the fault of one request and leaves the others of its group alone. Any other error befalls
-    /// the whole group.
+    /// Whether one request causes the error, and the others of its group can succeed. Any other error fails the whole
+    /// group.
     var isOfOneRequest: Bool {
         switch code.primary {
         case .constraint, .tooBig, .mismatch, .range, .error: true

@@ -73,7 +73,7 @@ struct Opening {
         try Self.recognise(db, path: path)
         // On disk before the first commit, which may not wait for the disk.
         try db.execute("PRAGMA synchronous = FULL")
-        try db.execute("PRAGMA journal_mode = WAL")
+        guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")
         if found < SQLiteSchema.version { try SQLiteSchema.prepare(db, found: found) }
         try db.beginEpochs(options)
@@ -135,7 +135,11 @@ struct Opening {
         try db.execute("PRAGMA journal_size_limit = 67108864")
         guard try db.pragma("synchronous") == synchronous, try db.pragma("mmap_size") == 0,
             try db.first("PRAGMA journal_mode", value: { $0.text(0) }) == "wal"
-        else { throw StoreError.io("SQLite did not take the settings that make commits durable (\(path)).") }
+        else { throw refusedSettings }
+    }
+
+    private var refusedSettings: StoreError {
+        .io("SQLite did not take the settings that make commits durable (\(path)).")
     }
 
     /// With the log emptied, the file must be as long as its header says: one that was cut off would fail only when

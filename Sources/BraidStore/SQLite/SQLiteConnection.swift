@@ -22,7 +22,8 @@ final class SQLiteConnection {
     }
 
     let handle: SQLiteHandle
-    private var statements: SQLiteStatementCache
+    /// Unchecked: a connection belongs to one thread at a time, and the cache calls nothing that could come back here.
+    @exclusivity(unchecked) private var statements: SQLiteStatementCache
 
     /// Opens a database.
     ///
@@ -86,11 +87,11 @@ final class SQLiteConnection {
 extension SQLiteConnection {
     /// Prepares one statement, which is not kept in the cache.
     ///
-    /// - Parameter persistent: whether the statement is kept for long (`SQLITE_PREPARE_PERSISTENT`).
+    /// - Parameter persistent: whether the statement is kept for long (`SQLITE_PREPARE_PERSISTENT`), as in the cache.
     /// - Throws: `SQLITE_ERROR` for a fault in the SQL; `SQLITE_MISUSE` if the text has no statement or more than one.
     func prepare(_ sql: String, persistent: Bool = false) throws(SQLiteError) -> SQLiteStatement {
-        let (statement, rest) = try prepareFirst(of: Array(sql.utf8)[...], persistent: persistent)
-        guard let statement, try prepareFirst(of: rest, persistent: false).statement == nil else {
+        let (statement, rest) = try prepareFirst(of: Array(sql.utf8)[...], key: persistent ? sql : nil)
+        guard let statement, try prepareFirst(of: rest).statement == nil else {
             throw SQLiteError(code: .misuse, message: "the text must have one statement: \(sql)")
         }
         return statement
@@ -98,8 +99,10 @@ extension SQLiteConnection {
 
     /// The first statement of a text, and the text behind it. The statement is `nil` if the rest is white space and
     /// comments.
+    ///
+    /// - Parameter key: the statement's text, if it is kept for long.
     private func prepareFirst(
-        of sql: ArraySlice<UInt8>, persistent: Bool
+        of sql: ArraySlice<UInt8>, key: String? = nil
     ) throws(SQLiteError) -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>) {
         let connection = try pointer
         // SQLite would stop reading at a NUL.
@@ -111,15 +114,15 @@ extension SQLiteConnection {
             guard let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress else { return (SQLITE_OK, 0) }
             var tail: UnsafePointer<CChar>?
             let code = sqlite3_prepare_v3(
-                connection, start, CInt(bytes.count), persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0, &statement,
+                connection, start, CInt(bytes.count), key == nil ? 0 : UInt32(SQLITE_PREPARE_PERSISTENT), &statement,
                 &tail)
             return (code, tail.map { $0 - start } ?? bytes.count)
         }
         try check(code, connection)
         let rest = sql.dropFirst(read)
-        if let statement { return (SQLiteStatement(statement, of: handle), rest) }
+        if let statement { return (SQLiteStatement(statement, sql: key ?? "", of: handle), rest) }
         // A comment, or a lone semicolon.
-        return read == 0 ? (nil, rest) : try prepareFirst(of: rest, persistent: persistent)
+        return read == 0 ? (nil, rest) : try prepareFirst(of: rest, key: key)
     }
 
     /// Runs every statement of a text, and ignores the rows that they return.
@@ -130,7 +133,7 @@ extension SQLiteConnection {
     /// - Throws: the error of the first statement that fails.
     func execute(_ sql: String) throws(SQLiteError) {
         var rest = Array(sql.utf8)[...]
-        while case (let statement?, let tail) = try prepareFirst(of: rest, persistent: false) {
+        while case (let statement?, let tail) = try prepareFirst(of: rest) {
             while try statement.step() {}
             rest = tail
         }
@@ -152,7 +155,7 @@ extension SQLiteConnection {
 
     private func takeNew(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         let statement = try prepare(sql, persistent: true)
-        statements.insertIfMissing(statement, for: sql)
+        statements.insertIfMissing(statement)
         statement.isTaken = true
         return statement
     }
@@ -326,8 +329,8 @@ extension SQLiteConnection {
 
 /// The C interface's connection, shared by a ``SQLiteConnection`` and its statements: it is closed behind them all.
 final class SQLiteHandle {
-    /// `nil` once it is closed.
-    private(set) var pointer: OpaquePointer?
+    /// `nil` once it is closed. Unchecked, because each access only reads or writes it.
+    @exclusivity(unchecked) private(set) var pointer: OpaquePointer?
     let interrupter: SQLiteInterrupter
     fileprivate var logLength: LogLength?
 

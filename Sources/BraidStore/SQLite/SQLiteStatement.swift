@@ -9,13 +9,20 @@ final class SQLiteStatement {
     private let handle: SQLiteHandle
     /// Valid while the connection is open.
     private let pointer: OpaquePointer
+    /// The key in the cache. Empty for a statement that was prepared outside of the cache.
+    let sql: String
     /// Whether the statement is taken out of its connection's cache.
-    var isTaken = false
+    ///
+    /// Unchecked, as the variables below: a statement belongs to one thread at a time, and no access calls out.
+    @exclusivity(unchecked) var isTaken = false
     /// When the statement was last taken from the cache, in takes. Maintained by the cache.
-    var lastUse: UInt = 0
+    @exclusivity(unchecked) var lastUse: UInt = 0
+    /// The next statement in the same chain of the cache.
+    @exclusivity(unchecked) var next: SQLiteStatement?
 
-    init(_ pointer: OpaquePointer, of handle: SQLiteHandle) {
+    init(_ pointer: OpaquePointer, sql: String, of handle: SQLiteHandle) {
         self.pointer = pointer
+        self.sql = sql
         self.handle = handle
     }
 
@@ -68,9 +75,7 @@ final class SQLiteStatement {
     /// - Throws: `SQLITE_TOOBIG` if the text is longer than the connection's limit.
     @inline(__always)
     func bindText(_ utf8: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
-        // A null pointer would bind NULL, and an empty buffer may have one.
-        let start = utf8.baseAddress ?? Self.emptyBytes
-        try check(csqlite_bind_text_copy(open(), index, start, UInt64(utf8.count)))
+        try check(csqlite_bind_text_copy(open(), index, utf8.baseAddress, UInt64(utf8.count)))
     }
 
     /// Binds a blob. SQLite copies the bytes.
@@ -78,12 +83,8 @@ final class SQLiteStatement {
     /// - Throws: `SQLITE_TOOBIG` if the blob is longer than the connection's limit.
     @inline(__always)
     func bindBlob(_ bytes: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
-        let start = bytes.baseAddress ?? Self.emptyBytes
-        try check(csqlite_bind_blob_copy(open(), index, start, UInt64(bytes.count)))
+        try check(csqlite_bind_blob_copy(open(), index, bytes.baseAddress, UInt64(bytes.count)))
     }
-
-    /// An address that is not null and that nobody reads from.
-    private static var emptyBytes: UnsafeRawPointer { UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped }
 
     /// How many parameters the statement has.
     var parameterCount: Int { handle.pointer == nil ? 0 : Int(sqlite3_bind_parameter_count(pointer)) }

@@ -1,55 +1,85 @@
 /// The prepared statements that a connection keeps, by their SQL.
 ///
-/// It holds at most `capacity` statements: a new one replaces the one that was not used for the longest time.
+/// The cache holds at most `capacity` statements: a new one replaces the one that was not used for the longest time.
 struct SQLiteStatementCache {
-    private var statements: [Key: SQLiteStatement] = [:]
+    /// Chains of statements whose hashes end in the same bits.
+    private var chains: [SQLiteStatement?]
+    private(set) var count = 0
     private let capacity: Int
     private var takes: UInt = 0
 
-    init(capacity: Int) { self.capacity = capacity }
+    private static var chainCount: Int { 256 }
 
-    var count: Int { statements.count }
+    init(capacity: Int) {
+        self.capacity = capacity
+        chains = Array(repeating: nil, count: Self.chainCount)
+    }
 
     /// - Complexity: O(1) for a literal, which has the same address each time; otherwise O(length of the SQL).
     @inline(__always)
     mutating func statement(for sql: String) -> SQLiteStatement? {
-        guard let statement = statements[Key(sql: sql)] else { return nil }
-        takes &+= 1
-        statement.lastUse = takes
-        return statement
-    }
-
-    /// - Complexity: O(capacity) if the cache is full.
-    mutating func insertIfMissing(_ statement: SQLiteStatement, for sql: String) {
-        let key = Key(sql: sql)
-        guard capacity > 0, statements[key] == nil else { return }
-        if statements.count >= capacity, let oldest = statements.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
-            statements[oldest] = nil
+        var next = chains[Self.chain(of: sql)]
+        while let statement = next {
+            if statement.sql == sql {
+                takes &+= 1
+                statement.lastUse = takes
+                return statement
+            }
+            next = statement.next
         }
-        takes &+= 1
-        statement.lastUse = takes
-        statements[key] = statement
+        return nil
     }
 
-    mutating func removeAll() { statements = [:] }
+    /// Keeps a statement, unless one with the same SQL is kept already.
+    ///
+    /// - Complexity: O(capacity) if the cache is full.
+    mutating func insertIfMissing(_ statement: SQLiteStatement) {
+        guard capacity > 0, self.statement(for: statement.sql) == nil else { return }
+        if count >= capacity { removeOldest() }
+        takes &+= 1
+        statement.lastUse = takes
+        let chain = Self.chain(of: statement.sql)
+        statement.next = chains[chain]
+        chains[chain] = statement
+        count += 1
+    }
 
-    /// A statement's text, with a hash of four words of it. The whole text would take longer to hash than a short
-    /// statement takes to run. Equality compares the whole text.
-    private struct Key: Hashable {
-        let sql: String
+    private mutating func removeOldest() {
+        let kept = all.sorted { $0.lastUse > $1.lastUse }.dropLast()
+        removeAll()
+        for statement in kept {
+            let chain = Self.chain(of: statement.sql)
+            statement.next = chains[chain]
+            chains[chain] = statement
+            count += 1
+        }
+    }
 
-        @inline(__always)
-        func hash(into hasher: inout Hasher) {
-            let count = sql.utf8.count
-            hasher.combine(count)
-            _ = sql.utf8.withContiguousStorageIfAvailable { text in
-                let bytes = UnsafeRawBufferPointer(text)
-                guard count >= 8 else { return hasher.combine(bytes: bytes) }
-                for quarter in 1...4 {
-                    hasher.combine(
-                        bytes.loadUnaligned(fromByteOffset: (count - 8) * quarter / 4, as: UInt64.self))
-                }
+    private var all: [SQLiteStatement] {
+        chains.flatMap { Array(sequence(first: $0, next: { $0?.next }).prefix { $0 != nil }).compactMap { $0 } }
+    }
+
+    mutating func removeAll() {
+        for statement in all { statement.next = nil }
+        chains = Array(repeating: nil, count: Self.chainCount)
+        count = 0
+    }
+
+    /// Mixes the length and four words of a text. The whole text would take longer to hash than a short statement takes
+    /// to run.
+    @inline(__always)
+    private static func chain(of sql: String) -> Int {
+        let count = sql.utf8.count
+        var hash = UInt64(truncatingIfNeeded: count)
+        guard count >= 8 else { return count }
+        _ = sql.utf8.withContiguousStorageIfAvailable { text in
+            let bytes = UnsafeRawBufferPointer(text)
+            for quarter in 1...4 {
+                let word = bytes.loadUnaligned(fromByteOffset: (count - 8) * quarter / 4, as: UInt64.self)
+                hash = (hash ^ word) &* 0x9E37_79B9_7F4A_7C15
+                hash ^= hash >> 32
             }
         }
+        return Int(truncatingIfNeeded: hash % UInt64(chainCount))
     }
 }
