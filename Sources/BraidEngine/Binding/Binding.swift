@@ -51,17 +51,21 @@ struct ModelType: Sendable {
         guard let value = model[id] else {
             throw Refusal(
                 .modelInvalid, "A model \(type)needs its id at \"\(id)\"; there is nothing there.",
-                faults: [.init(pointer: id, detail: "missing id")])
+                faults: [.init(pointer: id, code: .missingMember, detail: "missing id")])
         }
         if let id = RowID(json: value) { return id }
         throw Refusal(
             .modelInvalid, "The id of a model \(type)at \"\(id)\" must be a string or an integer.",
-            faults: [.init(pointer: id, detail: "must be a string or an integer")])
+            faults: [
+                .init(
+                    pointer: id, code: .rejecting(value.kind, accepting: .number),
+                    detail: "must be a string or an integer")
+            ])
     }
 }
 
 extension JTDSchema.Mismatch {
-    var fault: Refusal.Fault { .init(pointer: instancePath, detail: detail) }
+    var fault: Refusal.Fault { .init(pointer: instancePath, code: code, detail: detail) }
 }
 
 /// What a cell declares: the events it can emit, with the form of their parameters, and the form of its view model.

@@ -51,13 +51,13 @@ public struct TableDescription: Sendable {
                     if let id, !seen.insert(id).inserted {
                         faults.append(
                             .init(
-                                pointer: pointer.appending(index),
+                                pointer: pointer.appending(index), code: .duplicate,
                                 detail: "the section has a model with the id \"\(id)\" already"))
                     }
                 } catch {
                     faults +=
                         error.faults.isEmpty
-                        ? [.init(pointer: pointer.appending(index), detail: error.detail)]
+                        ? [.init(pointer: pointer.appending(index), code: .unknownName, detail: error.detail)]
                         : error.placed(at: pointer.appending(index)).faults
                 }
             }
@@ -122,7 +122,7 @@ public struct TableDescription: Sendable {
         } catch {
             guard let refusal = error as? Refusal else { return nil }
             return .init(
-                pointer: .root,
+                pointer: .root, code: refusal.code == .templateFailed ? .templateFailed : .refused,
                 detail: "no session can be opened with the description's own models and state: \(refusal.detail)")
         }
     }

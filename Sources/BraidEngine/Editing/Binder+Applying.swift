@@ -136,7 +136,8 @@ extension Refusal {
             var refusal = self
             refusal.faults =
                 faults.isEmpty
-                ? [Fault(pointer: place, detail: detail)] : faults.map { Fault(pointer: place, detail: $0.detail) }
+                ? [Fault(pointer: place, code: .refused, detail: detail)]
+                : faults.map { Fault(pointer: place, code: $0.code, detail: $0.detail) }
             return refusal
         }
     }

@@ -49,14 +49,20 @@ public struct Refusal: Error, Sendable, Equatable {
 
     /// One fault of a document, for example of a table description or of a model.
     public struct Fault: Sendable, Equatable {
+        /// The kind of a fault. Programs decide by it.
+        public typealias Code = FaultCode
+
         /// The pointer to the faulty value in the document that was sent.
         public var pointer: JSONPointer
+        /// The kind of the fault.
+        public var code: Code
         /// A sentence for a developer: what is wrong at the pointer.
         public var detail: String
 
         /// Creates a fault.
-        public init(pointer: JSONPointer, detail: String) {
+        public init(pointer: JSONPointer, code: Code, detail: String) {
             self.pointer = pointer
+            self.code = code
             self.detail = detail
         }
     }
@@ -91,7 +97,9 @@ public struct Refusal: Error, Sendable, Equatable {
     public func placed(at place: JSONPointer) -> Refusal {
         var refusal = self
         refusal.faults = faults.map { fault in
-            Fault(pointer: fault.pointer.tokens.reduce(place) { $0.appending($1) }, detail: fault.detail)
+            Fault(
+                pointer: fault.pointer.tokens.reduce(place) { $0.appending($1) }, code: fault.code, detail: fault.detail
+            )
         }
         return refusal
     }

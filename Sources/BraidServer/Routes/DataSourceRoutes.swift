@@ -73,14 +73,17 @@ extension RequestContext {
         let body = request.body.isEmpty ? .emptyObject : try json()
         guard let members = body.members() else {
             throw Refusal(
-                .badRequest, "The body must be an object.", faults: [.init(pointer: .root, detail: "must be an object")]
+                .badRequest, "The body must be an object.",
+                faults: [.init(pointer: .root, code: .wrongType, detail: "must be an object")]
             )
         }
         for (name, _) in members where added.contains(where: { $0.name == name }) {
             throw Refusal(
                 .badRequest, "The body's member `\(name)` stands in the path or the query already.",
                 faults: [
-                    .init(pointer: JSONPointer.root.appending(name), detail: "stands in the path or the query already")
+                    .init(
+                        pointer: JSONPointer.root.appending(name), code: .conflict,
+                        detail: "stands in the path or the query already")
                 ])
         }
         return JSONText(object: added + members)

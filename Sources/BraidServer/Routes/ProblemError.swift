@@ -154,6 +154,8 @@ extension JSONWriter {
             beginObject()
             self.name("pointer")
             value(fault.pointer.description)
+            self.name("code")
+            value(fault.code.rawValue)
             self.name("detail")
             value(fault.detail)
             endObject()

@@ -56,7 +56,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                     .descriptionInvalid, "The description is that of \"\(description.name)\", not of \"\(name)\".",
                     faults: [
                         .init(
-                            pointer: JSONPointer.root.appending("table"),
+                            pointer: JSONPointer.root.appending("table"), code: .conflict,
                             detail: "must be \"\(name)\", as in the path")
                     ])
             }
