@@ -50,7 +50,9 @@ package struct SessionError: Error, Sendable, Equatable {
         self.retryAfter = retryAfter
     }
 
-    package init(noSession id: String) { self.init(.noSession, "There is no session \"\(id)\".") }
+    package init(noSession id: String) {
+        self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, or it was ended.")
+    }
 
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
@@ -70,7 +72,9 @@ package struct SessionError: Error, Sendable, Equatable {
         }
     }
 
-    static var invalidToken: SessionError { SessionError(.invalidToken, "The token is not valid, or no longer.") }
+    static var invalidToken: SessionError {
+        SessionError(.invalidToken, "The token is unknown, expired or revoked. Get a new one.")
+    }
 }
 
 // MARK: - What a retry may expect

@@ -41,7 +41,7 @@ struct ModelType: Sendable {
             let mismatches = schema.mismatches(of: model.value())
             if !mismatches.isEmpty {
                 throw Refusal(
-                    .modelInvalid, "A model is not of the type \"\(name?.string ?? "")\".",
+                    .modelInvalid, "A model does not match the schema of the model type \"\(name?.string ?? "")\".",
                     faults: mismatches.map(\.fault))
             }
         }
@@ -50,8 +50,11 @@ struct ModelType: Sendable {
         let type = name.map { "of the type \"\($0)\" " } ?? ""
         guard let value = model[id] else {
             throw Refusal(
-                .modelInvalid, "A model \(type)needs its id at \"\(id)\"; there is nothing there.",
-                faults: [.init(pointer: id, code: .missingMember, detail: "missing id")])
+                .modelInvalid, "A model \(type)needs its id, a string or an integer, at \"\(id)\".",
+                faults: [
+                    .init(
+                        pointer: id, code: .missingMember, detail: "the model's id, a string or an integer, is missing")
+                ])
         }
         if let id = RowID(json: value) { return id }
         throw Refusal(

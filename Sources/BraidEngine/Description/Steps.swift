@@ -187,7 +187,9 @@ struct StepRunner {
             return (current.section, current.row)
         case .place(let section, let row):
             let section = try sectionID(section, names), row = try index(row, names)
-            guard let count = editor.table[section]?.rows.count else { throw Refusal.noSection(section) }
+            guard let count = editor.table[section]?.rows.count else {
+                throw Refusal.noSection(section, among: editor.table.sections.lazy.map(\.id))
+            }
             guard row < count else { throw Refusal.noRow(row, in: section, of: count) }
             return (section, row)
         case .id(let id, let section):
@@ -204,7 +206,8 @@ struct StepRunner {
                 return section.index(of: wanted).map { (section.id, $0) }
             }
             guard let place = found.first else {
-                throw Refusal(.rowNotFound, "The handler looked for a row with the id \"\(wanted)\"; there is none.")
+                throw Refusal(
+                    .rowNotFound, "The handler looked for a row with the id \"\(wanted)\", which does not exist.")
             }
             guard found.count == 1 else {
                 throw Refusal(

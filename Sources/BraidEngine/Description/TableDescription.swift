@@ -36,7 +36,9 @@ public struct TableDescription: Sendable {
         let faults = modelFaults
         if !faults.isEmpty {
             throw Refusal(
-                .descriptionInvalid, "The models of the table description are not as they should be.", faults: faults)
+                .descriptionInvalid,
+                "The models in the table description have \(faults.count == 1 ? "a fault" : "\(faults.count) faults").",
+                faults: faults)
         }
     }
 
@@ -131,7 +133,9 @@ public struct TableDescription: Sendable {
         throws(Refusal)
     {
         if binder.declaredSections == nil { editor.ensureSection(section) }
-        guard editor.table.position(of: section) != nil else { throw .noSection(section) }
+        guard editor.table.position(of: section) != nil else {
+            throw .noSection(section, among: editor.table.sections.lazy.map(\.id))
+        }
         try editor.setModels(try binder.identified(models, in: section, at: pointer), in: section)
     }
 }

@@ -145,7 +145,10 @@ extension Refusal {
 
 extension Refusal {
     static func noDisplayedSection(_ index: Int, of count: Int) -> Refusal {
-        Refusal(.rowNotFound, "\(count) sections are displayed, counted from 0: there is no section \(index).")
+        Refusal(
+            .rowNotFound,
+            "Section \(index) does not exist. The table displays \(count) \(count == 1 ? "section" : "sections"), counted from 0."
+        )
     }
 }
 
@@ -160,7 +163,7 @@ extension Snapshot {
             return sections[index]
         case .id(let id):
             guard let section = sections.first(where: { $0.id == id }) else {
-                throw Refusal(.rowNotFound, "No section \"\(id)\" is displayed.")
+                throw .notDisplayed(id, among: sections.lazy.map(\.id))
             }
             return section
         }

@@ -123,7 +123,8 @@ extension CommandInProgress {
 
     private var sectionsAreDeclared: Refusal {
         Refusal(
-            .sectionsAreDeclared, "The table declares its sections: none can be added, removed or put in another order."
+            .sectionsAreDeclared,
+            "The table declares its sections. They cannot be added, removed or put in another order. Change their rows instead, or use a table with dynamic sections."
         )
     }
 }

@@ -87,7 +87,7 @@ public struct Refusal: Error, Sendable, Equatable {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(
             code,
-            "\(maker) made a model that is refused. \(detail)\(places.isEmpty ? "" : " (\(places.joined(separator: "; ")))")"
+            "\(maker) made a model that is not valid. \(detail)\(places.isEmpty ? "" : " (\(places.joined(separator: "; ")))")"
         )
     }
 
@@ -104,12 +104,30 @@ public struct Refusal: Error, Sendable, Equatable {
         return refusal
     }
 
-    static func noSection(_ id: SectionID) -> Refusal {
-        Refusal(.sectionNotFound, "The section \"\(id)\" does not exist in this table.")
+    /// A refusal of a section that the table does not have. The detail lists the first of the table's sections.
+    static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
+        Refusal(
+            .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
+    }
+
+    /// A refusal of a section that is not displayed. The detail lists the first of those that are.
+    package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
+        Refusal(
+            .rowNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")
+    }
+
+    private static func listed(_ sections: some Collection<SectionID>) -> String {
+        guard !sections.isEmpty else { return "no sections" }
+        let limit = 8
+        let names = sections.prefix(limit).map { "\"\($0)\"" }.joined(separator: ", ")
+        return sections.count > limit ? "\(names) and \(sections.count - limit) more" : names
     }
 
     static func noRow(_ index: Int, in section: SectionID, of count: Int) -> Refusal {
-        Refusal(.rowNotFound, "The section \"\(section)\" has \(count) rows, counted from 0: there is no row \(index).")
+        Refusal(
+            .rowNotFound,
+            "The section \"\(section)\" has no row \(index). It has \(count) \(count == 1 ? "row" : "rows"), counted from 0."
+        )
     }
 
     static func duplicateRow(_ id: RowID, in section: SectionID) -> Refusal {

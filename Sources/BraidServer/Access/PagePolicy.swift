@@ -39,7 +39,7 @@ package struct PagePolicy: Sendable {
             guard Self.isAddress(host) || Self.isLocal(host) || hosts.contains(host.lowercased()) else {
                 throw ProblemError(
                     .misdirectedRequest,
-                    "This server, which needs no token, does not answer for the host \"\(host.lowercased())\", lest web pages reach it by that name. It answers for its address, for localhost, and for the hosts of --allow-origin."
+                    "This server needs no token, so it does not answer for the host \"\(host.lowercased())\": web pages could reach it by that name. Use its IP address or localhost, or start it with --allow-origin or a token."
                 )
             }
         }
@@ -47,7 +47,7 @@ package struct PagePolicy: Sendable {
         let page = head.headers["origin"].map { "pages of \($0)" } ?? "pages of other sites"
         throw ProblemError(
             .originNotAllowed,
-            "This server, which needs no token, does not let \(page) in. Start it with --allow-origin, or with a token."
+            "This server needs no token, so it refuses requests of \(page). Start it with --allow-origin or a token."
         )
     }
 

@@ -12,13 +12,14 @@ extension Route {
         if !obeysIfMatch, head.headers["if-match"] != nil {
             throw ProblemError(
                 .preconditionFailed,
-                "\(method) \(head.plainPath) is not carried out under an If-Match: that is for ending a session and for what changes one."
+                "\(method) \(head.plainPath) does not support If-Match. Only requests that change or end a session do. Send the request without it."
             )
         }
         if head.headers["if-none-match"] != nil {
             throw ProblemError(
                 .preconditionFailed,
-                "\(method) \(head.plainPath) is not carried out under an If-None-Match: that is for GET and HEAD.")
+                "\(method) \(head.plainPath) does not support If-None-Match. Only GET and HEAD do. Send the request without it."
+            )
         }
     }
 }

@@ -79,11 +79,12 @@ extension RequestContext {
         }
         for (name, _) in members where added.contains(where: { $0.name == name }) {
             throw Refusal(
-                .badRequest, "The body's member `\(name)` stands in the path or the query already.",
+                .badRequest,
+                "The body's member `\(name)` is already given by the path or the query. Remove it from the body.",
                 faults: [
                     .init(
                         pointer: JSONPointer.root.appending(name), code: .conflict,
-                        detail: "stands in the path or the query already")
+                        detail: "is already given by the path or the query")
                 ])
         }
         return JSONText(object: added + members)

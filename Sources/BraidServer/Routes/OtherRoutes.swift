@@ -107,7 +107,8 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
                 try await store.check()
             } catch {
                 logger.warning("not ready: \(error)")
-                throw ProblemError(unavailable: "The database cannot be read and written; the log says why.")
+                throw ProblemError(
+                    unavailable: "The database cannot be read and written. The server's log contains the cause.")
             }
             return .json { writer in
                 writer.beginObject()
@@ -118,13 +119,12 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
         },
         Route.inMemory("GET", "/problems/{name}", for: .everyone) { context in
             guard let problem = Problem(rawValue: context.parameter("name")) else {
-                throw ProblemError(.notFound, "There is no problem of this name.")
+                let name = context.parameter("name")
+                throw ProblemError(
+                    .notFound,
+                    "The problem \"\(name)\" does not exist. The schema `ProblemName` of /openapi.json lists all.")
             }
-            return .json { writer in
-                writer.beginObject()
-                problem.writeMembers(detail: problem.explanation, to: &writer)
-                writer.endObject()
-            }
+            return .json { problem.writePage(to: &$0) }
         },
     ]
 }

@@ -45,7 +45,8 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
         Route("DELETE", "/v1/sessions/{id}/tokens/{token}") { context in
             let id = context.parameter("id"), token = context.parameter("token")
             guard try await tokens.revoke(token, of: id) else {
-                throw ProblemError(.notFound, "The session \"\(id)\" has no token \"\(token)\".")
+                throw ProblemError(
+                    .notFound, "The session \"\(id)\" has no token \"\(token)\". It never existed, or it was revoked.")
             }
             return HTTPResponse(status: 204)
         },

@@ -35,7 +35,7 @@ final class SessionCount: Sendable {
         }
         if isFull {
             throw SessionError(
-                .tooManySessions, "There are \(limit) sessions, and no more are allowed here; end one first.",
+                .tooManySessions, "The server has \(limit) sessions, as many as it accepts. End a session first.",
                 retryAfter: 60)
         }
     }
