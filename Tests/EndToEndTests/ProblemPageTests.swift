@@ -15,7 +15,7 @@ import Testing
             "models": [{"id": "ada", "name": "Ada"}, {"id": "bob", "name": "Bob"}, {"id": "carl", "name": "Carl"}],
             "editing": "delete", "moving": {"to": ["blocked"]},
             "onDelete": [{"if": "model.id == 'bob'", "do": [{"reject": "Bob cannot be removed."}]},
-                         {"if": "model.id == 'carl'", "do": [{"remove": {"id": "carl"}}]}]},
+                         {"if": "model.id == 'ada'", "do": [{"insert": {"section": "friends", "model": {"id": "dan", "name": "Dan"}}}]}]},
            {"on": {"section": "blocked"}, "cell": "ContactCell", "modelType": "Contact",
             "models": [{"id": "bob", "name": "Bob"}], "editing": "insert"},
            {"on": {"section": "notes"}, "cell": "NoteCell", "modelType": "Note", "models": [{"id": "n1"}],
@@ -45,7 +45,8 @@ import Testing
             problem: "duplicate-row-id", method: "PUT", path: "\(session)/models",
             body: #"{"friends": [{"id": "ada", "name": "Ada"}, {"id": "ada", "name": "Ada"}]}"#),
         Cause(
-            problem: "editing-not-allowed", path: "\(session)/edits", body: #"{"delete": {"section": "notes", "row": 0}}"#
+            problem: "editing-not-allowed", path: "\(session)/edits",
+            body: #"{"delete": {"section": "notes", "row": 0}}"#
         ),
         Cause(
             problem: "event-invalid", path: "\(session)/events",
@@ -71,7 +72,8 @@ import Testing
         Cause(problem: "not-acceptable", method: "GET", path: "/v1/tables", headers: ["Accept": "text/html"]),
         Cause(problem: "not-found", method: "GET", path: "/v1/sessions/contact"),
         Cause(
-            problem: "origin-not-allowed", method: "GET", path: "/v1/tables", headers: ["Origin": "https://shop.example"]
+            problem: "origin-not-allowed", method: "GET", path: "/v1/tables",
+            headers: ["Origin": "https://shop.example"]
         ),
         Cause(
             problem: "precondition-failed", method: "DELETE", path: "/v1/tables/contacts", headers: ["If-Match": "*"]),
@@ -119,7 +121,9 @@ import Testing
             #expect(real["requestId"] is String)
             expected["requestId"] = nil
             real["requestId"] = nil
-            #expect(NSDictionary(dictionary: real) == NSDictionary(dictionary: expected), "\(cause.problem): \(answer.text)")
+            #expect(
+                NSDictionary(dictionary: real) == NSDictionary(dictionary: expected), "\(cause.problem): \(answer.text)"
+            )
         }
     }
 
@@ -152,13 +156,16 @@ import Testing
         let six = (0..<6).map { #"{"id":"\#($0)","name":"x"}"# }.joined(separator: ",")
         let tap = #"{"taps":{"at":{"id":"ada"}}}"#
         let causes: [Cause] = [
-            Cause(problem: "too-many-rows", method: "PUT", path: "\(Self.session)/models", body: #"{"friends":[\#(six)]}"#),
+            Cause(
+                problem: "too-many-rows", method: "PUT", path: "\(Self.session)/models", body: #"{"friends":[\#(six)]}"#
+            ),
             Cause(
                 problem: "transaction-too-long", path: "\(Self.session)/transactions",
                 body: #"{"commands":[\#(tap),\#(tap)]}"#),
             Cause(problem: "too-many-sessions", path: "/v1/sessions", body: #"{"table":"contacts"}"#),
             Cause(problem: "content-too-large", path: "/v1/render", body: String(repeating: " ", count: 2_001)),
-            Cause(problem: "etag-mismatch", method: "PATCH", path: "\(Self.session)/state", body: "{}",
+            Cause(
+                problem: "etag-mismatch", method: "PATCH", path: "\(Self.session)/state", body: "{}",
                 headers: ["If-Match": "\"x.1\""]),
             Cause(problem: "base-too-old", path: "\(Self.session)/taps?base=x.0", body: #"{"at":{"id":"ada"}}"#),
             Cause(problem: "target-too-long", method: "GET", path: "/\(String(repeating: "a", count: 9_000))"),
@@ -171,12 +178,14 @@ import Testing
             let answer = try server.client().request(cause.method, cause.path, cause.body, headers: cause.headers)
             #expect(answer.status == expected["status"] as? Int, "\(cause.problem): \(answer.text)")
             for member in ["type", "title"] {
-                #expect(answer.object[member] as? String == expected[member] as? String, "\(cause.problem): \(answer.text)")
+                #expect(
+                    answer.object[member] as? String == expected[member] as? String, "\(cause.problem): \(answer.text)")
             }
             // The sentence before the first number.
             let words = (expected["detail"] as? String)?.prefix { !$0.isNumber && $0 != "\"" } ?? ""
             if cause.problem != "base-too-old" {
-                #expect((answer.object["detail"] as? String)?.hasPrefix(words) == true, "\(cause.problem): \(answer.text)")
+                #expect(
+                    (answer.object["detail"] as? String)?.hasPrefix(words) == true, "\(cause.problem): \(answer.text)")
             }
         }
     }

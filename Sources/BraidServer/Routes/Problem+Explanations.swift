@@ -27,8 +27,9 @@ struct ProblemExplanation: Sendable {
         var faults: [Refusal.Fault]
 
         /// - Parameter faults: each fault's pointer, code and detail.
-        init(_ path: String, _ detail: String, faults: [(pointer: String, code: Refusal.Fault.Code, detail: String)] = [])
-        {
+        init(
+            _ path: String, _ detail: String, faults: [(pointer: String, code: Refusal.Fault.Code, detail: String)] = []
+        ) {
             self.path = path
             self.detail = detail
             self.faults = faults.map {
@@ -62,7 +63,8 @@ extension Problem {
         case .ambiguousRow:
             .init(
                 "Several displayed sections contain a row with this id.",
-                cause: "The command names a row by its id alone. Ids are unique within a section, but not within a table.",
+                cause:
+                    "The command names a row by its id alone. Ids are unique within a section, but not within a table.",
                 remedy: "Name the section in the row reference: {\"id\": …, \"section\": …}.",
                 example: .init(
                     "/v1/sessions/contacts/edits",
@@ -154,9 +156,9 @@ extension Problem {
                 remedy: "Correct the parameters at the places that `errors` lists.",
                 example: .init(
                     "/v1/sessions/contacts/events",
-                    "The parameters of the event \"called\" do not match the schema that the cell \"ContactCell\" declares. At \"/minutes\": 300 stands where a whole number from 0 to 255 should.",
+                    "The parameters of the event \"called\" do not match the schema that the cell \"ContactCell\" declares. At \"/event/called/minutes\": 300 stands where a whole number from 0 to 255 should.",
                     faults: [
-                        ("/minutes", .outOfRange, "300 stands where a whole number from 0 to 255 should")
+                        ("/event/called/minutes", .outOfRange, "300 stands where a whole number from 0 to 255 should")
                     ]))
         case .eventUndeclared:
             .init(
@@ -180,7 +182,7 @@ extension Problem {
                 remedy: "Correct the handler in the table description. A client cannot do anything about it.",
                 example: .init(
                     "/v1/sessions/contacts/edits",
-                    "After onDelete the section \"friends\" has 3 rows instead of 2. The command was undone. Correct the handler."
+                    "After onDelete the section \"friends\" has 2 rows instead of 1. The command was undone. Correct the handler."
                 ))
         case .headersTooLarge:
             .init(
@@ -193,7 +195,8 @@ extension Problem {
             .init(
                 "The first request with this `Idempotency-Key` is not answered yet.",
                 cause: "The client sent a request again while the server was still carrying it out.",
-                remedy: "Send the same request again after the time in `Retry-After`. It then gets the first one's answer.",
+                remedy:
+                    "Send the same request again after the time in `Retry-After`. It then gets the first one's answer.",
                 example: .init(
                     "/v1/sessions/contacts/edits",
                     "The request with the Idempotency-Key \"order-17\" is still being carried out. Send it again after the time in `Retry-After`."
@@ -276,7 +279,8 @@ extension Problem {
                 "The table description does not allow this move.",
                 cause:
                     "The section has no `moving`, its `movable` does not hold for the row, or its `to` does not name the target section.",
-                remedy: "Offer only the moves that the row's `movable` and the section's `movesTo` in the snapshot allow.",
+                remedy:
+                    "Offer only the moves that the row's `movable` and the section's `movesTo` in the snapshot allow.",
                 example: .init(
                     "/v1/sessions/contacts/moves",
                     "The rows of the section \"friends\" cannot be moved to the section \"notes\". The snapshot's `movesTo` lists the sections to which they can be moved."
@@ -429,7 +433,7 @@ extension Problem {
                     "Correct the template, or the data that it reads. `detail` names the template's place in the table description.",
                 example: .init(
                     "/v1/render", "The template failed: division by zero.",
-                    faults: [("/template/price", .templateFailed, "division by zero")]))
+                    faults: [("/template/price/$eval", .templateFailed, "division by zero")]))
         case .tooLarge:
             .init(
                 "The request's body, or a line of it, has too many bytes.",
