@@ -18,19 +18,14 @@ let package = Package(
                 "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
         .target(name: "BraidEngine"),
         .target(name: "BraidClient"),
-        .target(
-            name: "BraidStore",
-            dependencies: [
-                "BraidEngine", "CAssets",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ]),
+        .target(name: "BraidStore", dependencies: ["BraidEngine", "BraidRuntime", "CAssets", "CSQLite"]),
+        .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // Empty without the trait.
         .target(
@@ -43,7 +38,7 @@ let package = Package(
         .target(name: "CAssets"),
         .target(name: "CEpoll"),
         // SHA-256. Every Debian system has libmd: dpkg needs it.
-        .systemLibrary(name: "CMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
+        .systemLibrary(name: "CMD"),
         .target(name: "BraidRuntime", dependencies: ["CEpoll", "CMD"]),
         .target(name: "BraidHTTP", dependencies: ["BraidRuntime", "CEpoll"]),
         .target(
@@ -66,23 +61,23 @@ let package = Package(
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(
-            name: "BraidEngineTests", dependencies: ["BraidEngine"],
+            name: "BraidEngineTests", dependencies: ["BraidEngine", "TestSupport"],
             resources: [.copy("JSONe/Golden"), .copy("JTD/SchemaGolden")]),
         .testTarget(
             name: "BraidStoreTests",
-            dependencies: [
-                "BraidStore", "BraidPostgres", "BraidEngine", .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
+            dependencies: ["BraidStore", "BraidPostgres", "BraidEngine", "BraidRuntime", "CSQLite", "TestSupport"],
             exclude: ["Schemas"]),
         .testTarget(name: "BraidClientTests", dependencies: ["BraidClient"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient"],
+            name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient", "TestSupport"],
             exclude: ["Flows", "Golden"]),
         .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime"]),
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
         .testTarget(
-            name: "BraidSessionsTests", dependencies: ["BraidSessions", "BraidRuntime", "BraidStore", "BraidEngine"]),
+            name: "BraidSessionsTests",
+            dependencies: ["BraidSessions", "BraidRuntime", "BraidStore", "BraidEngine", "TestSupport"]),
         .testTarget(
             name: "BraidServerTests",
             dependencies: ["BraidServer", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),

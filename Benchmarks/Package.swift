@@ -11,10 +11,10 @@ let package = Package(
         + (differenceKit.map { [.package(name: "DifferenceKit", path: $0)] } ?? []),
     targets: [
         .target(name: "CSysEpoll"),
-        .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CSysSQLite"),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["CSysEpoll", "CSQLite", .product(name: "BraidEngine", package: "braid-server")]
+            dependencies: ["CSysEpoll", "CSysSQLite", .product(name: "BraidEngine", package: "braid-server")]
                 + (differenceKit == nil ? [] : [.product(name: "DifferenceKit", package: "DifferenceKit")]),
             swiftSettings: differenceKit == nil ? [] : [.define("DIFFERENCEKIT")]),
     ],

@@ -1,4 +1,4 @@
-/** Braid Server's client. docs/http-api.md says what the requests, snapshots and updates are; docs/clients.md how to use this. */
+/** Braid Server's client. docs/http-api/ says what the requests, snapshots and updates are; docs/clients.md how to use this. */
 
 // Values. Numbers are JavaScript's: integers beyond 2^53, and digits that a double does not hold, come out rounded.
 

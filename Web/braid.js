@@ -1,7 +1,7 @@
 // @ts-self-types="./braid.d.ts"
 /**
  * Braid Server's client: an ES module without dependencies, for browsers and for Node 18 and later.
- * docs/http-api.md says what the requests, snapshots and updates are; docs/clients.md how to use this.
+ * docs/http-api/ says what the requests, snapshots and updates are; docs/clients.md how to use this.
  *
  * Numbers are JavaScript's: integers beyond 2^53, and digits that a double does not hold, come out rounded.
  */
@@ -60,7 +60,7 @@ export class UpdateFault extends Error {
 
 /**
  * The snapshot after the update. The one before stays as it is; both share what did not change. O(rows of changed sections).
- * Throws `UpdateFault` where a table view would crash, and where a rule of docs/http-api.md ("Update") is broken.
+ * Throws `UpdateFault` where a table view would crash, and where a rule of docs/http-api/following.md ("The update") is broken.
  */
 export function applying(update, snapshot) {
   if (snapshot.revision !== update.from) {

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A client of a Braid server. docs/clients.md explains its use, and docs/http-api.md the server's API.
+/// A client of a Braid server. docs/clients.md explains its use, and docs/http-api the server's API.
 ///
 /// The client sends a request again if the connection failed or the server was overloaded. Commands carry an
 /// idempotency key, so the server never applies one twice. A refused request throws a ``Problem`` and changed nothing.
@@ -168,8 +168,8 @@ public struct BraidClient: Sendable {
     /// Opens a session.
     ///
     /// - Parameters:
-    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. See docs/http-api.md,
-    ///     "Opening a session".
+    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. See
+    ///     docs/http-api/sessions-and-snapshots.md.
     ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
     /// - Returns: the session, and its first snapshot.
     /// - Throws: ``Problem`` 422 if a model is invalid, and 409 `session-exists` if the chosen id is taken.

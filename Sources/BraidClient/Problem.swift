@@ -2,7 +2,7 @@ import Foundation
 
 /// A refused request: a problem document (RFC 9457), or the answer of a proxy.
 ///
-/// docs/http-api.md, "Errors", lists the kinds.
+/// docs/http-api/errors-and-limits.md, "Problems", lists the kinds.
 public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The HTTP status.
     public var status: Int

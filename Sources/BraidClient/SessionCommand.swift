@@ -1,6 +1,6 @@
 import Foundation
 
-/// A reference to a displayed row in a command. See docs/http-api.md, "Resources".
+/// A reference to a displayed row in a command. See docs/http-api/commands.md.
 public enum RowReference: Sendable, Hashable {
     /// The row with an id. Only one displayed section may contain the id.
     case id(String)
@@ -120,7 +120,7 @@ extension SessionCommand {
 
     /// Performs several commands, as one revision. If one is refused, nothing changes.
     ///
-    /// - Parameter commands: the commands' JSON forms: docs/http-api.md, "Resources".
+    /// - Parameter commands: the commands' JSON forms: docs/http-api/commands.md.
     public static func transaction(_ commands: [JSON]) -> SessionCommand {
         SessionCommand("POST", "transactions", body: ["commands": .array(commands)])
     }
@@ -220,7 +220,7 @@ public struct Answer: Decodable, Sendable, Hashable {
     public var reason: String?
     /// The row's index path when the command was applied. `nil` if the command was sent without a base.
     public var at: RowPath?
-    /// The notification to the data source's delegate, see docs/http-api.md, "The data source". `nil` for other
+    /// The notification to the data source's delegate, see docs/http-api/data-source.md. `nil` for other
     /// commands.
     public var notification: JSON?
     /// The update that the command led to. It has no stages if nothing displayed changed.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The displayed table at one revision. See docs/http-api.md, "Snapshot".
+/// The displayed table at one revision. See docs/http-api/sessions-and-snapshots.md.
 public struct Snapshot: Codable, Sendable, Hashable {
     /// The session's id. `nil` for a snapshot without a session.
     public var session: String?

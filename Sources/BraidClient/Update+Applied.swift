@@ -23,7 +23,7 @@ extension Update {
     /// Returns the snapshot after this update.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``UpdateFault`` if a table view would crash or a rule is broken, see docs/http-api.md, "Update".
+    /// - Throws: ``UpdateFault`` if a table view would crash or a rule is broken, see docs/http-api/following.md.
     /// - Complexity: O(sections, and rows of the changed ones).
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The change between two revisions, as stages of table view operations. See docs/http-api.md, "Update".
+/// The change between two revisions, as stages of table view operations. See docs/http-api/following.md.
 public struct Update: Codable, Sendable, Hashable {
     /// The revision that the update starts from.
     public var from: Int

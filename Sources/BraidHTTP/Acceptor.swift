@@ -3,20 +3,21 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// What a server knows of its connections.
+/// Statistics of a server's connections.
 public struct HTTPConnections: Sendable {
+    /// The number of open connections.
     public var open: Int
-    /// How many may be.
+    /// The most connections that may be open.
     public var maximum: Int
-    /// Since the start.
+    /// The number of accepted connections since the start.
     public var accepted: Int
-    /// Closed because their reader took nothing of what waited for it.
+    /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// Of these, streams.
+    /// The number of streams among the stalled connections.
     public var stalledStreams: Int
 }
 
-/// How many connections are open, and whether the acceptor waits for one to close. Shared by the loops.
+/// The counts and budgets that all loops of a server share. It wakes the acceptor when a connection closes.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let accepted = Atomic<Int>(0)
@@ -25,7 +26,7 @@ final class ServerLoad: Sendable {
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
-    /// Memory for request bodies and for answers (`HTTPServer.Configuration`).
+    /// The budget of request bodies. `outgoing` is the budget of answers (`HTTPServer.Configuration`).
     let incoming: Budget
     let outgoing: Budget
 
@@ -50,7 +51,7 @@ final class ServerLoad: Sendable {
         accepted.add(1, ordering: .relaxed)
     }
 
-    /// Besides `closed`.
+    /// Counts a stalled connection. `closed` counts the same connection as well.
     func stalled(isStream: Bool) {
         stalled.add(1, ordering: .relaxed)
         if isStream { stalledStreams.add(1, ordering: .relaxed) }
@@ -66,10 +67,10 @@ final class ServerLoad: Sendable {
     func onRoom(_ action: (@Sendable () -> Void)?) { wakeAcceptor.withLock { $0 = action } }
 }
 
-/// Takes new connections and deals them to the loops in turn, which is fair with few connections too.
+/// Accepts connections and distributes them over the loops in turn. This is fair even with few connections.
 ///
-/// Lives on the first loop's thread. Out of descriptors, or full, it pauses: the waiting clients stay in the kernel's
-/// backlog, nothing spins, and it goes on when a connection closes or at the next sweep.
+/// It runs on the first loop's thread. It pauses when the server has too many connections or no file descriptor left.
+/// New clients then wait in the kernel's backlog. It continues when a connection closes or at the next sweep.
 final class Acceptor {
     let socket: Int32
     var isPaused = false
@@ -85,7 +86,7 @@ final class Acceptor {
         self.load = load
     }
 
-    /// Accepts what waits: some at a time, so that the open connections have their turn too.
+    /// Accepts waiting connections. It accepts at most 64 in one call, so that open connections are served in between.
     func accept() {
         for _ in 0..<64 {
             guard !load.isFull else { return pause() }
@@ -93,16 +94,16 @@ final class Acceptor {
             guard accepted >= 0 else {
                 switch errno {
                 case EAGAIN: return
-                // This one client is gone already, or its network failed: accept(2), "Error handling".
+                // This client has disconnected, or its network has failed: accept(2), "Error handling".
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue
-                default: return pause()  // EMFILE, ENFILE, ENOBUFS, ENOMEM: it would fail again at once
+                default: return pause()  // EMFILE, ENFILE, ENOBUFS, ENOMEM: the next call would fail too
                 }
             }
             load.opened()
             let loop = loops[nextLoop]
-            // The acceptor's own loop adopts at once: its first requests need no wake.
+            // The acceptor runs on the first loop, so that loop needs no wake.
             if nextLoop == 0 { loop.adopt(accepted) } else { loop.post(.adopt(accepted)) }
             nextLoop = (nextLoop + 1) % loops.count
         }

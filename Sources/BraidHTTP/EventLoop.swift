@@ -3,19 +3,19 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// One thread that waits for its sockets and serves them.
+/// A thread that waits for its sockets and serves them.
 ///
-/// Unchecked: everything but the mailbox is touched by the loop's own thread alone, so that no request takes a lock.
-/// Other threads speak to it by `post`.
+/// Unchecked: only the loop's thread uses its state, so that no request needs a lock. The mailbox is the exception.
+/// Other threads send their messages with `post`.
 final class EventLoop: @unchecked Sendable {
     enum Mail {
-        /// A new connection.
+        /// A new connection's socket.
         case adopt(Int32)
-        /// How a request's body is to be taken.
+        /// The decision how to handle a request's body.
         case disposition(connection: UInt64, HTTPBodyDisposition)
-        /// The answer of a task or of a streamed request.
+        /// The answer of a task or of a handler that reads the body while it arrives.
         case answer(connection: UInt64, HTTPResponse)
-        /// Its stream has bytes, or its body's reader has room.
+        /// The connection's stream has bytes, or the reader of its body has room.
         case resume(connection: UInt64)
         case acceptAgain
         case stop(deadline: Int, onExit: @Sendable () -> Void)
@@ -33,16 +33,17 @@ final class EventLoop: @unchecked Sendable {
     private let mailbox = Mutex(Mailbox())
     private let epoll: Int32
     private let bell: Int32
-    /// The loop's own thread; 0 while there is none.
+    /// The loop's thread. 0 while it does not run.
     private let thread = Atomic<UInt>(0)
 
-    // The loop's thread alone, from here on.
+    // Only the loop's thread uses the properties below.
 
-    /// Where sockets are read into: one buffer for all, as each is parsed before the next is read.
+    /// The buffer for reading sockets. All connections share it, as each one parses the bytes before the next one
+    /// reads.
     let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
-    /// Where answers are encoded; empty between two connections.
+    /// The buffer for encoding answers. It is empty between two connections.
     var output: [UInt8] = []
-    /// Milliseconds of the monotonic clock, as of the last wake.
+    /// The time of the last wake, in milliseconds of the monotonic clock.
     private(set) var now = 0
     private(set) var dateLine: [UInt8] = []
     private var dateSecond = -1
@@ -53,12 +54,12 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [HTTPConnection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// What is done at the end of the turn; the loop's own thread posts here, without a lock or a bell.
+    /// The messages to handle at the end of the turn. The loop's thread adds to them directly, without a lock.
     private var mails: [Mail] = []
-    /// Connections that have more to read or write than one turn allows, or whose stream has something.
+    /// The connections to continue: their turn was over, or their stream has bytes.
     private var again: [UInt64] = []
-    /// How many of them have a turn before what came meanwhile is looked at: a command's answer does not wait behind
-    /// the thousands of streams that are told of it.
+    /// The most connections to continue before the loop handles new events. Otherwise a command's answer would wait for
+    /// the thousands of streams that send its update.
     private static let againInATurn = 64
     private var acceptor: Acceptor?
 
@@ -83,7 +84,7 @@ final class EventLoop: @unchecked Sendable {
         input.deallocate()
     }
 
-    /// Hands over the listener; before `start`.
+    /// Sets the acceptor. Called before `start`.
     func accept(with acceptor: Acceptor) {
         self.acceptor = acceptor
         watchListener(true)
@@ -94,7 +95,7 @@ final class EventLoop: @unchecked Sendable {
         guard failure == 0 else { throw HTTPServerError("cannot start a thread", errno: failure) }
     }
 
-    /// Gives the loop something to do; any thread. One wake serves all that is posted before the loop looks.
+    /// Sends the loop a message. Any thread can call it. One wake handles all messages until the loop reads them.
     func post(_ mail: Mail) {
         if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }
         let refused = mailbox.withLock { mailbox -> Bool in
@@ -139,7 +140,7 @@ extension EventLoop {
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
             readMails()
-            if !again.isEmpty { sched_yield() }  // to the thread that has the next answer, where cores are few
+            if !again.isEmpty { sched_yield() }  // With few cores, let the thread run that makes an answer.
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }
         }
@@ -168,14 +169,14 @@ extension EventLoop {
         return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
     }
 
-    /// Looks at the deadlines of all connections: one sweep instead of a timer for each wait.
+    /// Checks the deadlines of all connections. One sweep replaces a timer for each wait.
     private func sweep() {
         nextSweep = now + limits.sweep.milliseconds
         for case let connection? in connections { connection.checkDeadlines() }
         if acceptor?.isPaused == true { acceptAgain() }
     }
 
-    /// Done with the loop's own.
+    /// Moves the messages of other threads to `mails`.
     private func readMail() {
         mails += mailbox.withLock { mailbox in
             defer { mailbox.mails = [] }
@@ -205,7 +206,7 @@ extension EventLoop {
         self.onExit.append(onExit)
         isStopping = true
         stopDeadline = min(stopDeadline, deadline)
-        acceptor?.close()  // closing the socket takes it off the epoll
+        acceptor?.close()  // Closing the socket removes it from the epoll set.
         acceptor = nil
         for case let connection? in connections { connection.serverStops() }
     }
@@ -233,7 +234,7 @@ extension EventLoop {
 // MARK: - Connections
 
 extension EventLoop {
-    /// Nil for one that is closed, also when its slot is in use again.
+    /// Returns the connection with an ID. Returns `nil` if it is closed, even if another connection uses its slot.
     private func connection(_ id: UInt64) -> HTTPConnection? {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         guard slot < connections.count, generations[slot] == UInt32(truncatingIfNeeded: id >> 32) else { return nil }
@@ -254,12 +255,12 @@ extension EventLoop {
         generations[slot] &+= 1
         let id = UInt64(generations[slot]) << 32 | UInt64(slot)
         connections[slot] = HTTPConnection(socket: socket, id: id, loop: self)
-        // Edge-triggered, once for the connection's life: back-pressure is not to read, without telling the kernel.
+        // Edge-triggered and registered once. Backpressure means not reading, without another call to the kernel.
         let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         if !watch(socket, id, interest) { connections[slot]?.close() }
     }
 
-    /// The connection closed its socket.
+    /// Removes a connection that has closed its socket.
     func forget(_ id: UInt64) {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         connections[slot] = nil
@@ -267,7 +268,7 @@ extension EventLoop {
         load.closed()
     }
 
-    /// The connection goes on after the others had their turn.
+    /// Continues the connection after the other connections had their turn.
     func takeTurnAgain(_ id: UInt64) { again.append(id) }
 
     private func watch(_ descriptor: Int32, _ id: UInt64, _ interest: UInt32) -> Bool {
@@ -298,7 +299,7 @@ extension EventLoop {
 }
 
 extension HTTPResponse {
-    /// Nobody is there to read it.
+    /// Closes the body's stream, as no client will read it.
     func abandon() {
         if case .stream(let stream) = body { stream.close() }
     }

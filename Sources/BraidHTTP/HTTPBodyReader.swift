@@ -1,9 +1,9 @@
 import BraidRuntime
 import Synchronization
 
-/// A request's body, read while it arrives. One reader at a time.
+/// A request's body that is read while it arrives, by one reader at a time.
 ///
-/// Holds about `limit` bytes: the loop stops reading the socket beyond, and the client is slowed down by TCP itself.
+/// It buffers about `limit` bytes. Then the loop stops reading the socket, and TCP slows the client down.
 public final class HTTPBodyReader: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -14,9 +14,9 @@ public final class HTTPBodyReader: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
-    /// The memory of the part that the handler holds beyond that; nil: unlimited.
+    /// The lease of the memory that the handler uses beyond `limit`. `nil`: unlimited.
     private let lease: Budget.Lease?
-    /// Tells the loop to read on; called on any thread.
+    /// Makes the loop read the socket again. Called on any thread.
     private let resume: @Sendable () -> Void
 
     public init(limit: Int = 64 * 1024, lease: Budget.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
@@ -25,9 +25,9 @@ public final class HTTPBodyReader: Sendable {
         self.resume = resume
     }
 
-    /// What came since the last call, or nil at the body's end.
+    /// Returns the bytes since the last call, at least one. Returns `nil` at the end of the body.
     ///
-    /// Waits for at least one byte. Throws `HTTPFailure` when the body breaks off, is malformed or comes too slowly.
+    /// - Throws: `HTTPFailure` if the body breaks off, is malformed or arrives too slowly.
     public func next() async throws -> [UInt8]? {
         let result: Result<[UInt8]?, HTTPFailure> = await withCheckedContinuation { continuation in
             let (now, wasPaused): (Result<[UInt8]?, HTTPFailure>?, Bool) = state.withLock { state in
@@ -51,8 +51,8 @@ public final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Announces that the handler is about to hold this many bytes at once. Throws `HTTPFailure` if there is no memory
-    /// for them.
+    /// Leases memory for a handler that is about to hold this many bytes at once. Throws `HTTPFailure` if the budget
+    /// refuses it.
     public func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {
@@ -64,13 +64,13 @@ public final class HTTPBodyReader: Sendable {
 
     // MARK: For the loop
 
-    /// Whether the loop is to leave the socket alone until `resume` is called.
+    /// Whether the loop must not read the socket until `resume` is called.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Pieces are joined: a body of many tiny chunks takes no more memory than its bytes.
+    /// Adds bytes to the buffer. A body of many tiny chunks needs no more memory than its bytes.
     public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
-            guard state.end == nil else { return nil }  // given up on: what still comes is dropped
+            guard state.end == nil else { return nil }  // The body has failed, so later bytes are dropped.
             if state.waiting == nil {
                 state.bytes.append(contentsOf: bytes)
                 state.isPaused = state.bytes.count >= limit
@@ -81,8 +81,10 @@ public final class HTTPBodyReader: Sendable {
         waiting?.resume(returning: .success(Array(bytes)))
     }
 
+    /// Ends the body. The reader first gets the buffered bytes.
     public func finish() { end(.success(())) }
 
+    /// Breaks the body off. The reader first gets the buffered bytes, and then the failure.
     public func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
 
     private func end(_ end: Result<Void, HTTPFailure>) {

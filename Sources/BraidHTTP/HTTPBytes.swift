@@ -1,4 +1,4 @@
-/// The classes of bytes that HTTP's grammar is made of (RFC 9110, 5.6; RFC 5234, appendix B.1).
+/// The classes of bytes in HTTP's grammar (RFC 9110, 5.6; RFC 5234, appendix B.1).
 extension UInt8 {
     public static let tab = UInt8(ascii: "\t")
     public static let lineFeed = UInt8(ascii: "\n")
@@ -7,22 +7,24 @@ extension UInt8 {
 
     public var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
     public var isBlank: Bool { self == .space || self == .tab }
-    /// VCHAR.
+    /// Whether the byte is a visible character (VCHAR).
     public var isVisible: Bool { self > 0x20 && self < 0x7F }
 
+    /// The byte in lower case, if it is an ASCII letter.
     public var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
-    /// tchar: a byte of a token, such as a method or a field name (RFC 9110, 5.6.2).
+    /// Whether the byte is a tchar: part of a token, such as a method or a field name (RFC 9110, 5.6.2).
     var isTokenByte: Bool {
-        // Bit n of the pair stands for the byte n.
+        // Bit n of the two words represents the byte n.
         let low: UInt64 = 0x03FF_6CFA_0000_0000  // ! # $ % & ' * + - . 0-9
         let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE  // A-Z ^ _ ` a-z | ~
         return self < 64 ? low >> UInt64(self) & 1 == 1 : self < 128 && high >> UInt64(self & 63) & 1 == 1
     }
 
-    /// A byte that may stand in a field's value: visible, blank, or obs-text (RFC 9110, 5.5).
+    /// Whether the byte may occur in a field's value: visible, blank, or obs-text (RFC 9110, 5.5).
     var isFieldByte: Bool { self >= 0x20 && self != 0x7F || self == .tab }
 
+    /// The value of a hexadecimal digit, or `nil` for any other byte.
     public var hexValue: UInt8? {
         if isDigit { return self &- UInt8(ascii: "0") }
         let letter = lowercased &- UInt8(ascii: "a")
@@ -35,19 +37,21 @@ extension Array where Element == UInt8 {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// Its UTF-8, in one piece: going through `utf8` takes several times as long for what is short.
+    /// Appends a text as UTF-8. For short texts this is several times as fast as appending `utf8`.
     public mutating func append(text: String) {
         var text = text
         text.withUTF8 { append(contentsOf: $0) }
     }
 
+    /// Appends a number in decimal digits. A negative number becomes 0.
     public mutating func append(decimal number: Int) { append(text: String(Swift.max(0, number))) }
 
     public mutating func append(hexadecimal number: Int) {
         append(contentsOf: String(number, radix: 16).utf8)
     }
 
-    /// The text without what would end the line: a value made from a client's bytes can never add a field of its own.
+    /// Appends a text and replaces bytes that are not allowed in a field by spaces. So a value that contains a client's
+    /// bytes can neither end the line nor add a field.
     public mutating func append(fieldText text: String) {
         var text = text
         text.withUTF8 { utf8 in

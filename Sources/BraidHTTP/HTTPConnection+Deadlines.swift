@@ -1,6 +1,6 @@
 import BraidRuntime
 
-/// What a connection may wait for, and how long. Looked at by the loop's sweep, never by a timer of its own.
+// The deadlines of a connection. The loop's sweep checks them, so no connection needs a timer.
 extension HTTPConnection {
     func checkDeadlines() {
         if isStalled {
@@ -17,19 +17,19 @@ extension HTTPConnection {
             }
         case .receiving where head == nil:
             if !parser.isIdle, waited > limits.headTime.milliseconds {
-                timeOut("The request's head did not come within \(limits.headTime).")
+                timeOut("The request's head did not arrive within \(limits.headTime).")
             }
         case .receiving:
             let isDue = waited > limits.bodyGrace.milliseconds
             let least = limits.leastBodyBytesPerSecond * (loop.load.incoming.isShort ? 64 : 1)
             if isDue, bodyBytes < least * waited / 1_000 {
-                timeOut("The body came at less than \(least) bytes a second.")
+                timeOut("The body arrived at less than \(least) bytes a second.")
             }
         case .feeding(let reader):
             if reader.isPaused {
-                since = loop.now  // it is the handler that takes its time
+                since = loop.now  // The handler is slow, not the client.
             } else if waited > limits.streamedBodyPause.milliseconds {
-                timeOut("Nothing of the body came for \(limits.streamedBodyPause).")
+                timeOut("No byte of the body arrived for \(limits.streamedBodyPause).")
             }
         case .lingering:
             let time = loop.isStopping ? min(limits.lingerTime, limits.lingerTimeAtStop) : limits.lingerTime

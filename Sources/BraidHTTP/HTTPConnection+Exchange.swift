@@ -1,6 +1,6 @@
 import BraidRuntime
 
-/// From the head of a request to the end of its answer.
+// One exchange: from the head of a request to the end of its answer.
 extension HTTPConnection {
     func received(_ head: HTTPRequestHead) {
         exchange = HTTPExchange(head)
@@ -10,7 +10,7 @@ extension HTTPConnection {
         take(head, loop.handler.disposition(of: head))
     }
 
-    /// The application has decided how it takes the body.
+    /// Continues with the application's decision how to handle the body.
     func decided(_ disposition: HTTPBodyDisposition) {
         guard case .undecided = phase, let head else { return }
         phase = .receiving
@@ -50,7 +50,7 @@ extension HTTPConnection {
                 Task(executorPreference: executor) { loop.post(.disposition(connection: id, await work())) })
             return
         }
-        // Only now is it known that the body is wanted (RFC 9110, 10.1.1).
+        // The decision is made: the client should send the body (RFC 9110, 10.1.1).
         if head.expectsContinue, head.framing != .none { loop.output.append("HTTP/1.1 100 Continue\r\n\r\n") }
     }
 
@@ -99,35 +99,36 @@ extension HTTPConnection {
         case .task(let executor, let endsAtStop, let work):
             let (loop, id, lease) = (loop, id, bodyLease)
             let task = Task(executorPreference: executor) {
-                // The work may hold the body, also when the client has left.
+                // The task may hold the body even after the client has disconnected.
                 let response = await work()
-                // Before the answer: a client may send its next body as soon as it has this answer.
+                // End the lease before sending the answer: the client may send its next body as soon as it has the
+                // answer.
                 lease?.end()
                 loop.post(.answer(connection: id, response))
             }
             phase = .answering(task, endsAtStop: endsAtStop)
-            // A client that has only closed its side still reads: its command is carried out.
+            // A client that has only closed its side can still read, so its command is executed.
             if endsAtStop, loop.isStopping || peerIsDone { task.cancel() }
         }
     }
 
-    /// The answer of a handler that ran elsewhere.
+    /// Sends the answer of a handler that ran on another thread.
     func answerCame(_ response: HTTPResponse) {
         switch phase {
         case .answering, .fed:
             answer(response)
         case .feeding:
-            // The rest of the body is unread: the next request's start cannot be reached.
+            // The rest of the body is unread, so the start of the next request cannot be found.
             exchange.keepsAlive = false
             answer(response)
         default:
-            return response.abandon()  // the request was refused meanwhile
+            return response.abandon()  // The request was refused meanwhile.
         }
         flush()
         proceed()
     }
 
-    /// Answers what is wrong with the request under way, and closes.
+    /// Answers a failure of the current request and closes the connection.
     func refuse(_ failure: HTTPFailure) {
         if case .feeding(let reader) = phase { reader.fail(failure) }
         if head == nil { exchange = HTTPExchange() }
@@ -135,7 +136,7 @@ extension HTTPConnection {
         answer(loop.handler.response(to: failure, head: head ?? parser.takeUnfinishedHead()))
     }
 
-    /// Encodes the answer into the loop's buffer and decides how the connection goes on.
+    /// Encodes the answer and decides whether the connection continues.
     private func answer(_ given: HTTPResponse) {
         guard let response = affordable(given) else { return }
         head = nil
@@ -164,18 +165,18 @@ extension HTTPConnection {
         exchangeEnded()
     }
 
-    /// Leases memory for a large body until the client has read it. Smaller bodies are cached and shared; a stream
-    /// counts with its queue, and its large pieces have leases of their own.
+    /// Leases memory for a large body until the client has read it. A stream counts with its queue, and its large
+    /// pieces have their own leases. Smaller bodies need no lease.
     ///
-    /// Without a lease a GET is answered with 503 or 429. A command may have been applied already, and such an answer
-    /// would make the client send it again. So the connection is closed and this returns nil: the client retries with
-    /// its idempotency key, or asks for the revision.
+    /// Without a lease, a GET is answered with 503 or 429. A command may already have been applied, and such an answer
+    /// would make the client send it again. So this method closes the connection and returns `nil`. The client then
+    /// retries with its idempotency key, or reads the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes =
             switch response.body {
             case .none: 0
             case .bytes(let bytes): bytes.count
-            case .stream(let stream): 2 * stream.limit  // what is queued, and what is on its way
+            case .stream(let stream): 2 * stream.limit  // the bytes in the queue and in the socket
             }
         guard bytes > 1 << 20 else { return response }
         do {
@@ -192,8 +193,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Small bodies are copied behind their head, and answers to requests sent together leave in one call.
-    /// Large ones go to the kernel from where they are.
+    /// Copies small bodies after their head, so that several answers leave in one call. Sends large bodies without
+    /// copying them.
     private func write(_ pieces: [[UInt8]], _ count: Int) {
         if count <= 16 * 1024 {
             for piece in pieces { loop.output.append(contentsOf: piece) }
@@ -207,7 +208,7 @@ extension HTTPConnection {
         since = loop.now
     }
 
-    /// Writes what the stream has, as one chunk; false if it has nothing (RFC 9112, 7.1).
+    /// Writes the queued bytes of a stream as one chunk (RFC 9112, 7.1). Returns `false` if the queue is empty.
     func relay(_ stream: ByteStream) -> Bool {
         let taken = stream.take()
         if taken.isBroken {

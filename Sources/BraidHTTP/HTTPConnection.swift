@@ -2,28 +2,28 @@ import BraidRuntime
 import CEpoll
 import Glibc
 
-/// One client's socket: what it is doing, and what it does next. Belongs to its loop's thread.
+/// The socket of a client, with the state of its current request. It belongs to its loop's thread.
 ///
-/// One request is under way at a time. While its answer is awaited or cannot be written, the socket is not read:
-/// the kernel's buffer is the bound, and TCP slows the client down. That the peer left is told by the kernel all the
-/// same (`EPOLLRDHUP`, `EPOLLHUP`). An idle connection holds no buffer.
+/// A connection handles one request at a time. It does not read the socket while the answer is awaited or cannot be
+/// written. The kernel's buffer is then the limit, and TCP slows the client down. The kernel still reports that the
+/// client has disconnected (`EPOLLRDHUP`, `EPOLLHUP`). An idle connection holds no buffer.
 final class HTTPConnection {
     enum Phase {
-        /// A head, or a body that is being gathered.
+        /// Receiving a head, or a body that is buffered.
         case receiving
         /// The handler runs while its body arrives.
         case feeding(HTTPBodyReader)
-        /// The head is complete; the application decides how to take the body.
+        /// The head is complete. The application is deciding how to handle the body.
         case undecided(Task<Void, Never>)
-        /// The handler runs; the request is complete.
+        /// The request is complete and its handler runs.
         case answering(Task<Void, Never>, endsAtStop: Bool)
-        /// The handler has read the whole body and still runs.
+        /// The body is complete and its handler still runs.
         case fed
-        /// The answer's body is written as it comes.
+        /// The answer's body is written as the stream produces it.
         case streaming(ByteStream)
         /// The last answer is being written.
         case closing
-        /// Our side is shut; what the client still sends is dropped, so that a reset does not destroy the answer.
+        /// The server's side is shut down. Bytes from the client are dropped, as a reset could destroy the answer.
         case lingering
     }
 
@@ -34,37 +34,37 @@ final class HTTPConnection {
     private(set) var isClosed = false
 
     var parser: HTTPParser
-    /// Read but not parsed yet, from `heldStart` on: what came behind a request that is still being answered.
+    /// Bytes that were read and not parsed, from `heldStart` on. They follow a request that is still being answered.
     private var held: [UInt8] = []
     private var heldStart = 0
-    /// The kernel may have something to read.
+    /// Whether the kernel may have bytes to read.
     private var isReadable = false
-    /// The peer sends nothing more (a half-close, or it left); what it sent before may still be unread.
+    /// Whether the peer sends nothing more: it has closed its side or disconnected. Earlier bytes may still be unread.
     private(set) var peerIsDone = false
-    /// All that the peer sent is read.
+    /// Whether all bytes of the peer are read.
     private var isReadToEnd = false
-    /// What this turn may still read or write before the other connections have theirs.
+    /// The number of bytes that this turn may still read or write before the other connections get their turn.
     private var turnBytes = 0
     private var waitsForTurn = false
 
-    /// The request under way.
+    /// The properties of the current request that its answer needs.
     var exchange = HTTPExchange()
     var head: HTTPRequestHead?
     var body: [UInt8] = []
     var bodyLimit = 0
-    /// The memory of the request's body, and who pays for it.
+    /// The lease for the request's body. `bodyAccount` is the account that it counts against.
     var bodyLease: Budget.Lease?
     var bodyAccount = Budget.Account()
-    /// The memory of a large answer, until it is sent.
+    /// The lease for a large answer, until the answer is sent.
     var answerLease: Budget.Lease?
-    /// The memory of a stream's large pieces, until they are sent.
+    /// The leases for a stream's large pieces, until they are sent.
     var pieceLeases: [Budget.Lease] = []
 
     private var output = OutputQueue()
 
-    /// When the wait began that the deadline of this phase counts from, in the loop's milliseconds.
+    /// The start of the wait that the deadline of this phase limits, in the loop's milliseconds.
     var since: Int
-    /// Bytes of the body under way.
+    /// The number of bytes of the current body.
     var bodyBytes = 0
     var lingered = 0
     private var lastProgress: Int
@@ -79,7 +79,7 @@ final class HTTPConnection {
         lastProgress = loop.now
     }
 
-    /// What the kernel told.
+    /// Handles the kernel's events.
     func becameReady(_ events: UInt32) {
         if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return close() }
         if events & EPOLLRDHUP.rawValue != 0, !peerIsDone {
@@ -90,7 +90,7 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// Does all that can be done without waiting, or a turn's worth of it.
+    /// Does everything that is possible without waiting, for at most one turn.
     func proceed() {
         turnBytes = 1 << 20
         waitsForTurn = false
@@ -129,13 +129,13 @@ final class HTTPConnection {
         loop.takeTurnAgain(id)
     }
 
-    /// Between two requests, with nothing of the next.
+    /// Whether the connection is between two requests and has no byte of the next one.
     var isIdle: Bool {
         if case .receiving = phase { return parser.isIdle && head == nil && heldStart == held.count && output.isEmpty }
         return false
     }
 
-    /// Whether the parser may go on: no request is under way but the one being received, and its reader has room.
+    /// Whether the parser may continue: no complete request is being answered, and the body's reader has room.
     private var takesBytes: Bool {
         if isClosed { return false }
         switch phase {
@@ -146,18 +146,18 @@ final class HTTPConnection {
     }
 
     func serverStops() {
-        // What has come already is still a request to answer.
+        // A request that has already arrived is still answered.
         proceed()
         guard !isClosed else { return }
         endWaits()
         proceed()
     }
 
-    /// Ends what has no end of its own, because the client or the server leaves.
+    /// Ends streams and waits without an end, because the client or the server leaves.
     private func endWaits() {
         switch phase {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
-        // A client that has closed its side may still read, so its command is carried out. To drop a read does no harm.
+        // A client that has closed its side may still read, so its command is executed. Cancelling a read does no harm.
         case .answering(let task, let endsAtStop) where endsAtStop || !loop.isStopping && isRead: task.cancel()
         case .feeding(let reader) where loop.isStopping:
             reader.fail(HTTPFailure(status: 503, detail: "The server is stopping."))
@@ -165,7 +165,7 @@ final class HTTPConnection {
         }
     }
 
-    /// Whether the request under way only reads.
+    /// Whether the current request only reads.
     private var isRead: Bool { head?.method == "GET" || head?.method == "HEAD" }
 
     func close() {
@@ -175,7 +175,7 @@ final class HTTPConnection {
         case .streaming(let stream): stream.close()
         case .answering(let task, _), .undecided(let task): task.cancel()
         case .feeding(let reader):
-            reader.fail(HTTPFailure(status: 400, detail: "The client left before its request was complete."))
+            reader.fail(HTTPFailure(status: 400, detail: "The client disconnected before its request was complete."))
         default: break
         }
         Glibc.close(socket)
@@ -189,7 +189,7 @@ extension HTTPConnection {
     private static let headRead = 4 * 1024
 
     private func read() {
-        // Between requests little is read at a time: what follows a request waits in memory until that is answered.
+        // Read little between requests: the bytes after a request stay in memory until it is answered.
         let room = head == nil ? Self.headRead : loop.input.count
         let count = recv(socket, loop.input.baseAddress, room, 0)
         guard count > 0 else {
@@ -202,8 +202,8 @@ extension HTTPConnection {
             return
         }
         turnBytes -= count
-        // Less than asked for: nothing is left, and the next byte is told of; but an end told of before is not told
-        // again.
+        // Fewer bytes than requested: the kernel has no more and will report the next byte. But it does not report the
+        // peer's end a second time.
         if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
@@ -223,7 +223,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Uses as many of the bytes as the phase allows; gives their number.
+    /// Parses as many of the bytes as the phase allows. Returns their number.
     private func parse(_ bytes: Span<UInt8>) -> Int {
         if case .lingering = phase {
             lingered += bytes.count
@@ -243,7 +243,7 @@ extension HTTPConnection {
             if loop.output.count > 64 * 1024 { flush() }
         }
         flush()
-        return position  // what lies behind the last request is dropped with what still comes
+        return position  // Later bytes are dropped while lingering.
     }
 
     private func readEnd() {
@@ -252,11 +252,11 @@ extension HTTPConnection {
         peerIsDone = true
         switch phase {
         case .receiving where !isIdle:
-            refuse(HTTPFailure(status: 400, detail: "The connection's end came before the request was complete."))
+            refuse(HTTPFailure(status: 400, detail: "The connection ended before the request was complete."))
             flush()
         case .feeding(let reader):
             exchange.keepsAlive = false
-            reader.fail(HTTPFailure(status: 400, detail: "The connection's end came before the body was complete."))
+            reader.fail(HTTPFailure(status: 400, detail: "The connection ended before the body was complete."))
         default:
             close()
         }
@@ -266,7 +266,7 @@ extension HTTPConnection {
 // MARK: - Writing
 
 extension HTTPConnection {
-    /// Sends what is encoded in the loop's buffer, then `pieces`; what the socket does not take waits in the queue.
+    /// Sends the loop's buffer and then `pieces`. Bytes that the socket does not accept wait in the queue.
     func flush(_ pieces: [[UInt8]] = []) {
         defer { loop.output.removeAll(keepingCapacity: true) }
         guard !isClosed, !(loop.output.isEmpty && pieces.isEmpty) else { return }
@@ -276,17 +276,17 @@ extension HTTPConnection {
             unacknowledged = -1
             if pieces.isEmpty {
                 sent = max(0, send(socket, loop.output, loop.output.count, Int32(MSG_NOSIGNAL)))
-                turnBytes -= sent + 4_096  // a call costs as much as some bytes
+                turnBytes -= sent + 4_096  // The call itself costs time as well.
                 if sent == loop.output.count { return }
             }
         }
-        // An error shows itself again in the next call.
+        // After an error, the next call fails with the same error.
         output.append(Array(loop.output[sent...]))
         for piece in pieces { output.append(piece) }
         _ = drain()
     }
 
-    /// Once an answer is sent, its memory is there for others.
+    /// Ends the leases of an answer that is sent.
     func giveRoomBackIfSent() {
         guard output.isEmpty else { return }
         pieceLeases = []
@@ -294,7 +294,7 @@ extension HTTPConnection {
         answerLease = nil
     }
 
-    /// Whether all that waited is sent.
+    /// Sends the queue. Returns whether it is empty.
     private func drain() -> Bool {
         defer { giveRoomBackIfSent() }
         while !output.isEmpty {
@@ -318,8 +318,10 @@ extension HTTPConnection {
         return true
     }
 
-    /// Whether the reader takes anything of what waits for it. The socket becomes writable only after a third of the
-    /// kernel's buffer has gone, which takes a slow reader minutes; so what the peer has acknowledged counts too.
+    /// Whether the client has stopped reading its answer.
+    ///
+    /// The socket becomes writable only when a third of the kernel's buffer is free. A slow client needs minutes for
+    /// that. So acknowledged bytes count as progress as well.
     var isStalled: Bool {
         guard !output.isEmpty else { return false }
         let pending = Int(cepoll_unacknowledged(socket))

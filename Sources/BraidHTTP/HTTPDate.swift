@@ -1,10 +1,10 @@
 import Glibc
 
-/// The time as HTTP writes it, made without a formatter: once a second for all answers.
+/// The time in the format of HTTP. It needs no formatter, and all answers of a second share one text.
 ///
 /// Source: RFC 9110, 5.6.7 (IMF-fixdate).
 enum HTTPDate {
-    /// "Sun, 06 Nov 1994 08:49:37 GMT" for seconds since 1970, in the years 0 to 9999.
+    /// Returns "Sun, 06 Nov 1994 08:49:37 GMT" for seconds since 1970, in the years 0 to 9999.
     static func text(secondsSince1970 seconds: Int) -> [UInt8] {
         var seconds = seconds, time = tm()
         gmtime_r(&seconds, &time)

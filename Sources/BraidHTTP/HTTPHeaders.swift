@@ -1,19 +1,22 @@
-/// The fields of one message, in the order in which they came.
+/// The fields of a message, in the order in which they arrived.
 ///
-/// Keeps the bytes as received and compares names without regard to case; a `String` is made only for what is asked.
-/// Look-up is O(bytes of the names): there are at most a hundred.
+/// The value keeps the received bytes and makes a `String` only for a field that is read. Names are compared without
+/// regard to case.
+/// - Complexity: a look-up is O(bytes of the names). A message has at most a hundred fields.
+///
 /// Source: RFC 9110, 5.1 (names) and 5.3 (order and combination).
 public struct HTTPHeaders: Sendable {
+    /// The places of a field's name and value in `bytes`.
     public struct Field: Sendable {
         public var name: Range<Int32>
         public var value: Range<Int32>
     }
 
     public let bytes: [UInt8]
-    /// As a parser found them in `bytes`: every range lies within them.
+    /// The positions of the names and values. Every range lies within `bytes`.
     public let fields: [Field]
 
-    /// The value of the field, or nil where there is none. Several lines are joined with ", " (RFC 9110, 5.3).
+    /// Returns the value of a field, or `nil` without it. Several lines are joined with ", " (RFC 9110, 5.3).
     public subscript(name: String) -> String? {
         var found: String?
         for field in fields where isNamed(field, name) {
@@ -23,7 +26,7 @@ public struct HTTPHeaders: Sendable {
         return found
     }
 
-    /// The values of each line of that name, in order.
+    /// Returns the values of all lines with a name, in order.
     public func values(_ name: String) -> [String] {
         fields.filter { isNamed($0, name) }.map { text($0.value) }
     }
@@ -38,7 +41,7 @@ public struct HTTPHeaders: Sendable {
 }
 
 extension Array where Element == UInt8 {
-    /// Whether the bytes in `range` spell `text`, without regard to the case of ASCII letters.
+    /// Returns whether the bytes in `range` spell `text`, without regard to the case of ASCII letters.
     func equals(_ text: String, in range: Range<Int>) -> Bool {
         guard range.count == text.utf8.count else { return false }
         var index = range.lowerBound

@@ -1,6 +1,6 @@
-/// What a head's lines say to HTTP itself, checked as they come.
+// The lines of a head that HTTP itself needs. They are checked as they arrive.
 extension HTTPParser {
-    /// method SP request-target SP HTTP-version (RFC 9112, 3).
+    /// The request line: method SP request-target SP HTTP-version (RFC 9112, 3).
     struct RequestLine {
         var method = 0..<0
         var target = 0..<0
@@ -33,7 +33,7 @@ extension HTTPParser {
             guard bytes[major] == UInt8(ascii: "1") else {
                 throw HTTPFailure(status: 505, detail: "This server speaks HTTP/1.1 and HTTP/1.0 only.")
             }
-            // A higher minor version of the same major one is to be read as the highest known (RFC 9110, 2.5).
+            // A higher minor version is read as the highest known one (RFC 9110, 2.5).
             minor = bytes[major + 2] == UInt8(ascii: "0") ? 0 : 1
             guard !method.isEmpty, bytes[method].allSatisfy(\.isTokenByte) else {
                 throw HTTPFailure(status: 400, detail: "The method is not a token.")
@@ -44,7 +44,7 @@ extension HTTPParser {
         }
     }
 
-    /// What the fields that HTTP itself reads say, as they come.
+    /// The values of the fields that HTTP itself needs.
     struct Facts {
         var length: Int?
         var isChunked = false
@@ -56,7 +56,7 @@ extension HTTPParser {
         mutating func note(_ field: HTTPHeaders.Field, in bytes: [UInt8]) throws(HTTPFailure) {
             let name = Int(field.name.lowerBound)..<Int(field.name.upperBound)
             let value = bytes[Int(field.value.lowerBound)..<Int(field.value.upperBound)]
-            switch name.count {  // few names need more than their length compared
+            switch name.count {  // The length rules out most names.
             case 4 where bytes.equals("host", in: name):
                 guard !hasHost else {
                     throw HTTPFailure(status: 400, detail: "The request has more than one Host field.")
@@ -99,7 +99,7 @@ extension HTTPParser {
             if isChunked, length != nil {
                 throw HTTPFailure(
                     status: 400,
-                    detail: "The request has both Transfer-Encoding and Content-Length; one delimits the body.")
+                    detail: "The request has both Transfer-Encoding and Content-Length; send only one of them.")
             }
             if !hasHost, minor > 0 {
                 throw HTTPFailure(status: 400, detail: "The request has no Host field, which HTTP/1.1 requires.")

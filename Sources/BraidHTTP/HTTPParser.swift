@@ -1,19 +1,24 @@
 import Glibc
 
-/// Reads requests from bytes, however they are sliced; knows nothing of sockets.
+/// A parser of requests. It accepts bytes in slices of any size and does not depend on sockets.
 ///
-/// Strict: what two readers could understand differently is refused, so nothing can be smuggled behind a proxy.
-/// Each byte is looked at once or twice: O(bytes), whatever the slices. Holds at most the head's limit.
-/// After a failure every call gives that failure again: nobody knows where the next request would start.
+/// - The parser is strict. It refuses everything that two implementations could read differently, so that no request
+///   can be smuggled past a proxy.
+/// - It holds at most the bytes of one head.
+/// - After a failure, every call returns the same failure, as the start of the next request is unknown.
+/// - Complexity: O(bytes), whatever the slices.
+///
 /// Source: RFC 9112, sections 2 to 7; RFC 9110, section 5.
 public struct HTTPParser {
+    /// The limits of a request's head and of the framing of its body. Exceeding one is a failure.
     public struct Limits: Sendable {
-        /// Request line and fields, with their line ends.
+        /// The most bytes of the request line and the fields, line ends included.
         public var headBytes: Int
+        /// The most header fields.
         public var fields: Int
         public var targetBytes: Int
         public var trailerBytes: Int
-        /// Of all the chunks of one body together.
+        /// The most bytes of all chunk extensions in one body.
         public var chunkExtensionBytes: Int
 
         public init(
@@ -28,13 +33,14 @@ public struct HTTPParser {
         }
     }
 
+    /// The result of a call of `next`.
     public enum Event {
         /// The input is used up.
         case needsBytes
         case head(HTTPRequestHead)
-        /// A piece of the body: where it lies in the input.
+        /// A piece of the body. The range is its place in the input.
         case body(Range<Int>)
-        /// The request is complete; the next call starts the next one.
+        /// The request is complete. The next call starts the next request.
         case end
         case failed(HTTPFailure)
     }
@@ -56,7 +62,7 @@ public struct HTTPParser {
 
     private let limits: Limits
     private var state = State.requestLine
-    /// The head so far; then the trailers so far.
+    /// The bytes of the head so far, and then those of the trailers so far.
     private var bytes: [UInt8] = []
     private var lineStart = 0
     private var requestLine = RequestLine()
@@ -66,20 +72,20 @@ public struct HTTPParser {
     private var chunkSize = 0
     private var chunkDigits = 0
     private var chunkExtensionBytes = 0
-    /// What was known of the head that failed.
+    /// The known part of a head that failed.
     private var refusedHead: HTTPRequestHead?
 
     public init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
-    /// Whether no byte of a request has come since the last one ended.
+    /// Whether the parser is between two requests and has no byte of the next one.
     var isIdle: Bool {
         if case .requestLine = state { return bytes.isEmpty }
         return false
     }
 
-    /// Reads on from `position`, moves it past what was used, and tells the next thing found.
+    /// Parses from `position` on, moves `position` past the parsed bytes, and returns the next event.
     public mutating func next(_ input: Span<UInt8>, _ position: inout Int) -> Event {
         do throws(HTTPFailure) {
             return try event(input, &position)
@@ -91,9 +97,10 @@ public struct HTTPParser {
         }
     }
 
-    /// What is known of a request whose head failed or has not come to its end: its method, target and fields so far,
-    /// and nothing of its body. Nil before its first line is read, and behind its head. Of a failed one it is given
-    /// once, and not kept.
+    /// Returns the known part of a head that failed or is incomplete: the method, the target and the fields so far.
+    ///
+    /// Returns `nil` before the request line is complete and after the head is complete. A failed head is returned only
+    /// once.
     public mutating func takeUnfinishedHead() -> HTTPRequestHead? {
         guard case .failed = state else { return unfinishedHead() }
         defer { refusedHead = nil }
@@ -103,7 +110,7 @@ public struct HTTPParser {
     private func unfinishedHead() -> HTTPRequestHead? {
         guard case .fields = state else { return nil }
         let method = String(decoding: bytes[requestLine.method], as: UTF8.self)
-        // What is no target is not repeated.
+        // A malformed target is not repeated in the answer.
         let target = try? HTTPTarget(bytes[requestLine.target], method: method)
         return HTTPRequestHead(
             method: method, target: target == nil ? "" : String(decoding: bytes[requestLine.target], as: UTF8.self),
@@ -161,7 +168,8 @@ public struct HTTPParser {
 // MARK: - Lines
 
 extension HTTPParser {
-    /// Adds to `bytes` up to and including the next line feed; gives the line without its end, or nil if it goes on.
+    /// Adds bytes up to and including the next line feed. Returns the line without its end, or `nil` if it is
+    /// incomplete.
     private mutating func takeLine(_ input: Span<UInt8>, _ position: inout Int) throws(HTTPFailure) -> Range<Int>? {
         let rest = input.count - position
         let start = position
@@ -206,14 +214,14 @@ extension HTTPParser {
     private mutating func read(_ line: Range<Int>) throws(HTTPFailure) -> HTTPRequestHead? {
         switch state {
         case .requestLine where line.isEmpty:
-            // RFC 9112, 2.2: one empty line before the request is to be forgiven.
+            // One empty line before the request is tolerated (RFC 9112, 2.2).
             guard !skippedEmptyLine else {
-                throw HTTPFailure(status: 400, detail: "Several empty lines stand before the request line.")
+                throw HTTPFailure(status: 400, detail: "Several empty lines precede the request line.")
             }
             skippedEmptyLine = true
             bytes.removeAll(keepingCapacity: true)
             lineStart = 0
-        // takeLine's defer ran before: the next line starts at 0.
+        // The `defer` of `takeLine` has run, so the next line starts at 0.
         case .requestLine:
             requestLine = try RequestLine(bytes, line)
             fields.reserveCapacity(8)
@@ -231,12 +239,12 @@ extension HTTPParser {
         case .trailers where line.isEmpty:
             state = .complete
         default:
-            _ = try field(in: line)  // a trailer: checked and dropped (RFC 9112, 7.1.2)
+            _ = try field(in: line)  // Trailers are checked and dropped (RFC 9112, 7.1.2).
         }
         return nil
     }
 
-    /// field-name ":" OWS field-value OWS (RFC 9112, 5).
+    /// Parses a field: field-name ":" OWS field-value OWS (RFC 9112, 5).
     private func field(in line: Range<Int>) throws(HTTPFailure) -> HTTPHeaders.Field {
         if bytes[line.lowerBound].isBlank {
             throw HTTPFailure(
@@ -292,7 +300,7 @@ extension HTTPParser {
         chunkDigits = 0
     }
 
-    /// chunk-size [ chunk-ext ] CRLF, and the CRLF after a chunk's data (RFC 9112, 7.1).
+    /// Parses a chunk's size, extension and line end, and the line end after its data (RFC 9112, 7.1).
     private mutating func readChunkFraming(_ byte: UInt8) throws(HTTPFailure) {
         switch state {
         case .chunkSize:
@@ -336,6 +344,6 @@ extension HTTPParser {
     }
 
     private var badChunk: HTTPFailure {
-        HTTPFailure(status: 400, detail: "A chunk is not hexadecimal digits, CR LF, that many bytes, CR LF.")
+        HTTPFailure(status: 400, detail: "A chunk must be hexadecimal digits, CR LF, that number of bytes, CR LF.")
     }
 }

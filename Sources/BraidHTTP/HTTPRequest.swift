@@ -1,8 +1,8 @@
 import BraidRuntime
 
-/// What stands before a request's body.
+/// The request line and the fields of a request.
 public struct HTTPRequestHead: Sendable {
-    /// How the body is delimited (RFC 9112, 6.3).
+    /// The way in which the body is delimited (RFC 9112, 6.3).
     public enum Framing: Sendable, Equatable {
         case none
         case length(Int)
@@ -10,29 +10,30 @@ public struct HTTPRequestHead: Sendable {
     }
 
     public var method: String
-    /// As it was sent.
+    /// The target as it was sent.
     public var target: String
-    /// Percent-decoded once, segment by segment: `%2F` stays inside its segment; "/v1/x/" ends in an empty segment,
-    /// "/" is one empty segment, `*` none.
+    /// The path's segments, each percent-decoded once. An encoded slash, `%2F`, does not end a segment. "/v1/x/" ends
+    /// with an empty segment, "/" is one empty segment, and `*` has none.
     public var path: [String]
-    /// In order. `+` is a space; "?pretty" has the value "".
+    /// The query parameters in order, decoded. `+` is a space. "?pretty" has the value "".
     public var query: [(name: String, value: String)]
     public var headers: HTTPHeaders
-    /// Of HTTP/1.
+    /// The minor version of HTTP/1.
     public var minor: Int
-    /// Whether the client wants the connection to go on after the answer.
+    /// Whether the client wants to use the connection again after the answer.
     public var keepsAlive: Bool
     public var framing: Framing = .none
     /// Whether the client waits for `100 Continue` before it sends the body.
     public var expectsContinue = false
-    /// The host and port of an absolute-form target, which stand above the Host field (RFC 9112, 3.2.2).
+    /// The host and port of a target in absolute form. They take precedence over the Host field (RFC 9112, 3.2.2).
     public var authority: String?
 
     public var isHead: Bool { method == "HEAD" }
+    /// The host and the port: those of the target, or else the Host field.
     public var host: String? { authority ?? headers["host"] }
 }
 
-/// A request whose body was gathered.
+/// A request with its whole body.
 public struct HTTPRequest: Sendable {
     public var head: HTTPRequestHead
     public var body: [UInt8]
@@ -43,11 +44,11 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-/// What a client did wrong, before its request reached the application. The connection ends with its answer: nobody
-/// knows where the next request starts.
+/// A failure of a request before it reaches the application. The server answers it and closes the connection, as the
+/// start of the next request is unknown.
 public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
-    /// One sentence: what is wrong and what would be right.
+    /// A sentence that says what is wrong and what would be right.
     public var detail: String
 
     public init(status: Int, detail: String) {
@@ -57,7 +58,7 @@ public struct HTTPFailure: Error, Sendable, Equatable {
 
     /// The server has no memory left for the body, or the account has used its share of that memory.
     static func noRoomForBody(_ refusal: Budget.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
-    /// The same for an answer.
+    /// The server has no memory left for the answer, or the account has used its share of that memory.
     public static func noRoomForAnswer(_ refusal: Budget.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
 
     private static func noRoom(_ refusal: Budget.Refusal, _ what: String) -> HTTPFailure {
@@ -76,31 +77,34 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     }
 }
 
-/// How a request's body reaches the application.
+/// The way in which a request's body reaches the application.
 public enum HTTPBodyDisposition: Sendable {
-    /// As a whole. A body that is longer than `limit` bytes is answered with 413. Its memory counts for `account`.
+    /// The server buffers the whole body. A body of more than `limit` bytes is answered with 413. Its memory counts
+    /// against `account`.
     case gather(limit: Int, account: Budget.Account = Budget.Account())
-    /// Piece by piece: the handler runs while the body arrives.
+    /// The handler reads the body while it arrives.
     case stream(account: Budget.Account = Budget.Account())
-    /// Not at all: the client gets this answer, and the connection is closed.
+    /// The server sends this answer without reading the body, and closes the connection.
     case refuse(HTTPResponse)
-    /// Not known yet. No byte of the body is read until the work has returned.
+    /// The decision is made by this task. The server reads no byte of the body before the task returns.
     case undecided(on: any TaskExecutor, @Sendable () async -> HTTPBodyDisposition)
 
-    /// Bytes of a gathered body that are not counted in the budget for bodies: a small request is always admitted.
+    /// The size in bytes up to which a buffered body needs no lease. So the server always accepts small requests.
     public static let smallBody = 16 * 1024
 }
 
-/// The application.
+/// The application behind the server.
 public protocol HTTPHandler: Sendable {
-    /// Called after the head, on the loop's thread: must not block.
+    /// Decides how to handle a request's body. Called on a loop's thread after the head, so it must not block.
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition
-    /// Called on the loop's thread: must not block.
+    /// Answers a request. Called on a loop's thread, so it must not block.
     func handle(_ request: HTTPRequest) -> HTTPReply
-    /// A request whose disposition is `stream`. To return before the body's end closes the connection after the answer.
+    /// Answers a request whose body is streamed. If it returns before the end of the body, the server closes the
+    /// connection after the answer.
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse
-    /// The answer to framing errors, exceeded limits and time-outs; `head` as far as it was understood: without framing
-    /// where it is itself what failed.
-    /// Called on the loop's thread: must not block.
+    /// Returns the answer to a framing error, an exceeded limit or a timeout. Called on a loop's thread, so it must not
+    /// block.
+    ///
+    /// - Parameter head: the known part of the head. If the head itself failed, it contains no framing.
     func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse
 }

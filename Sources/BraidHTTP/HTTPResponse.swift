@@ -1,11 +1,11 @@
 import BraidRuntime
 
-/// An answer. `Content-Length`, `Transfer-Encoding`, `Date` and `Connection` are the server's to write.
+/// An answer. The server itself writes `Content-Length`, `Transfer-Encoding`, `Date` and `Connection`.
 public struct HTTPResponse: Sendable {
     public var status: Int
     public var headers: [(String, String)]
     public var body: HTTPBody
-    /// Who pays for the memory of a large body.
+    /// The account that the memory of a large body counts against.
     public var account: Budget.Account
 
     public init(
@@ -19,13 +19,14 @@ public struct HTTPResponse: Sendable {
     }
 }
 
+/// The body of an answer.
 public enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
-    /// Written as it comes.
+    /// A body that is written as the stream produces it.
     case stream(ByteStream)
 
-    /// How many bytes it has; nil for a stream.
+    /// The body's size in bytes. `nil` for a stream.
     public var count: Int? {
         switch self {
         case .none: 0
@@ -35,18 +36,21 @@ public enum HTTPBody: Sendable {
     }
 }
 
+/// The way in which the application answers a request.
 public enum HTTPReply: Sendable {
-    /// Written at once, by the loop's thread.
+    /// The loop's thread writes the response at once.
     case ready(HTTPResponse)
-    /// The result of a task on an executor. The task is cancelled when the connection is lost, and for a GET also when
-    /// the client closes its side. With `endsAtStop` it is cancelled when the server stops, too: for work that waits
-    /// for something that may never happen.
+    /// A task produces the response on an executor.
+    ///
+    /// The task is cancelled when the connection is lost. The task of a GET is also cancelled when the client closes
+    /// its side. With `endsAtStop` the task is also cancelled when the server stops, for work that waits for an event
+    /// that may never happen.
     case task(on: any TaskExecutor, endsAtStop: Bool = false, @Sendable () async -> HTTPResponse)
 }
 
 // MARK: - Encoding
 
-/// What an answer must know of the request that it answers.
+/// The properties of a request that its answer depends on.
 struct HTTPExchange {
     var isHead = false
     var minor = 1
@@ -62,16 +66,16 @@ struct HTTPExchange {
 }
 
 extension HTTPResponse {
-    /// Whether an answer of this status to such a request carries a body (RFC 9112, 6.3).
+    /// Whether the answer has a body (RFC 9112, 6.3).
     func sendsBody(in exchange: HTTPExchange) -> Bool {
         !exchange.isHead && mayHaveBody
     }
 
     private var mayHaveBody: Bool { status != 204 && status != 304 }
 
-    /// Appends the status line and the fields, with the empty line (RFC 9112, 4 and 6).
+    /// Appends the status line, the fields and the empty line (RFC 9112, 4 and 6).
     ///
-    /// `date` is the Date line with its end.
+    /// - Parameter date: the `Date` line, line end included.
     func encodeHead(for exchange: HTTPExchange, keepsAlive: Bool, date: [UInt8], to out: inout [UInt8]) {
         let status = safeStatus
         out.append("HTTP/1.1 ")
@@ -86,7 +90,7 @@ extension HTTPResponse {
             out.append(fieldText: value)
             out.append("\r\n")
         }
-        // What has no body by its status says nothing of its length; a HEAD's answer says what the GET's would.
+        // A status without a body has no length. The answer to a HEAD has the length of the GET's body.
         if mayHaveBody {
             if let count = body.count {
                 out.append("Content-Length: ")
@@ -104,7 +108,7 @@ extension HTTPResponse {
         out.append("\r\n")
     }
 
-    /// A final status, whatever the application said.
+    /// The status, or 500 if the application set one that is not final.
     private var safeStatus: Int { (200...599).contains(status) ? status : 500 }
 
     private static func isServers(_ name: String) -> Bool {
@@ -121,7 +125,8 @@ extension HTTPResponse {
         name.utf8.count == lowercase.utf8.count && name.utf8.elementsEqual(lowercase.utf8) { $0.lowercased == $1 }
     }
 
-    /// Of the statuses that there are here. Source: RFC 9110, section 15; RFC 4918 (507); RFC 6585 (429, 431).
+    /// Returns the reason phrase of a status that the server uses. Sources: RFC 9110, section 15; RFC 4918 (507); RFC
+    /// 6585 (429, 431).
     public static func reason(_ status: Int) -> StaticString {
         switch status {
         case 200: "OK"

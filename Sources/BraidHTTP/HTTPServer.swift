@@ -4,29 +4,32 @@ import Synchronization
 
 /// An HTTP/1.1 server on a few event loops.
 ///
-/// Each connection belongs to one loop for its life. Requests on a connection are answered one after the other,
-/// also when they are sent together.
+/// Each connection belongs to one loop. The requests of a connection are answered one after the other, even if the
+/// client sends them together.
 public final class HTTPServer: Sendable {
+    /// The limits of connections, in time and in bytes.
     public struct Limits: Sendable {
         public var parser: HTTPParser.Limits
-        /// A request's head, from its first byte to its end.
+        /// The time for a request's head, from its first byte to its end.
         public var headTime: Duration
-        /// A gathered body has to come at this rate on average, once `bodyGrace` is over; 64 times as fast while more
-        /// than half of `incoming` is taken, so that nobody can hold on to it by being slow.
+        /// The lowest average rate of a buffered body after `bodyGrace`, in bytes per second. The rate is 64 times as
+        /// high while more than half of `incoming` is leased, so that slow clients cannot keep the memory.
         public var leastBodyBytesPerSecond: Int
+        /// The time from the start of a body after which its rate is checked.
         public var bodyGrace: Duration
-        /// A streamed body may come at any rate, but not pause longer than this.
+        /// The longest pause of a streamed body. Its rate is not limited.
         public var streamedBodyPause: Duration
-        /// A connection between two requests, or before its first.
+        /// The longest time between two requests, and before the first.
         public var idleTime: Duration
-        /// A reader that takes nothing at all of what waits for it.
+        /// The longest time for which a client may read nothing of its answer.
         public var writeTime: Duration
-        /// How long, and how many bytes of, what the client still sends is read after the last answer.
+        /// The time for which the server reads and drops the client's bytes after the last answer. `lingerBytes` limits
+        /// their number.
         public var lingerTime: Duration
         public var lingerBytes: Int
-        /// The same while the server stops: long enough for an answer to arrive, and no reason to wait.
+        /// The value of `lingerTime` while the server stops. It is long enough for an answer to arrive.
         public var lingerTimeAtStop: Duration
-        /// How often the times above are looked at.
+        /// The interval at which the times above are checked.
         public var sweep: Duration
 
         public init(
@@ -50,18 +53,20 @@ public final class HTTPServer: Sendable {
         }
     }
 
+    /// The settings of a server.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
         public var limits: Limits
-        /// Lowered to what the process' descriptors allow.
+        /// The most connections. The process's limit of file descriptors can lower it.
         public var maxConnections: Int
-        /// Memory for the bodies of requests, from their first byte until they are answered.
+        /// The memory for request bodies, from their first byte until the request is answered.
         public var incoming: Budget
-        /// Memory for large answers, until they are sent. Apart from `incoming`: readers that are slow take no memory
-        /// from requests.
+        /// The memory for large answers, until they are sent. It is separate from `incoming`, so that slow readers do
+        /// not block requests.
         public var outgoing: Budget
+        /// The length of the kernel's queue of connections that wait to be accepted.
         public var backlog: Int
-        /// Threads; 0 is one for each core.
+        /// The number of event loops. 0 means one for each core.
         public var loops: Int
 
         public init(
@@ -88,13 +93,13 @@ public final class HTTPServer: Sendable {
         self.handler = handler
     }
 
-    /// Where the server listens, with the port that it took; nil while it does not run.
+    /// The address of the listener, with the assigned port. `nil` while the server does not run.
     public var address: HTTPAddress? { running.withLock { $0?.address } }
 
-    /// What it knows of its connections; nil while it does not run.
+    /// The statistics of the connections. `nil` while the server does not run.
     public var connectionFacts: HTTPConnections? { running.withLock { $0?.load.facts } }
 
-    /// Listens and serves until `stop`. Once it returns, connections are accepted.
+    /// Starts the server. When this method returns, it accepts connections.
     public func start() throws(HTTPServerError) {
         let limits = configuration.limits
         let load = ServerLoad(
@@ -112,8 +117,10 @@ public final class HTTPServer: Sendable {
         for loop in loops { try loop.start() }
     }
 
-    /// Stops accepting, ends event streams cleanly, closes idle connections at once, and lets what is under way finish:
-    /// until the grace is over, when the rest is cut. Returns when no connection and no thread is left.
+    /// Stops the server. Returns when all connections are closed and all threads have ended.
+    ///
+    /// - The server accepts no new connections, ends event streams, and closes idle connections at once.
+    /// - Requests that are being answered may finish until the grace is over. Then their connections are closed.
     public func stop(grace: Duration = .seconds(10)) async {
         guard
             let loops = running.withLock({ running in
@@ -133,10 +140,10 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// What the process needs for itself: the loops, the database, logs.
+    /// The file descriptors that the process itself needs, for loops, database and logs.
     private static let reservedDescriptors = 64
 
-    /// Raises the soft limit to the hard one and gives it.
+    /// Raises the soft limit of file descriptors to the hard limit and returns it.
     private static func descriptors() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }

@@ -1,4 +1,4 @@
-/// A request's target, taken apart.
+/// The parsed target of a request.
 ///
 /// Source: RFC 9112, 3.2 (the four forms); RFC 3986, 2.1 (percent-encoding) and 3.2.2 (host).
 public struct HTTPTarget {
@@ -6,7 +6,10 @@ public struct HTTPTarget {
     public var query: [(name: String, value: String)] = []
     public var authority: String?
 
-    /// Throws `HTTPFailure` with 400, or 501 for the form that only a proxy serves. O(bytes).
+    /// Parses a target.
+    ///
+    /// - Throws: `HTTPFailure` with the status 400, or 501 for the form that only a proxy serves.
+    /// - Complexity: O(bytes).
     public init(_ bytes: ArraySlice<UInt8>, method: String) throws(HTTPFailure) {
         for byte in bytes where !byte.isVisible || byte == UInt8(ascii: "#") {
             throw HTTPFailure(
@@ -56,7 +59,8 @@ public struct HTTPTarget {
         }
     }
 
-    /// host [ ":" port ]; not empty (RFC 9110, 4.2.1), without user information.
+    /// Returns whether the bytes are a host with an optional port: host [ ":" port ]. The host must not be empty (RFC
+    /// 9110, 4.2.1) and has no user information.
     public static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         if rest.first == UInt8(ascii: "[") {
@@ -78,7 +82,7 @@ public struct HTTPTarget {
         return rest.count <= 6 && rest.dropFirst().allSatisfy(\.isDigit)
     }
 
-    /// reg-name: unreserved, sub-delims, or the percent of an encoding.
+    /// Whether the byte may occur in a reg-name: unreserved, sub-delims, or the percent sign of an encoding.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="): true

@@ -1,9 +1,9 @@
 import CEpoll
 import Glibc
 
-/// Where a server listens.
+/// The address at which a server listens.
 public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
-    /// A name or an address, of IPv4 or IPv6; port 0 takes a free one.
+    /// A host name or an IPv4 or IPv6 address. With port 0 the system assigns a free port.
     case tcp(host: String, port: Int)
     case unix(path: String)
 
@@ -15,6 +15,7 @@ public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
+/// An error that prevents the server from listening, or a client from connecting.
 public struct HTTPServerError: Error, CustomStringConvertible {
     public var description: String
 
@@ -27,12 +28,12 @@ public struct HTTPServerError: Error, CustomStringConvertible {
     }
 }
 
-/// A socket that listens.
+/// A listening socket.
 struct Listener: Sendable {
     let socket: Int32
-    /// With the port that was taken.
+    /// The address, with the assigned port.
     let address: HTTPAddress
-    /// The socket file as it was made, to remove it and no other at the end.
+    /// The identity of the socket file, so that `close` removes no other file.
     private var file: (device: dev_t, inode: ino_t)?
 
     init(_ address: HTTPAddress, backlog: Int, userTimeout: Int) throws(HTTPServerError) {
@@ -63,7 +64,7 @@ struct Listener: Sendable {
     private static func bindTCP(_ host: String, _ port: Int, userTimeout: Int) throws(HTTPServerError) -> (
         Int32, HTTPAddress
     ) {
-        guard (0...65_535).contains(port) else { throw HTTPServerError("\(port) is not a port: 0 to 65535 are") }
+        guard (0...65_535).contains(port) else { throw HTTPServerError("\(port) is not a port from 0 to 65535") }
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -83,10 +84,10 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Accepted sockets inherit these. Answers are written whole: waiting to fill a packet would only delay
-            // them.
+            // Accepted sockets inherit these options. Answers are written as a whole, so waiting for more bytes would
+            // only delay them.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-            // A peer that vanished without a word is found by what it does not acknowledge.
+            // Missing acknowledgements reveal a peer that has vanished.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
             if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
                 return (socket, .tcp(host: host, port: port == 0 ? takenPort(socket) : port))
@@ -102,7 +103,7 @@ struct Listener: Sendable {
         return withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
                 var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-                // The port lies at the same place in sockaddr_in and sockaddr_in6.
+                // The port has the same offset in sockaddr_in and sockaddr_in6.
                 address.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &length) }
                 return Int(UInt16(bigEndian: address.pointee.sin_port))
             }
@@ -129,7 +130,7 @@ struct Listener: Sendable {
         if attempt(bind, socket) { return socket }
         var code = errno
         if code == EADDRINUSE, isSocket(path) {
-            // A file that nobody listens behind is left over from a process that was killed.
+            // If no process listens, a killed process has left the file behind.
             let probe = cepoll_socket(AF_UNIX)
             let isStale = probe >= 0 && !attempt(connect, probe) && errno == ECONNREFUSED
             if probe >= 0 { Glibc.close(probe) }
@@ -149,7 +150,7 @@ struct Listener: Sendable {
 
     private static func set(_ socket: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
-        // None of these is needed to serve, so a kernel that refuses one is no reason to stop.
+        // The server works without these options, so errors are ignored.
         _ = setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

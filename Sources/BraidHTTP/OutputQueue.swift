@@ -1,9 +1,9 @@
 import Glibc
 
-/// What a socket would not take yet, in order. Holds the arrays themselves; nothing is copied.
+/// The bytes that a socket has not accepted yet, in order. It keeps the arrays without copying them.
 struct OutputQueue {
     private var pieces: [[UInt8]] = []
-    /// The first piece that is not sent, and how much of it is.
+    /// The index of the first unsent piece. `offset` is the number of its bytes that are sent.
     private var first = 0
     private var offset = 0
 
@@ -13,8 +13,7 @@ struct OutputQueue {
         if !piece.isEmpty { pieces.append(piece) }
     }
 
-    /// Sends what the socket takes: as many pieces in one call as it may have. Gives -1 (see errno) or the number of
-    /// bytes.
+    /// Sends up to `piecesInACall` pieces. Returns the number of sent bytes, or -1 with the error in `errno`.
     mutating func send(to socket: Int32) -> Int {
         let count = min(pieces.count - first, Self.piecesInACall)
         let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.piecesInACall) { vectors in
@@ -24,10 +23,11 @@ struct OutputQueue {
         return sent
     }
 
-    /// The limit of Linux is 1,024 (UIO_MAXIOV); the recursion below is what keeps it lower.
+    /// Linux allows 1,024 (UIO_MAXIOV). The recursion below needs a lower number.
     private static let piecesInACall = 64
 
-    /// Nests one `withUnsafeBytes` for each piece: the pointers are valid only inside.
+    /// Collects the pieces from `index` on, then sends them. The calls of `withUnsafeBytes` are nested because the
+    /// pointers are valid only inside.
     private func sending(_ index: Int, of count: Int, to socket: Int32, _ vectors: UnsafeMutableBufferPointer<iovec>)
         -> Int
     {
@@ -35,7 +35,7 @@ struct OutputQueue {
             var message = msghdr()
             message.msg_iov = vectors.baseAddress
             message.msg_iovlen = count
-            // Without the flag, a peer that left would end the process with SIGPIPE.
+            // Without the flag, a disconnected peer would end the process with SIGPIPE.
             return sendmsg(socket, &message, Int32(MSG_NOSIGNAL))
         }
         return pieces[first + index].withUnsafeBytes { bytes in
@@ -51,7 +51,7 @@ struct OutputQueue {
         var rest = count + offset
         while first < pieces.count, rest >= pieces[first].count {
             rest -= pieces[first].count
-            pieces[first] = []  // its memory is not needed until the whole queue is sent
+            pieces[first] = []  // Free its memory before the whole queue is sent.
             first += 1
         }
         offset = rest

@@ -3,8 +3,10 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The other servers on the database, as far as this one needs to know of them: hears what they do, and takes turns
-/// with them. One connection for both; when it is lost, the database gives the turns back.
+/// The connection to the other servers on the database: it receives their notifications and holds this server's session
+/// locks.
+///
+/// It uses one connection for both. If the connection is lost, the database releases the locks.
 final class ClusterCoordinator: Sendable {
     private struct Job: Sendable {
         let statement: PostgresStatement
@@ -19,20 +21,20 @@ final class ClusterCoordinator: Sendable {
         var isStopping = false
     }
 
-    /// Goes before what this server tells, so that it knows its own.
+    /// A prefix that identifies this server's own notifications.
     let sender = String(UInt64.random(in: .min ... .max), radix: 36)
     private let dialer: Dialer
     private let wait: Duration
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
-    /// How often the connection is tried, and `look` is told.
+    /// The interval at which the connection is tested and `look` is sent.
     private static let interval = Duration.seconds(2)
-    /// After so long without a sign of the other side the database takes this server, and this server the connection,
-    /// for gone.
+    /// The longest silence before the database closes this server's connection, and before this server gives the
+    /// connection up.
     private static let silence = Duration.seconds(6)
 
-    /// `wait`: for a turn.
+    /// Creates a coordinator. `wait` is the longest time to wait for a session's lock.
     init(dialer: Dialer, wait: Duration) throws {
         self.dialer = dialer
         self.wait = wait
@@ -44,15 +46,15 @@ final class ClusterCoordinator: Sendable {
         start()
     }
 
-    // MARK: Turns
+    // MARK: Session locks
 
     func takeTurn(of session: Int) async throws {
         let deadline = ContinuousClock.now + wait
         var pause = 1_000
         while try await run("SELECT pg_try_advisory_lock(\(Self.turn(of: session)))") == false {
             guard .now < deadline else { throw StoreError.busy(path: dialer.name) }
-            // Of chance, so that nobody who waits is always late; and longer, the longer that is: many sessions may
-            // wait.
+            // Random jitter, so that no waiting server always loses. It grows with the time spent waiting, because many
+            // sessions may wait.
             try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
             pause = min(2 * pause, 8_000)
         }
@@ -61,13 +63,13 @@ final class ClusterCoordinator: Sendable {
 
     func endTurn(of session: Int) async {
         guard state.withLock({ $0.turns.remove(session) }) != nil else { return }
-        // Where it cannot be told, the connection is lost, and the turn with it.
+        // If the database cannot be reached, the connection is lost and the lock with it.
         _ = try? await run("SELECT pg_advisory_unlock(\(Self.turn(of: session)))")
     }
 
     func hasTurn(of session: Int) -> Bool { state.withLock { $0.turns.contains(session) } }
 
-    /// The key of the advisory lock. Sessions whose numbers have the same last 32 bits share it.
+    /// The key of a session's advisory lock. Sessions whose numbers share the last 32 bits share a lock.
     static func turn(of session: Int) -> PostgresStatement {
         "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
     }
@@ -83,7 +85,7 @@ final class ClusterCoordinator: Sendable {
         startThread(named: "store-peers") { [self] in work() }
     }
 
-    /// Gives the first column of the first row.
+    /// Runs a statement and returns the first column of the first row.
     private func run(_ statement: PostgresStatement) async throws -> Bool {
         start()
         return try await withCheckedThrowingContinuation { continuation in
@@ -103,7 +105,7 @@ final class ClusterCoordinator: Sendable {
         if isRunning { wake.signal() } else { end.open() }
     }
 
-    /// Returns when the connection is closed.
+    /// Stops the thread and returns after the connection is closed.
     func stopped() async {
         stop()
         await end.opened()
@@ -130,9 +132,9 @@ final class ClusterCoordinator: Sendable {
         end.open()
     }
 
-    /// Until the connection is lost, or the thread is to end.
+    /// Serves the connection until it is lost or the thread has to end.
     private func attend(_ connection: PostgresConnection) throws {
-        // A server that hangs must not keep its turns.
+        // A server that hangs must not keep its locks.
         if connection.serverVersion >= 140_000 {
             _ = try connection.query(
                 "SELECT set_config('idle_session_timeout', '\(raw: "\(Self.silence.milliseconds)")', false)")
@@ -154,7 +156,7 @@ final class ClusterCoordinator: Sendable {
         }
     }
 
-    /// In one journey; everyone is answered, also where it fails.
+    /// Runs the jobs in one round trip. Every job receives a result, also if the pipeline fails.
     private func settle(_ jobs: [Job], over connection: PostgresConnection) throws {
         guard !jobs.isEmpty else { return }
         let result = Result { try connection.all(jobs.map(\.statement)) }
@@ -173,9 +175,10 @@ final class ClusterCoordinator: Sendable {
     }
 }
 
-// What servers tell each other: words behind the sender's name.
+// The notifications between servers: a payload is the sender's name, followed by one word for each notice.
 extension StoreNotice {
-    /// In SQL: the name of the channel. Tables in another schema of the same database are those of other servers.
+    /// The SQL expression of the channel's name. It contains the table's OID, because tables in another schema of the
+    /// same database belong to other servers.
     static let channel = "'braid_' || 'braid_server'::regclass::oid"
 
     static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }

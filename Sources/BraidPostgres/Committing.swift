@@ -2,22 +2,27 @@
 import BraidEngine
 import BraidStore
 
-// The writes of a session. Each is one statement that finds out whether it may write and writes, or writes nothing: all
-// its parts see the database as it was before, and each joins the part that succeeds where the whole may go ahead. A
-// refusal is so alone in failing, without a savepoint, and another server that has meanwhile taken the session over is
-// not written over.
+// The writes of a session. Each write is one statement that checks whether it may write, and then writes everything or
+// nothing.
+//
+// All parts of the statement see the database as it was before. Each part joins the part that checks, so it writes only
+// if the check succeeds. A refused commit therefore fails alone, without a savepoint. It also never overwrites the
+// commits of another server that has taken the session over.
 
 extension SessionCommit {
-    /// Returns whether the fence held, whether there is such a session, and whether the client's key has an answer
-    /// already.
+    /// Returns the statement of a commit. Its row says whether the fence held, whether the session exists, and whether
+    /// the client's key is already answered.
     ///
-    /// It waits for nobody: a session whose row another server has locked, or whose turn it is not, is one that moves
-    /// on. `hasTurn`: the turn is this server's. A row's key stands in one of the change's lists at most, and once: no
-    /// part touches what another has written.
+    /// The statement never waits. If another server has locked the session's row or holds the session's lock, the
+    /// commit is refused, because the session's revision is about to change.
+    ///
+    /// - Parameter hasTurn: whether this server holds the session's lock.
+    /// - Precondition: each row's key is in at most one of the change's lists, and once, so that no two parts write the
+    ///   same row.
     func statement(journalLimit: Int, byteLimit: Int, hasTurn: Bool) -> PostgresStatement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
-        // `was` and `fence` compare the revision both: the one as the parts of this statement see it, the other as it
-        // is when the session's row is locked. `oldest` looks at the journal only where something is due to go.
+        // Both `was` and `fence` compare the revision: `was` in the statement's snapshot, `fence` after the session's
+        // row is locked. `oldest` reads the journal only if records may have to be deleted.
         var sql: PostgresStatement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, journal_bytes + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
@@ -73,7 +78,7 @@ extension SessionCommit {
 }
 
 extension TableChange {
-    /// Parts that write what changed, as long as there is a `fence`.
+    /// The parts that write what changed, if `fence` has a row.
     fileprivate var writing: PostgresStatement {
         var sql: PostgresStatement = ""
         if !removedRows.isEmpty {
@@ -108,7 +113,7 @@ extension TableChange {
         return sql
     }
 
-    /// Parts that keep what clients see and are to go on seeing, before it is written over.
+    /// The parts that save what clients continue to see before it is overwritten.
     fileprivate var keepingPublished: PostgresStatement {
         var sql: PostgresStatement = """
             , unseen AS (
@@ -143,7 +148,7 @@ extension TableChange {
     }
 }
 
-/// `source`: the part whose `number` is the session's.
+/// Returns the part that writes rows. `source` is the name of the part whose `number` is the session's number.
 func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (

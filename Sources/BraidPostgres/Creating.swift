@@ -3,11 +3,14 @@ import BraidEngine
 import BraidStore
 
 extension NewSession {
-    /// Returns the number; null with whether the id was taken, whether the description is there, and whether the
-    /// client's key has an answer already.
+    /// Returns the statement that creates a session. Its row contains the session's number.
     ///
-    /// `restoringVersion`: a version that went because there is a newer one, and no session had it, comes back. (That
-    /// locks the descriptions, so it is for when it is known to be gone.)
+    /// If the number is null, the row says whether the id is taken, whether the description exists, and whether the
+    /// client's key is already answered.
+    ///
+    /// - Parameter restoringVersion: whether to restore a description's version that was deleted because a newer
+    ///   version exists and no session used it. This locks the descriptions, so use it only if the version is known to
+    ///   be deleted.
     func statement(restoringVersion: Bool = false) -> PostgresStatement {
         var sql: PostgresStatement = """
             WITH description AS MATERIALIZED (
@@ -48,14 +51,14 @@ extension NewSession {
         guard let row = rows.first?.first else { throw StoreError.sessionExists }
         if let number = row.optionalInt(0) { return number }
         if row.count > 3, row.bool(3) { throw StoreError.answered }
-        // One that came since the statement began is not seen by it, but was in its way.
+        // A session created after the statement began is not in its snapshot, but conflicts with it.
         throw row.bool(1) || row.bool(2) ? StoreError.sessionExists : StoreError.tableMissing
     }
 }
 
 enum Ending {
-    /// The first waits for a commit of the session that is under way: the second begins behind it, and sees all that it
-    /// wrote.
+    /// Returns the statements that delete a session. The first waits for a commit of the session in progress, so that
+    /// the second sees everything that the commit wrote.
     static func statements(of id: String, as facts: SessionSummary?, sender: String) -> [PostgresStatement] {
         let condition: PostgresStatement =
             if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }
@@ -85,22 +88,24 @@ enum Ending {
 }
 
 extension KeptAnswer {
-    /// Whether there is an answer to the key that is still to be given.
+    /// Whether the key already has an answer that has not expired.
     var isAnswered: PostgresStatement {
         "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
     }
 
-    /// Whether an answer is one of the same requester to the same session.
+    /// Whether an answer belongs to the same requester and session.
     private func isOwn(_ table: String = "") -> PostgresStatement {
         "\(raw: table)session = \(session) AND \(raw: table)requester = \(name: requester)"
     }
 
-    /// Parts that keep the answer if the part called `source` has a row, and delete a few of those that are over the
-    /// requester's quota or older than answers are kept: more go than come, and no commit waits for a long delete, or
-    /// for another server that does the same.
+    /// Returns the parts that store the answer if the part called `source` has a row, and that delete some old answers.
     ///
-    /// Fails where another server has answered since the statement began (the time is null then, which it may not be):
-    /// done again, it sees that answer.
+    /// Deleted are answers over the requester's quota and expired answers. Each commit deletes more answers than it
+    /// adds, but only a few, so that no commit waits for a long delete. Rows that another server has locked are
+    /// skipped.
+    ///
+    /// The statement fails if another server has stored an answer to the key since the statement began: the time is
+    /// then null, which the column forbids. The writer repeats the statement, which then sees that answer.
     func keeping(if source: String) -> PostgresStatement {
         """
         , costs AS MATERIALIZED (

@@ -3,10 +3,12 @@ import BraidStore
 internal import CPostgreSQL
 import Synchronization
 
-/// Opens connections to one database. After a failure the next attempt has to wait, for longer each time: until then
-/// who asks is told of the failure at once, and a database that comes back is not met by everyone at the same moment.
+/// Opens connections to one database, with a growing delay after failures.
+///
+/// During the delay every attempt fails at once with the last error. The delay also prevents all callers from
+/// connecting at the same moment when the database returns.
 final class Dialer: Sendable {
-    /// The database's, for messages: without a password.
+    /// The database's address for messages, without a password.
     let name: String
     let url: String
     private let options: PostgresStoreOptions
@@ -17,7 +19,7 @@ final class Dialer: Sendable {
         var until: ContinuousClock.Instant
     }
     private let failure = Mutex<Failure?>(nil)
-    /// The suffix of epochs as the last connection found it, and who is told of another one.
+    /// The suffix of epochs that the last connection found. `renewal` is called when a connection finds another suffix.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
@@ -28,7 +30,7 @@ final class Dialer: Sendable {
         name = try Self.name(of: url)
     }
 
-    /// `timeout`: how long the database may be silent, if that is not the option's time.
+    /// Opens a connection. `timeout` is the longest silence of the database; the default is the option's time.
     func connect(timeout: Duration? = nil) throws(StoreError) -> PostgresConnection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
@@ -46,13 +48,12 @@ final class Dialer: Sendable {
         }
     }
 
-    /// A connection to a database that may have no tables yet: `checkEpochs` is to follow.
+    /// Opens a connection to a database that may have no tables yet. Call `checkEpochs` before using it.
     func dial(timeout: Duration? = nil) throws -> PostgresConnection {
         try PostgresConnection(url: url, timeout: timeout ?? options.timeout, settings: settings)
     }
 
-    /// Sees to it that new epochs begin where they are due, and that those who hear of it do so before the connection
-    /// is used.
+    /// Begins new epochs if they are due, and calls `renewal` before the connection is used.
     func checkEpochs(_ connection: PostgresConnection) throws {
         let found = try connection.beginEpochs(options)
         let isRenewed = suffix.withLock { suffix in
@@ -70,19 +71,20 @@ final class Dialer: Sendable {
         return [
             ("synchronous_commit", options.synchronous == .full ? "on" : "off"),
             ("statement_timeout", "\(timeout * 3 / 4)"), ("lock_timeout", "\(timeout / 4)"),
-            // A server that died must not hold what others need.
+            // A server that died must not keep locks that other servers need.
             ("idle_in_transaction_session_timeout", "\(timeout)"),
-            // Nor a machine that is gone: its connection ends after half a minute.
+            // If a server's machine is gone, its connection ends after half a minute.
             ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
-            // Every statement finds its rows by a key, however the planner sees a table that was empty a moment ago: no
-            // plan is made for each execution, none reads a whole table that has grown since, none is compiled.
+            // Every statement must find its rows by a key, even if the planner has seen an empty table a moment ago. A
+            // generic plan is not made again for each execution, never scans a table that has grown since, and is not
+            // compiled.
             ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }
 
-    /// `postgres://host:port/database`, as far as the address says so.
+    /// Returns `postgres://host:port/database`, with the parts that the address contains.
     private static func name(of url: String) throws -> String {
-        // Why it cannot is not told: libpq would quote the address, with the password in it.
+        // The message does not say why, because libpq would quote the address with its password.
         guard let options = PQconninfoParse(url, nil) else {
             throw StoreError.unavailable(
                 "its address is not of the form postgres://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with %XX for what has a meaning in it"

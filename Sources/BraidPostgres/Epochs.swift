@@ -1,29 +1,33 @@
 #if PostgreSQL
 import BraidStore
 
-// New epochs for all sessions at once, at the cost of one row. Every connection looks before it is used: a crash and a
-// standby that takes over end all connections, so that no statement is between the loss and the look.
+// Begins new epochs for all sessions at once, by writing one row.
+//
+// Every connection checks the row before it is used. A crash, or a standby's promotion, ends all connections, so no
+// statement can run between a loss of commits and the check.
 
 extension PostgresConnection {
-    /// The cluster, its timeline, the database and the table by their OIDs. A restored dump has another table, a copied
-    /// database another OID, a promoted standby or a restored backup of the cluster another timeline.
+    /// Identifies the cluster, its timeline, the database and the table.
+    ///
+    /// A restored dump has another table OID, and a copied database has another database OID. A promoted standby or a
+    /// restored cluster backup has another timeline.
     private static let place = """
         concat_ws('.', (SELECT system_identifier FROM pg_control_system()), left(pg_walfile_name(pg_current_wal_lsn()), 8),
             (SELECT oid FROM pg_database WHERE datname = current_database()), 'epoch_suffix'::regclass::oid)
         """
 
-    /// Whether all that was committed since the suffix was made is still there.
+    /// Whether everything that was committed since the suffix was created still exists.
     private static let isWhole = "place = \(place) AND (NOT loses_commits OR EXISTS (SELECT FROM crash_detector))"
 
-    /// Begins new epochs if they are due. Returns the suffix.
+    /// Begins new epochs if they are due, and returns the current suffix.
     func beginEpochs(_ options: PostgresStoreOptions) throws -> String {
         let losesCommits = options.synchronous == .normal
         let found = try query("SELECT suffix, \(raw: Self.isWhole), loses_commits FROM epoch_suffix")
         guard let found = found.first else { throw StoreError.corrupt("it has no epoch_suffix") }
         if found.bool(1), found.bool(2) || !losesCommits { return found.text(0) }
 
-        // One server after the other, the row's lock in hand. On disk before the first commit that does not wait for
-        // it.
+        // The row's lock serializes the servers. The change is flushed to disk, because later commits may not wait for
+        // the disk.
         let locked = try all([
             "BEGIN", "SELECT set_config('synchronous_commit', 'on', true)",
             "SELECT suffix, place <> '' AND NOT (\(raw: Self.isWhole)), loses_commits FROM epoch_suffix FOR UPDATE",

@@ -2,12 +2,12 @@
 import BraidStore
 internal import CPostgreSQL
 
-/// What the database said against a statement.
+/// The database's error for a statement.
 struct ServerError: Error {
-    /// Five letters. Source: PostgreSQL's documentation, appendix A.
+    /// The five-character SQLSTATE code. Source: PostgreSQL documentation, appendix A.
     let code: String
     let message: String
-    /// The connection ends with it.
+    /// Whether the error ends the connection.
     let isFatal: Bool
 
     init(_ result: OpaquePointer) {
@@ -20,19 +20,21 @@ struct ServerError: Error {
         self.message = message.isEmpty ? PQresultErrorMessage(result).map { ServerError.line($0) } ?? "" : message
     }
 
-    /// libpq's own messages end with a line break, and may have several lines.
+    /// Returns a message of libpq as one line. Such messages end with a line break and may have several lines.
     static func line(_ message: UnsafePointer<CChar>) -> String {
         String(cString: message).split(whereSeparator: \.isNewline).joined(separator: " ").trimmingSuffix(of: " ")
     }
 
     private var category: Substring { code.prefix(2) }
 
-    /// The fault of one request (55P03: what it waits for is locked), which leaves the others of its group alone; any
-    /// other befalls them all.
+    /// Whether the error concerns one request only, so that the group's other requests can be repeated without it. An
+    /// example is 55P03, a lock that is not available.
     var isOfOneRequest: Bool { ["0A", "21", "22", "23", "40", "42", "54", "55"].contains(category) }
 
-    /// Two wrote at the same time what cannot both be: a deadlock, or rows that came or went since the statement began,
-    /// an answer among them (23502: see `keeping`). Done again, it sees the other's.
+    /// Whether two transactions conflicted, so that a repetition can succeed because it sees the other's writes.
+    ///
+    /// Examples are a deadlock, and rows or answers that were inserted or deleted since the statement began (23502: see
+    /// `keeping`).
     var isOfTheMoment: Bool { category == "40" || ["23505", "23503", "23502"].contains(code) }
 }
 
@@ -44,15 +46,16 @@ extension String {
     }
 }
 
-/// The connection is gone, or was given up: what was sent and not answered may or may not have been done.
+/// A lost connection. Statements that were sent but not answered may or may not have been executed.
 struct LostConnection: Error {
     let detail: String
-    /// The connection's last word.
+    /// The error with which the database ended the connection.
     var error: ServerError?
 }
 
 extension StoreError {
-    /// What an error of the database's means to a caller, nothing having been changed. `name` is the database's.
+    /// Converts an error of the database for a caller. The failed operation has changed nothing. `name` is the
+    /// database's address for messages.
     init(_ error: any Error, of name: String) {
         switch error {
         case let error as StoreError: self = error
@@ -70,7 +73,7 @@ extension StoreError {
         case "25006": self = .readOnly(path: name)
         case "55P03", "40001", "40P01": self = .busy(path: name)
         case "XX001", "XX002": self = .corrupt("\(name): \(detail)")
-        // Out of connections or memory, a shutdown or a start, a statement that took too long, a refused log-in.
+        // Out of memory or connections, shutdown or startup, a statement that took too long, a refused login.
         case "53200", "53300", "57014", "57P01", "57P02", "57P03", "57P05": self = .unavailable(detail)
         case let code where ["08", "28"].contains(code.prefix(2)): self = .unavailable(detail)
         default: self = .io(detail)

@@ -2,8 +2,8 @@
 import BraidEngine
 import BraidStore
 
-// The reads. What needs more than one statement is one transaction, and so of one moment, and one journey to the
-// database.
+// The reads. A read with several statements is one transaction in one pipeline: it sees one moment and takes one round
+// trip.
 
 extension PostgresConnection {
     func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }
@@ -18,7 +18,7 @@ extension PostgresConnection {
         return try rewind.earliest(from: session)
     }
 
-    /// The session, and what other statements say at the same moment.
+    /// Returns a session and the rows of other statements, all at the same moment.
     private func session(_ id: String, with others: [PostgresStatement]) throws -> (
         session: StoredSession, others: [Rows]
     )? {
@@ -81,7 +81,7 @@ extension PostgresConnection {
     }
 
     func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
-        // Ids are not empty, so every one comes after "".
+        // Ids are not empty, so every id is greater than "".
         try query(
             "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))"
         )
@@ -119,7 +119,7 @@ extension PostgresConnection {
         }
     }
 
-    /// How many sessions there are, and the length of all tables with their indexes.
+    /// Returns the number of sessions, and the size of all tables with their indexes in bytes.
     func size() throws -> (sessions: Int, bytes: Int) {
         let rows = try query(
             """
@@ -131,12 +131,13 @@ extension PostgresConnection {
     }
 }
 
-/// A session's sections and rows as they are gathered.
+/// Collects a session's sections and rows.
 private struct Content {
     private var sections: [Int: StoredSectionSummary] = [:]
     private var rows: [Int: (section: Int, row: StoredRow)] = [:]
 
-    /// Those that come later take the place of those with the same keys; where they are null, there is nothing.
+    /// Adds sections and rows. They replace earlier ones with the same keys. A null id or section deletes the earlier
+    /// one.
     mutating func add(sections: Rows, rows: Rows) throws {
         self.sections.reserveCapacity(sections.count)
         self.rows.reserveCapacity(rows.count)
@@ -162,7 +163,7 @@ private struct Content {
         }
     }
 
-    /// Sections by ordinal, rows by rank, both ascending.
+    /// Returns the sections by ordinal, each with its rows by rank, both ascending.
     func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {

@@ -2,10 +2,12 @@
 import BraidStore
 import Glibc
 
-/// Recognises a database, and makes or upgrades what this server keeps in it: in the schema that is the first of the
-/// connection's search path, `public` as it comes.
+/// Recognizes a database, and creates or upgrades this server's tables in it.
+///
+/// The tables are in the first schema of the connection's search path, which is `public` by default.
 enum Opening {
-    /// Anything; the same for all that open: those that start at once do so one after the other.
+    /// An arbitrary lock number that all servers share, so that servers that start together prepare the database one
+    /// after the other.
     private static let lock = 1_114_792_297
 
     static func prepare(_ connection: PostgresConnection, name: String) throws {
@@ -36,7 +38,8 @@ enum Opening {
         }
     }
 
-    /// The version of what is there; nil: nothing is. A database of others is left as it is.
+    /// Returns the version of the existing tables, or `nil` if there are no tables. Throws for another application's
+    /// tables.
     private static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(
             """

@@ -3,31 +3,31 @@ import BraidStore
 internal import CPostgreSQL
 import Glibc
 
-/// One connection to the database, used by one thread at a time. Nothing waits longer than `timeout` for a sign of
-/// life.
+/// One connection to the database, used by one thread at a time. No call waits longer than `timeout` without data from
+/// the database.
 ///
-/// libpq's own waiting calls have no deadline, and a pipeline must be read while it is written, lest both sides wait
-/// for each other: so the socket does not block, and the waiting is done here.
+/// libpq's blocking calls have no deadline. A pipeline must also be read while it is written, or both sides wait for
+/// each other. The socket therefore does not block, and this class waits itself.
 final class PostgresConnection {
-    /// The outcome of each statement that was answered, in order.
+    /// The outcomes of the statements that were answered, in order.
     struct Answers {
         var outcomes: [Result<Rows, ServerError>] = []
-        /// After the last of them the connection was lost.
+        /// The error if the connection was lost after the last outcome.
         var lost: LostConnection?
     }
 
     private let connection: OpaquePointer
     private let timeout: Duration
-    /// The names of prepared statements, by their SQL.
+    /// The names of the prepared statements, by SQL text.
     private var prepared: [String: String] = [:]
     private var preparedCount = 0
-    /// More forms than commits have in practice; what comes beyond is sent unprepared.
+    /// The most prepared statements. Commits have fewer forms in practice. Other statements are sent unprepared.
     private static let maximumPrepared = 500
 
-    /// Connects within the timeout. `settings` are the session's, by name.
+    /// Connects within the timeout. `settings` are the connection's settings, by name.
     init(url: String, timeout: Duration, settings: [(name: String, value: String)]) throws {
         self.timeout = timeout
-        // Those before the address are defaults, which it can change; those after it hold.
+        // Options before the address are defaults that the address can change. Options after it override it.
         let options = [
             ("fallback_application_name", "braid-server"), ("target_session_attrs", "read-write"),
             ("tcp_user_timeout", "\(timeout.milliseconds)"), ("dbname", url), ("client_encoding", "UTF8"),
@@ -45,9 +45,9 @@ final class PostgresConnection {
             throw LostConnection(detail: "out of memory")
         }
         self.connection = connection
-        // libpq would write them to stderr.
+        // By default libpq writes notices to stderr.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        // From here on `deinit` is called, also when this throws.
+        // From here on Swift calls `deinit` even if the initializer throws.
         try connect()
         _ = try all(settings.map { "SELECT set_config(\($0.name), \($0.value), false)" })
     }
@@ -67,11 +67,13 @@ final class PostgresConnection {
         guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { throw failure }
     }
 
-    /// 150003 is 15.3.
+    /// The server's version as a number: 150003 is 15.3.
     var serverVersion: Int { Int(PQserverVersion(connection)) }
 
-    /// Whether nothing has come that was not asked for. It is the connection's end, most likely; who makes a new one in
-    /// place of one that was told of a changed setting loses little.
+    /// Whether the connection is open and has no unexpected input.
+    ///
+    /// Unexpected input is most likely the end of the connection. It can also be a changed setting; opening a new
+    /// connection then costs little.
     var isAlive: Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
@@ -84,11 +86,13 @@ final class PostgresConnection {
 
 // Statements.
 extension PostgresConnection {
-    /// Runs statements in one pipeline: sent together, answered together. After one that fails the rest is left out.
+    /// Runs statements in one pipeline, that is, in one round trip. After a failed statement the database skips the
+    /// rest.
     func run(_ statements: [PostgresStatement]) -> Answers {
         var answers = Answers()
         do {
-            // In the order of libpq's results: of a statement, or (its SQL) of preparing one.
+            // What libpq's results belong to, in order: `nil` for a statement, or the SQL text of a statement that is
+            // prepared.
             var expected: [String?] = []
             for statement in statements { try send(statement, &expected) }
             guard PQpipelineSync(connection) == 1 else { throw failure }
@@ -113,7 +117,7 @@ extension PostgresConnection {
         return answers
     }
 
-    /// The same, where all must succeed.
+    /// Runs statements in one pipeline and throws if one of them fails.
     func all(_ statements: [PostgresStatement]) throws -> [Rows] {
         let answers = run(statements)
         let rows = try answers.outcomes.map { try $0.get() }
@@ -126,7 +130,7 @@ extension PostgresConnection {
         return rows
     }
 
-    /// Runs a text of several statements without parameters.
+    /// Runs a text with several statements that have no parameters.
     func script(_ sql: String) throws {
         guard PQexitPipelineMode(connection) == 1, PQsendQuery(connection, sql) == 1 else { throw failure }
         var failed: ServerError?
@@ -138,7 +142,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// From now on there are `notifications` of what other servers do.
+    /// Subscribes to the notifications of other servers.
     func listen() throws {
         guard let channel = try query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) else {
             throw failure
@@ -146,7 +150,7 @@ extension PostgresConnection {
         _ = try query("LISTEN \(raw: channel)")
     }
 
-    /// The payloads of notifications that have come; waits for one until `deadline`, or until it is woken up.
+    /// Returns the payloads of received notifications. Waits for one until `deadline` or until `wake` is signalled.
     func notifications(until deadline: ContinuousClock.Instant, or wake: WakeUp) throws -> [String] {
         let found = takeNotifications()
         guard found.isEmpty, wake.wait(for: PQsocket(connection), until: deadline) else { return found }
@@ -163,7 +167,7 @@ extension PostgresConnection {
         return found
     }
 
-    /// Ends a transaction that a failure has left open.
+    /// Rolls back a transaction that a failure has left open.
     func endTransaction() throws {
         if PQtransactionStatus(connection) != PQTRANS_IDLE { _ = try all(["ROLLBACK"]) }
     }
@@ -193,7 +197,7 @@ extension PostgresConnection {
         expected.append(nil)
     }
 
-    /// The result of the next statement; nil: it was left out, for one before it has failed.
+    /// Returns the outcome of the next statement. `nil` if the database skipped it because an earlier statement failed.
     private func next() throws -> Result<Rows, ServerError>? {
         guard let first = try result() else { throw failure }
         var outcome: Result<Rows, ServerError>?
@@ -203,7 +207,7 @@ extension PostgresConnection {
         default:
             let error = ServerError(first)
             PQclear(first)
-            // libpq's own, not the server's: the connection broke.
+            // An error without a code comes from libpq, not the server: the connection broke.
             if error.code.isEmpty { throw LostConnection(detail: error.message) }
             if error.isFatal { return .failure(error) }
             outcome = .failure(error)
@@ -212,7 +216,7 @@ extension PostgresConnection {
         return outcome
     }
 
-    /// Nil: a statement has no more results.
+    /// Returns the next result of a statement. `nil` if the statement has no more results.
     private func result() throws -> OpaquePointer? {
         while true {
             let unsent = PQflush(connection)
@@ -231,7 +235,7 @@ extension PostgresConnection {
             let count = poll(&descriptor, 1, CInt(clamping: max(0, left.milliseconds)))
             if count > 0 { return }
             if count == 0 {
-                throw LostConnection(detail: "the database gave no sign of life for \(timeout.milliseconds) ms")
+                throw LostConnection(detail: "the database did not answer for \(timeout.milliseconds) ms")
             }
             guard errno == EINTR else { throw LostConnection(detail: String(cString: strerror(errno))) }
         }

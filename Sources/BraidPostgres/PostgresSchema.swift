@@ -1,14 +1,14 @@
 #if PostgreSQL
 internal import CAssets
 
-/// The schema and the way to it from older ones.
+/// The database schema, and the upgrades from older versions.
 enum PostgresSchema {
     static let application = "Braid Server"
     static let version = 1
 
-    /// Steps from each version to the next: `steps[0]` leads from version 1 to 2.
+    /// The upgrade steps: `steps[0]` upgrades version 1 to 2.
     ///
-    /// To change the schema: as for SQLite, with `schema-postgres.sql` and Schemas/postgres-….sql.
+    /// To change the schema, follow the procedure for SQLite with `schema-postgres.sql` and `Schemas/postgres-….sql`.
     static let steps: [String] = []
 
     static func upgrade(_ connection: PostgresConnection, from version: Int) throws {

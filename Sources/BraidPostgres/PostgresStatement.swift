@@ -1,10 +1,11 @@
 #if PostgreSQL
 import BraidEngine
 
-/// A statement with its values, as an interpolated text: `"SELECT … WHERE number = \(number)"`. A value becomes a
-/// parameter and never part of the text, which says its type instead.
+/// A statement with its values, written as an interpolated string: `"SELECT … WHERE number = \(number)"`.
+///
+/// A value always becomes a parameter and never part of the SQL text. The text contains only the value's type.
 struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
-    /// What stands between the parameters: one more than they are.
+    /// The SQL between the parameters: one text more than there are parameters.
     private(set) var texts: [String]
     private(set) var values = Parameters()
 
@@ -15,7 +16,7 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         values = stringInterpolation.values
     }
 
-    /// With `$1`, `$2`, … for the parameters.
+    /// The SQL text, with `$1`, `$2`, … for the parameters.
     var sql: String {
         guard texts.count > 1 else { return texts[0] }
         var sql = ""
@@ -43,7 +44,7 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(raw text: String) { appendLiteral(text) }
 
-        /// A part, with its parameters.
+        /// Inserts another statement with its parameters.
         mutating func appendInterpolation(_ part: PostgresStatement) {
             texts[texts.count - 1] += part.texts[0]
             texts += part.texts.dropFirst()
@@ -52,10 +53,10 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(_ value: Int?) { append(value, "::bigint") }
 
-        /// What this server has named.
+        /// Inserts a string that this server has chosen, as `text`.
         mutating func appendInterpolation(_ value: String?) { append(value, "::text") }
 
-        /// What clients have named.
+        /// Inserts a string that a client has chosen, as `bytea`, because a PostgreSQL `text` cannot contain U+0000.
         mutating func appendInterpolation(name value: String?) { append(value, "::bytea") }
 
         mutating func appendInterpolation(_ value: JSONText?) { append(value, "::text") }
@@ -78,12 +79,12 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     }
 }
 
-/// Something that a parameter can be, in PostgreSQL's binary form.
+/// A value that can be a parameter, in PostgreSQL's binary format.
 protocol SQLValue {
     func encode(into bytes: inout [UInt8])
 }
 
-/// As `text` or as `bytea`: its UTF-8 bytes.
+/// A string is encoded as its UTF-8 bytes, for both `text` and `bytea`.
 extension String: SQLValue {
     func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: utf8) }
 }
@@ -98,16 +99,16 @@ extension JSONText: SQLValue {
     func encode(into bytes: inout [UInt8]) { withBytes { bytes.append(contentsOf: $0) } }
 }
 
-/// Of an array. Source: pg_type.dat.
+/// The type of an array's elements, by OID. Source: pg_type.dat.
 enum ElementType: Int32 {
     case bytea = 17, int8 = 20, text = 25
 }
 
-/// The values of a statement's parameters, one behind the other.
+/// The values of a statement's parameters, concatenated.
 struct Parameters: Sendable {
-    /// The first is nobody's: they have an address, also where all values are empty.
+    /// The encoded values. The first byte is unused, so that the buffer has an address even if all values are empty.
     private(set) var bytes: [UInt8] = [0]
-    /// Where each stands; nil: null.
+    /// The range of each value in `bytes`. `nil` for null.
     private(set) var ranges: [Range<Int>?] = []
 
     mutating func append(_ value: (some SQLValue)?) {
@@ -117,7 +118,7 @@ struct Parameters: Sendable {
         ranges.append(start..<bytes.count)
     }
 
-    /// One dimension, from 1. Source: array_send in PostgreSQL's arrayfuncs.c.
+    /// Appends an array with one dimension whose lower bound is 1. Source: array_send in PostgreSQL's arrayfuncs.c.
     mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
         let start = bytes.count
         append(Int32(elements.isEmpty ? 0 : 1))

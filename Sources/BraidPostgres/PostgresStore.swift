@@ -2,11 +2,12 @@
 import BraidEngine
 import BraidStore
 
-/// A store in a PostgreSQL database, which other servers may use at the same time. Writes go through one connection, in
-/// groups; reads have connections of their own and neither wait for a write nor hold one up. A connection that is lost
-/// is made again when it is next needed.
+/// A store in a PostgreSQL database that several servers can use at the same time.
+///
+/// One connection writes, in groups. Reads use other connections, so they neither wait for a write nor delay one. A
+/// lost connection is replaced when it is next needed.
 public final class PostgresStore: SessionStore {
-    /// The database's, for messages: without a password.
+    /// The database's address for messages, without a password.
     public var name: String { dialer.name }
 
     let dialer: Dialer
@@ -16,10 +17,13 @@ public final class PostgresStore: SessionStore {
     private let revisions: Revisions
     let peers: ClusterCoordinator
 
-    /// Opens the database at `url` (libpq's: `postgres://user@host:port/database?…`), and makes its tables where there
-    /// are none.
+    /// Opens a database and creates its tables if it has none. A database with another application's tables is not
+    /// changed.
     ///
-    /// Throws a `StoreError` that says why a database cannot be opened. One with tables of others is not changed.
+    /// - Parameters:
+    ///   - url: the database's address in libpq's form, `postgres://user@host:port/database?…`.
+    ///   - options: the store's options.
+    /// - Throws: ``StoreError`` with the reason why the database cannot be opened.
     public init(url: String, options: PostgresStoreOptions = PostgresStoreOptions()) throws {
         let dialer = try Dialer(url: url, options: options)
         self.dialer = dialer
@@ -44,7 +48,7 @@ public final class PostgresStore: SessionStore {
         peers.stop()
     }
 
-    /// What the writer has done since the start.
+    /// The writer's statistics since the start.
     public var statistics: StoreStatistics { writer.counters.current }
 }
 
@@ -64,8 +68,10 @@ extension PostgresStore {
         try await waitingForLocks(Tables.delete(name), value: Tables.deletion)
     }
 
-    /// Writes what begins by waiting for others, who may keep it waiting: for a moment only, lest all who write with it
-    /// and behind it wait as well; and again, until the time for locks is over.
+    /// Writes statements that first wait for another server's lock.
+    ///
+    /// Each attempt waits only briefly, because other writes in the same and later groups wait with it. Attempts repeat
+    /// until the time for locks is over.
     private func waitingForLocks<Value: Sendable>(
         _ statements: [PostgresStatement], value: @escaping @Sendable ([Rows]) throws -> Value
     ) async throws -> Value {
@@ -75,7 +81,8 @@ extension PostgresStore {
         }
         while true {
             do {
-                // What is set goes with the transaction; but others may stand behind it there.
+                // The short timeout lasts until the end of the transaction. Later requests of the same transaction need
+                // the normal timeout again.
                 return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
                     try value(Array($0.dropFirst().dropLast()))
                 }

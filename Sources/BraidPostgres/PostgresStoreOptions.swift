@@ -1,32 +1,36 @@
 #if PostgreSQL
 import BraidStore
 
-/// How a PostgreSQL store keeps its promises.
+/// The options of a PostgreSQL store.
 public struct PostgresStoreOptions: Sendable {
-    /// When a commit counts as done.
+    /// The moment at which a commit is acknowledged.
     public enum Synchronous: Sendable {
-        /// On the database server's disk, and on its standby's where it waits for one (`synchronous_commit = on`).
+        /// After the commit is on the database server's disk, and on the standby's disk if the database waits for one
+        /// (`synchronous_commit = on`).
         case full
-        /// With the database server: it survives the end of this process, but a crash of the database server loses what
-        /// was committed in its last moments, 0.6 s at most as it comes (`synchronous_commit = off`). What is there is
-        /// whole.
+        /// After the database server has received the commit (`synchronous_commit = off`).
+        ///
+        /// The commit survives the end of this process. A crash of the database server loses the last commits, by
+        /// default of at most 0.6 s. The remaining data is consistent.
         case normal
     }
 
+    /// The moment at which a commit is acknowledged.
     public var synchronous: Synchronous
-    /// How many revisions of each session the journal keeps, and up to a 64th more.
+    /// The number of revisions that each session's journal keeps. The journal may temporarily keep up to a 64th more.
     public var journalLimit: Int
-    /// How many bytes of commands and updates each session's journal keeps; the last revision is kept whatever its
-    /// size.
+    /// The number of bytes of commands and updates that each session's journal keeps. The last revision is always kept.
     public var journalBytes: Int
-    /// Connections that read, beside the one that writes. Each is opened when the others are busy for the first time.
+    /// The largest number of connections for reads, in addition to the one for writes. Each is opened when all others
+    /// are busy for the first time.
     public var readers: Int
-    /// How long the database may be silent before a connection to it is given up. A statement gets three quarters of
-    /// it, and a lock a quarter.
+    /// The longest silence of the database before a connection is given up. A statement may take three quarters of it,
+    /// and waiting for a lock a quarter.
     public var timeout: Duration
-    /// As `SQLiteStoreOptions.newEpochSuffix`.
+    /// Returns the suffix of new epochs, as `SQLiteStoreOptions.newEpochSuffix` does.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
 
+    /// Creates options.
     public init(
         synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4,
         timeout: Duration = .seconds(20),

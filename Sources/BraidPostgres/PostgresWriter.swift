@@ -2,33 +2,36 @@
 import BraidRuntime
 import BraidStore
 
-/// The one who writes: takes what waits (`WriteQueue`) and commits it as one transaction, in one pipeline, so that one
-/// journey and one flush of the database's disk serve all; while that is under way, the next group gathers.
+/// Writes requests in groups (`WriteQueue`). Each group is one transaction in one pipeline, so one round trip and one
+/// disk flush serve all of its requests.
+///
+/// While one group is written, the next group collects.
 final class PostgresWriter: @unchecked Sendable {
-    /// Something to be written in the next transaction.
+    /// A request to be written in the next transaction.
     struct Request: Sendable {
-        /// They write all or nothing, whatever is stored: whether they wrote is told by what they return.
+        /// The statements. They write everything or nothing in any state of the database, and their rows say which.
         let statements: [PostgresStatement]
-        /// What the other servers are told once it is committed; nil: nothing, or the statements tell it.
+        /// The notice that other servers receive after the commit. `nil` for none, or if the statements send it
+        /// themselves.
         let notice: String?
-        /// Called after COMMIT, with what each statement returned.
+        /// Called after the commit, with the rows of each statement.
         let succeed: @Sendable ([Rows]) -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Guards what follows down to `dialer`; everything below belongs to the thread.
+    /// Protects the properties between it and `dialer`. All later properties belong to the thread.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
     private var isStopping = false
 
     private let dialer: Dialer
-    /// Goes before notices.
+    /// The prefix of notices that identifies this server.
     private let sender: String
     private var connection: PostgresConnection?
     let counters = StoreCounters()
     private let end = Latch()
 
-    /// `connection`: the first one.
+    /// Starts the writer's thread. `connection` is the first connection.
     init(dialer: Dialer, connection: sending PostgresConnection, sender: String) {
         self.dialer = dialer
         self.sender = sender
@@ -36,10 +39,11 @@ final class PostgresWriter: @unchecked Sendable {
         startThread(named: "store-writer") { [self] in run() }
     }
 
-    /// Writes with the next group. Returns when it is committed, whether or not the task is cancelled meanwhile.
+    /// Writes statements with the next group, and returns after the commit, even if the task is cancelled meanwhile.
     ///
-    /// `cost`: about how many rows it writes, or as much else. `value`: what the statements' rows say; throws the
-    /// refusal, where they have written nothing.
+    /// - Parameters:
+    ///   - cost: the estimated cost of the request, in rows.
+    ///   - value: converts the statements' rows into the result. Throws the refusal if the statements wrote nothing.
     func write<Value: Sendable>(
         _ statements: [PostgresStatement], cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([Rows]) throws -> Value
@@ -62,10 +66,10 @@ final class PostgresWriter: @unchecked Sendable {
         }
     }
 
-    /// How many writes wait for the next group.
+    /// The number of requests that wait for the next group.
     var queued: Int { condition.withLock { waiting.count } }
 
-    /// Lets the thread finish what waits, and end.
+    /// Lets the thread finish the waiting requests and end.
     func stop() {
         condition.withLock {
             isStopping = true
@@ -73,14 +77,14 @@ final class PostgresWriter: @unchecked Sendable {
         }
     }
 
-    /// Returns when the connection is closed.
+    /// Stops the thread and returns after the connection is closed.
     func stopped() async {
         stop()
         await end.opened()
     }
 }
 
-// The thread.
+// The writer's thread.
 extension PostgresWriter {
     private func run() {
         while let group = next() { write(group) }
@@ -88,7 +92,7 @@ extension PostgresWriter {
         end.open()
     }
 
-    /// The next group; nil when the thread is to end.
+    /// Returns the next group. `nil` if the thread has to end.
     private func next() -> [Request]? {
         condition.withLock {
             while waiting.isEmpty && !isStopping { condition.wait() }
@@ -96,7 +100,7 @@ extension PostgresWriter {
         }
     }
 
-    /// Everyone in the group is told.
+    /// Writes a group. Every request in it receives a result.
     private func write(_ group: [Request], attempt: Int = 1) {
         let start = ContinuousClock.now
         do {
@@ -104,7 +108,7 @@ extension PostgresWriter {
             counters.count(writes: group.count, duration: ContinuousClock.now - start)
             for (request, rows) in zip(group, rows) { request.succeed(rows) }
         } catch let error as ServerError where error.isOfOneRequest && group.count > 1 {
-            // One of them is at fault, and its writes cannot be taken back alone: each for itself.
+            // One of the requests failed, and its writes cannot be undone separately, so each request is written alone.
             for request in group { write([request]) }
         } catch let error as ServerError where error.isOfTheMoment && attempt < 5 {
             write(group, attempt: attempt + 1)
@@ -114,11 +118,12 @@ extension PostgresWriter {
         }
     }
 
-    /// Returns the rows of each request. Nothing was written when it throws, unless it says that this is not known.
+    /// Commits a group and returns the rows of each request. If it throws, nothing was written, unless the error says
+    /// that this is unknown.
     private func commit(_ group: [Request]) throws -> [[Rows]] {
         let connection = try connected()
-        // Notices come behind the transaction: within it, they would let it end only after those of other servers that
-        // do the same.
+        // Notices follow the transaction. Inside it, they would serialize its end with other servers' transactions that
+        // also send notices.
         let answers = connection.run(["BEGIN"] + group.flatMap(\.statements) + ["COMMIT"] + notices(of: group))
         if answers.lost != nil { self.connection = nil }
         let count = group.reduce(2) { $0 + $1.statements.count }
@@ -127,7 +132,7 @@ extension PostgresWriter {
             switch outcome {
             case _ where index >= count: break  // a notice; who misses one looks for itself
             case .success(let answer): rows.append(answer)
-            // A connection that ends in COMMIT may have committed.
+            // A connection that ends during COMMIT may have committed.
             case .failure(let error) where error.isFatal && index == count - 1: throw unknown(error.message)
             case .failure(let error):
                 if answers.lost == nil, (try? connection.endTransaction()) == nil { self.connection = nil }
@@ -145,7 +150,8 @@ extension PostgresWriter {
         }
     }
 
-    /// A few statements, for a payload has 8,000 bytes at most.
+    /// Returns the statements that send the group's notices. There may be several, because a payload has fewer than
+    /// 8,000 bytes.
     private func notices(of group: [Request]) -> [PostgresStatement] {
         let words = group.compactMap(\.notice)
         return stride(from: 0, to: words.count, by: Self.noticesOfPayload).map { start in

@@ -2,15 +2,15 @@
 import BraidRuntime
 import BraidStore
 
-/// Those who read: a few threads with a connection each, made as they are needed.
+/// A pool of reader threads with one connection each, which starts threads as they are needed.
 final class Readers: @unchecked Sendable {
     private struct Job: Sendable {
-        /// Returns what tells the caller of the success.
+        /// Reads, and returns a closure that reports the success to the caller.
         let perform: @Sendable (PostgresConnection) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Guards what follows down to `dialer`.
+    /// Protects the properties between it and `dialer`.
     private let condition = Condition()
     private var waiting: [Job] = []
     private var threads = 0
@@ -26,8 +26,10 @@ final class Readers: @unchecked Sendable {
         self.maximum = max(1, maximum)
     }
 
-    /// `body` runs its statements in one pipeline or one after the other. It may be called a second time: on a new
-    /// connection, when the one of before was found broken.
+    /// Runs a read on one of the connections.
+    ///
+    /// - Parameter body: runs its statements in one pipeline or one after the other. It is called again on a new
+    ///   connection if the first connection was broken.
     func read<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             run(
@@ -39,7 +41,7 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// The same; `perform` returns what tells of the success.
+    /// Runs a read on one of the connections. `perform` returns a closure that reports the success.
     func run(
         perform: @escaping @Sendable (PostgresConnection) throws -> @Sendable () -> Void,
         fail: @escaping @Sendable (StoreError) -> Void
@@ -61,7 +63,7 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// Lets the threads finish what waits, and end.
+    /// Lets the threads finish the waiting reads and end.
     func stop() {
         let hasEnded = condition.withLock {
             isStopping = true
@@ -71,7 +73,7 @@ final class Readers: @unchecked Sendable {
         if hasEnded { end.open() }
     }
 
-    /// Returns when every connection is closed.
+    /// Stops the threads and returns after every connection is closed.
     func stopped() async {
         stop()
         await end.opened()
@@ -97,14 +99,14 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// Returns the connection for the next; nil: it is of no more use.
+    /// Performs a read and returns the connection for the next read. `nil` if the connection is not usable any more.
     private func perform(_ job: Job, on kept: PostgresConnection?) -> PostgresConnection? {
         do {
             if let kept, kept.isAlive {
                 do {
                     return try perform(job, on: kept)
                 } catch is LostConnection {
-                    // It broke while it was not used, most likely: a read can be done again.
+                    // The connection most likely broke while it was idle, and a read can be repeated.
                 }
             }
             return try perform(job, on: dialer.connect())

@@ -2,7 +2,7 @@
 import BraidStore
 import Synchronization
 
-/// Asks which revisions sessions are at: who asks while no query has begun yet shares it.
+/// Reads the current revisions of sessions. All requests that arrive before a query begins share the query.
 final class Revisions: Sendable {
     private final class Batch: Sendable {
         let asked = Mutex<[Int: [CheckedContinuation<StoredRevision?, any Error>]]>([:])
@@ -15,7 +15,7 @@ final class Revisions: Sendable {
     }
 
     private let readers: Readers
-    /// Those who ask may still join it.
+    /// The batch that new requests may still join.
     private let open = Mutex<Batch?>(nil)
 
     init(readers: Readers) { self.readers = readers }
@@ -35,7 +35,7 @@ final class Revisions: Sendable {
     private func read(_ batch: Batch) {
         readers.run(
             perform: { [self] connection in
-                // What is asked from here on may be about a commit that this query does not see.
+                // Later requests may concern a commit that this query does not see, so they need another query.
                 close(batch)
                 let found = try connection.revisions(of: batch.asked.withLock { Array($0.keys) })
                 return { batch.answer(.success(found)) }
@@ -50,7 +50,7 @@ final class Revisions: Sendable {
 }
 
 extension PostgresConnection {
-    /// By session's number; those that have ended are not there.
+    /// Returns the revisions by session number. Sessions that have ended are missing.
     fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
         let rows = try query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
         return Dictionary(rows.map { ($0.int(0), StoredRevision(number: $0.int(1), time: $0.int(2))) }) { $1 }

@@ -3,18 +3,18 @@ import BraidEngine
 import BraidStore
 internal import CPostgreSQL
 
-/// What a statement gave: its rows, in binary.
+/// The rows that a statement returned, in PostgreSQL's binary format.
 final class Rows {
     fileprivate let result: OpaquePointer
 
-    /// Takes a result of libpq's over.
+    /// Takes ownership of a libpq result.
     init(result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
 
     var count: Int { Int(PQntuples(result)) }
 
-    /// The command's name: `COMMIT` is answered with `ROLLBACK` where nothing was committed.
+    /// The command's tag. For COMMIT it is `ROLLBACK` if nothing was committed.
     var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     var first: Columns? { count > 0 ? Columns(rows: self, row: 0) : nil }
@@ -31,14 +31,14 @@ final class Rows {
     }
 }
 
-/// The columns of one row, counted from 0. Texts are of `text`, or of `bytea` that was made of a string.
+/// The columns of one row, from 0. Texts are `text` columns, or `bytea` columns that were made from strings.
 struct Columns: StoredColumns {
     fileprivate let rows: Rows
     fileprivate let row: CInt
 
     var count: Int { Int(PQnfields(rows.result)) }
 
-    /// Of a `bigint`.
+    /// Returns the value of a `bigint` column.
     func int(_ column: CInt) -> Int {
         let bytes = bytes(column)
         return bytes.count == 8 ? Int(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))) : 0
@@ -48,7 +48,7 @@ struct Columns: StoredColumns {
 
     func isNull(_ column: CInt) -> Bool { PQgetisnull(rows.result, row, column) == 1 }
 
-    /// Valid while the rows live.
+    /// Returns the bytes of a column. They are valid as long as the rows exist.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(
             start: PQgetvalue(rows.result, row, column), count: Int(PQgetlength(rows.result, row, column)))

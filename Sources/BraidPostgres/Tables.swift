@@ -2,12 +2,13 @@
 import BraidEngine
 import BraidStore
 
-/// Table descriptions. Whoever changes one waits for others that do: the next version is counted from those that are
-/// there.
+/// The statements of table descriptions.
+///
+/// A change locks the table, so that the next version is counted from all existing versions.
 enum Tables {
     private static let lock: PostgresStatement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
 
-    /// The second returns the version.
+    /// Returns the statements that register a description. The second one returns the version.
     static func put(_ name: String, _ description: JSONText, at: Int) -> [PostgresStatement] {
         [
             lock,
@@ -24,7 +25,8 @@ enum Tables {
         ]
     }
 
-    /// The second returns how many sessions have one of its versions, and how many versions are gone.
+    /// Returns the statements that delete a description. The second one returns the number of sessions that use a
+    /// version, and the number of deleted versions.
     static func delete(_ name: String) -> [PostgresStatement] {
         [
             lock,

@@ -1,10 +1,11 @@
 #if PostgreSQL
 import BraidStore
 
-// Tokens for one session each.
+// The statements of tokens. Each token belongs to one session.
 
 extension NewToken {
-    /// Returns whether there is such a session. Tokens that have expired go, a few at a time, as with answers.
+    /// Returns the statement that stores a token and says whether the session exists. It also deletes a few expired
+    /// tokens.
     func statement(for sessionID: String) -> PostgresStatement {
         """
         WITH made AS (
@@ -19,7 +20,7 @@ extension NewToken {
         """
     }
 
-    /// Returns a row if there was such a token.
+    /// Returns the statement that deletes a token. It returns a row if the token existed.
     static func deletion(_ id: String, of sessionID: String, sender: String) -> PostgresStatement {
         """
         WITH gone AS (

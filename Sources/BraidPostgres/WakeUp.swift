@@ -2,7 +2,7 @@
 import BraidStore
 import Glibc
 
-/// Wakes a thread that waits for a socket: a pipe.
+/// Wakes a thread that waits for a socket, by writing to a pipe.
 final class WakeUp: Sendable {
     private let reading: CInt
     private let writing: CInt
@@ -27,9 +27,10 @@ final class WakeUp: Sendable {
         _ = write(writing, &byte, 1)  // a full pipe wakes as well
     }
 
-    /// Whether there is something to be read from the socket; returns at `deadline` or after a signal at the latest.
+    /// Waits for input on a socket, and returns whether there is any. Returns at `deadline` or after a signal at the
+    /// latest.
     func wait(for socket: CInt, until deadline: ContinuousClock.Instant) -> Bool {
-        // A negative descriptor is one that is not looked at.
+        // `poll` ignores a negative descriptor.
         var descriptors = [
             pollfd(fd: reading, events: Int16(POLLIN), revents: 0),
             pollfd(fd: socket, events: Int16(POLLIN), revents: 0),

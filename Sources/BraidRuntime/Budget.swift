@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A limited amount of something that requests share: bytes of memory, requests under way, subscribers.
+/// A limited amount of a resource that requests share: bytes of memory, requests, subscribers.
 ///
-/// One resource (here: a session) and one client (here: a token) can hold a share of it at most, so that neither can
-/// take what the others need.
+/// A part of the budget is a lease. Each resource (a session) and each client (a token) can lease at most a share of
+/// the budget. So neither can use up what the others need.
 public final class Budget: Sendable {
-    /// Who holds a lease. Nil: not counted against a share.
+    /// The owner of a lease. A `nil` member counts against no share.
     public struct Account: Sendable, Hashable {
         public var resource: String?
         public var client: String?
@@ -20,49 +20,52 @@ public final class Budget: Sendable {
     public enum Refusal: Error, Sendable {
         /// The budget is used up.
         case budget
-        /// The account has its share of the budget already.
+        /// The account already uses its share of the budget.
         case share
     }
 
     public let limit: Int
-    /// The most that one resource can hold, and the most that one client can hold.
+    /// The most that one resource can lease.
     public let resourceShare: Int
+    /// The most that one client can lease.
     public let clientShare: Int
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])
 
-    /// Shares are parts of the limit: 2 is a half of it.
+    /// Creates a budget. The shares are fractions of the limit: a part of 2 means half of it.
     public init(_ limit: Int, resourcePart: Int = 1, clientPart: Int = 1) {
         self.limit = limit
         resourceShare = max(1, limit / resourcePart)
         clientShare = max(1, limit / clientPart)
     }
 
-    /// How much is leased.
+    /// The leased amount.
     public var taken: Int { used.load(ordering: .relaxed) }
-    /// Whether more than half is leased.
+    /// Whether more than half of the budget is leased.
     public var isShort: Bool { taken > limit / 2 }
 
-    /// Whether the amount could be leased now, shares aside.
+    /// Returns whether the amount could be leased now. Shares are not considered.
     public func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
-    /// A lease of the amount. It ends when nobody holds it, or with `end()`.
+    /// Returns a lease of the amount. It ends with `end()`, or when the last reference to it is released. Throws
+    /// `Refusal`.
     public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Refusal) -> Lease {
         let lease = Lease(of: self, to: account)
         try lease.grow(to: amount)
         return lease
     }
 
-    /// A single lease may be larger than the limit, or than its share: otherwise it would never be granted.
+    /// Returns whether the amount fits into the limit. A single lease may exceed the limit or the share, as it would
+    /// otherwise never be granted.
     ///
-    /// - Parameter own: the part of `taken` that the lease has already.
+    /// - Parameter own: the part of `taken` that the lease already contains.
     private static func fits(_ amount: Int, own: Int, taken: Int, _ limit: Int) -> Bool {
         taken == own || amount <= limit - taken
     }
 
     fileprivate func take(_ amount: Int, own: Int, for account: Account) throws(Refusal) {
         guard charge(amount, own: own, to: account) else { throw .share }
-        // Compared and set: adding first and checking then would refuse a smaller request in the meantime.
+        // Compare and exchange. Adding first and checking afterwards would refuse a concurrent smaller request.
         var before = taken
         while Self.fits(amount, own: own, taken: before, limit) {
             let (isTaken, present) = used.weakCompareExchange(
@@ -79,7 +82,7 @@ public final class Budget: Sendable {
         discharge(amount, from: account)
     }
 
-    /// The accounts of the session as a whole and of the token as a whole, with their shares.
+    /// Returns the accounts of the resource alone and of the client alone, with their shares.
     private func shares(of account: Account) -> [(Account, Int)] {
         var shares: [(Account, Int)] = []
         if let resource = account.resource, resourceShare < limit {
@@ -112,26 +115,27 @@ public final class Budget: Sendable {
         }
     }
 
-    /// An account's part of a budget. It is returned at the latest when the lease is released.
+    /// An account's part of a budget. It ends at the latest when the last reference to it is released.
     public final class Lease: Sendable {
         private let budget: Budget
         private let account: Account
         private let amount = Atomic<Int>(0)
 
+        /// Creates an empty lease. `grow(to:)` enlarges it.
         public init(of budget: Budget, to account: Account = Account()) {
             self.budget = budget
             self.account = account
         }
         deinit { end() }
 
-        /// Returns the amount to the budget now, whoever still holds the lease.
+        /// Returns the amount to the budget now, even if references to the lease remain.
         public func end() {
             let amount = amount.exchange(0, ordering: .relaxed)
             if amount > 0 { budget.give(amount, from: account) }
         }
 
-        /// Makes the lease larger, if it is smaller than `wanted`. If that is refused, it stays as it is. One caller at
-        /// a time.
+        /// Enlarges the lease to `wanted`, if it is smaller. A refused lease keeps its size. Only one caller at a time
+        /// may call this method.
         public func grow(to wanted: Int) throws(Refusal) {
             let own = amount.load(ordering: .relaxed)
             guard wanted > own else { return }

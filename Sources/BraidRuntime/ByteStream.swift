@@ -1,27 +1,28 @@
 import Synchronization
 
-/// A response body that is written as it comes: a bounded queue between a producer (any thread or task) and the loop.
+/// A response body that is written while it is sent: a bounded queue between a producer and an event loop.
 ///
-/// The arrays are queued, not copied: one event's bytes can stand in the queues of thousands of streams.
-/// An idle stream holds no buffer.
+/// The producer can be any thread or task. The arrays are queued without copying, so thousands of streams can share one
+/// event's bytes. An idle stream holds no buffer.
 public final class ByteStream: Sendable {
+    /// The result of writing to a stream.
     public enum WriteResult: Equatable, Sendable {
         case accepted
-        /// Not taken: so many bytes wait already.
+        /// The bytes were refused, as `queued` bytes are waiting already.
         case full(queued: Int)
-        /// Not taken: the reader left, or the stream was ended.
+        /// The bytes were refused, as the reader has disconnected or the stream has ended.
         case closed
     }
 
-    /// What the loop found in the queue.
+    /// The content of the queue, for the loop.
     public struct Taken: Sendable {
         public var pieces: [[UInt8]] = []
         public var bytes = 0
-        /// The memory of large pieces.
+        /// The leases of large pieces.
         public var leases: [Budget.Lease] = []
-        /// No piece will follow.
+        /// Whether no piece will follow.
         public var isLast = false
-        /// The body is to be cut off where it is, so that the client sees that it is incomplete.
+        /// Whether the loop must close the connection, so that the client sees that the body is incomplete.
         public var isBroken = false
     }
 
@@ -31,9 +32,9 @@ public final class ByteStream: Sendable {
 
     private struct State {
         var queue = Taken()
-        /// Who closed it; producers are refused from then on.
+        /// The side that has closed the stream. Producers are refused from then on.
         var closer: Closer?
-        /// The loop was told of what is in the queue.
+        /// Whether the loop has been notified of the queue's content.
         var isTold = false
         var tellLoop: (@Sendable () -> Void)?
         var onClose: (@Sendable () -> Void)?
@@ -41,22 +42,26 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// How many bytes may wait in the queue; as many again may be on their way into the socket.
+    /// The most bytes in the queue. The socket can hold as many again.
     public let limit: Int
-    /// Whether the body has no end of its own (events): then the server ends it when it stops, and when the client
-    /// closes its side, which is how a reader leaves. A body with an end (a download) may finish, within the grace, and
-    /// for a client that only closed its side (`nc -N`); that such a one left shows when writing fails.
+    /// Whether the body has no end, like a stream of events.
+    ///
+    /// - The server ends an endless body when the server stops and when the client closes its side.
+    /// - A body with an end, such as a download, may finish in both cases. When the server stops, it may finish within
+    ///   the grace. A client that has closed its side may still read. If it has disconnected, writing fails.
     public let isEndless: Bool
 
+    /// Creates a stream whose queue holds at most `limit` bytes.
     public init(limit: Int = 256 * 1024, isEndless: Bool = true) {
         self.limit = limit
         self.isEndless = isEndless
     }
 
-    // MARK: For the producer
+    // MARK: Producer
 
-    /// Queues the bytes; never blocks. A single piece over the limit is taken while the queue is empty. `lease`: their
-    /// memory, held until they are sent.
+    /// Queues the bytes without blocking. A single piece over the limit is accepted if the queue is empty.
+    ///
+    /// - Parameter lease: the lease of the bytes' memory. The stream holds it until they are sent.
     @discardableResult
     public func write(_ bytes: [UInt8], _ lease: Budget.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
@@ -74,18 +79,21 @@ public final class ByteStream: Sendable {
         return result
     }
 
-    /// Ends the body: what is queued is still sent.
+    /// Ends the body. The queued bytes are still sent.
     public func finish() {
         end { $0.queue.isLast = true }
     }
 
-    /// Cuts the body off: the connection is closed, and the client sees that the body is incomplete.
+    /// Breaks the body off. The connection is closed, and the client sees that the body is incomplete.
     public func fail() {
         end { $0.queue.isBroken = true }
     }
 
-    /// Runs `action` once when no reader is left, or the server ends the stream; at once if that was before.
-    /// It runs on the loop's thread: must not block. Not run for a stream that the producer has ended itself.
+    /// Runs `action` once when the reader disconnects or the server ends the stream. If that has happened, runs it at
+    /// once.
+    ///
+    /// The action usually runs on a loop's thread, so it must not block. It does not run if the producer ends the
+    /// stream.
     public func onClose(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.closer == nil { state.onClose = action }
@@ -94,7 +102,7 @@ public final class ByteStream: Sendable {
         if isLate { action() }
     }
 
-    /// Returns when the loop has taken all that was queued, or the stream is closed.
+    /// Waits until the loop has taken the whole queue or the stream is closed.
     public func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
@@ -118,14 +126,15 @@ public final class ByteStream: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    // MARK: For the loop
+    // MARK: Event loop
 
-    /// From now on `tell` is called, on any thread, when something came into the queue; once until it is taken.
+    /// Sets the function that notifies the loop of new bytes. It is called on any thread, once until the queue is
+    /// taken.
     public func attach(_ tell: @escaping @Sendable () -> Void) {
         state.withLock { $0.tellLoop = tell }
     }
 
-    /// Everything in the queue.
+    /// Removes and returns the content of the queue.
     public func take() -> Taken {
         let (taken, waiting) = state.withLock { state in
             let taken = state.queue
@@ -139,7 +148,7 @@ public final class ByteStream: Sendable {
         return taken
     }
 
-    /// The server ends the body cleanly: what is queued is still sent. Any thread.
+    /// Ends the body for the server. The queued bytes are still sent. Any thread can call it.
     public func endFromServer() {
         close { state in
             state.queue.isLast = true
@@ -147,7 +156,7 @@ public final class ByteStream: Sendable {
         }
     }
 
-    /// No reader is left, or all is sent: drops what is queued.
+    /// Closes the stream and drops the queue, because the reader has disconnected or all bytes are sent.
     public func close() {
         close { state in
             state.queue = Taken()

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// A lock for tasks, granted in order of arrival. A waiting task suspends and holds no thread.
+/// A lock for tasks that is granted in order of arrival. A waiting task is suspended and blocks no thread.
 public final class FIFOLock: Sendable {
     private struct State {
         var isLocked = false
-        /// The numbers of the waiting tasks in order of arrival, from `next` on; and of some that have left.
+        /// The numbers of the waiting tasks in order of arrival, from index `next` on. Some of them may have been
+        /// cancelled.
         var queue: [Int] = []
         var next = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -15,7 +16,7 @@ public final class FIFOLock: Sendable {
 
     public init() {}
 
-    /// Takes the lock. A task that is cancelled while it waits leaves the queue: then this throws `CancellationError`.
+    /// Acquires the lock. Throws `CancellationError` if the task is cancelled while it waits.
     public func lock() async throws(CancellationError) {
         if lockIfFree() { return }
         let number = state.withLock { state in
@@ -29,7 +30,7 @@ public final class FIFOLock: Sendable {
                         state.isLocked = true
                         return true
                     }
-                    // An earlier cancellation is seen here; a later one finds the waiter.
+                    // This check sees an earlier cancellation. A later cancellation finds the waiter.
                     if Task.isCancelled { return false }
                     state.queue.append(number)
                     state.waiters[number] = continuation
@@ -43,7 +44,7 @@ public final class FIFOLock: Sendable {
         if !isLocked { throw CancellationError() }
     }
 
-    /// Takes the lock if it is free.
+    /// Acquires the lock if it is free. Returns whether it was free.
     public func lockIfFree() -> Bool {
         state.withLock { state in
             defer { state.isLocked = true }
@@ -51,10 +52,10 @@ public final class FIFOLock: Sendable {
         }
     }
 
-    /// Whether a task waits for the lock.
+    /// Whether tasks wait for the lock.
     public var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
-    /// Passes the lock to the next task that waits, if there is one.
+    /// Releases the lock, or passes it to the next waiting task.
     public func unlock() {
         let waiter: CheckedContinuation<Bool, Never>? = state.withLock { state in
             while state.next < state.queue.count {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Whole files and descriptors, by the system's calls.
+/// Functions for whole files and descriptors, based on system calls.
 public enum Files {
-    /// The bytes of a file. A pipe works as well, such as `/dev/stdin` or a shell's `<(…)`.
+    /// Returns the bytes of a file. The path can also be a pipe, such as `/dev/stdin` or a shell's `<(…)`.
     ///
     /// - Returns: `nil` if the file cannot be read.
     public static func bytes(of path: String) -> [UInt8]? {
@@ -23,9 +23,9 @@ public enum Files {
         }
     }
 
-    /// Writes all bytes to a descriptor that blocks.
+    /// Writes all bytes to a blocking descriptor.
     ///
-    /// - Returns: `false` if not all of them could be written; `errno` says why.
+    /// - Returns: `false` if not all bytes could be written. `errno` then contains the error.
     @discardableResult
     public static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         let bytes = Array(bytes)
@@ -41,7 +41,7 @@ public enum Files {
         return true
     }
 
-    /// The names in a directory, without `.` and `..`, in no particular order.
+    /// Returns the names in a directory, without `.` and `..`, in no particular order.
     ///
     /// - Returns: `nil` if the directory cannot be read.
     public static func names(in directory: String) -> [String]? {

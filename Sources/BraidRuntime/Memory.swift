@@ -1,16 +1,16 @@
 import CEpoll
 import Synchronization
 
-/// What the allocator is told: it keeps what was freed in the middle of its heaps until it is asked to let go of it.
+/// Settings of the allocator. Without `trimSoon` it keeps freed memory in the middle of its heaps.
 public enum Memory {
-    /// Bytes from which on a request's work leaves something worth giving back.
+    /// The size of a request's work, in bytes, from which returning freed memory pays off.
     public static let largeWork = 1 << 20
     private static let isTrimPlanned = Atomic(false)
 
-    /// Once, at the start.
+    /// Sets the allocator up. Called once, at the start of the process.
     public static func prepare() { cepoll_map_blocks(1 << 20) }
 
-    /// Returns free memory to the system a second after large work was done: once for all work that ends meanwhile.
+    /// Returns free memory to the system after a second. Further calls within that second have no effect.
     public static func trimSoon() {
         guard !isTrimPlanned.exchange(true, ordering: .relaxed) else { return }
         Task(executorPreference: Workers.shared.long) {

@@ -1,7 +1,7 @@
 import CEpoll
 import Glibc
 
-/// Starts a thread that runs `body` and ends with it. Signals do not reach the thread: they are the application's.
+/// Starts a thread that runs `body` and then ends. The thread blocks all signals, as they are for the application.
 ///
 /// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
 /// - Returns: 0, or the error number of pthread_create(3).
@@ -32,7 +32,7 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
 
 /// A mutex with a condition variable, for threads that wait for each other. Tasks must not wait here.
 ///
-/// Unchecked: the two pthread objects are made for use by several threads.
+/// Unchecked: several threads may use the two pthread objects.
 public final class Condition: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -49,13 +49,15 @@ public final class Condition: @unchecked Sendable {
         mutex.deallocate()
     }
 
+    /// Holds the mutex while `body` runs.
     public func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
 
-    /// Waits for a signal, inside `withLock`. It can return without one, so the caller checks what it waits for again.
+    /// Waits for a signal, inside `withLock`. It can return without a signal, so the caller must check its condition
+    /// again.
     public func wait() { pthread_cond_wait(variable, mutex) }
 
     /// Wakes one waiting thread.

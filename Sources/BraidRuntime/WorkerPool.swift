@@ -1,33 +1,33 @@
 import CEpoll
 import Glibc
 
-/// A fixed number of threads that run tasks in order of arrival, apart from the event loops and from Swift's own
-/// threads.
+/// A fixed number of threads that run tasks in order of arrival. They are separate from the event loops and from
+/// Swift's own threads.
 ///
-/// A pool can demote: if a task holds a thread for longer than `demotionTime` while others wait, that thread gets a low
-/// scheduling priority and another thread takes its place. The task goes on, but nobody waits for it. A demoted thread
-/// ends with its task, as a process without privileges cannot raise a priority again.
+/// A pool can demote threads. If a task uses a thread for longer than `demotionTime` while others wait, the thread gets
+/// a low scheduling priority and another thread replaces it. The other tasks then do not wait for the slow task. A
+/// demoted thread ends with its task, as a process without privileges cannot raise a priority.
 ///
 /// Unchecked: `lock` guards all mutable state.
 public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     struct Configuration: Sendable {
-        /// The name of its threads; at most 15 bytes (pthread_setname_np(3)).
+        /// The name of the threads. It has at most 15 bytes (pthread_setname_np(3)).
         var name: String
         var threads: Int
-        /// The niceness of its threads (sched(7)): 0 is normal, 19 the lowest priority.
+        /// The niceness of the threads (sched(7)): 0 is normal, and 19 is the lowest priority.
         var niceness: Int32 = 0
-        /// How long a task may hold a thread while others wait; nil: for as long as it takes.
+        /// The time for which a task may use a thread while others wait. `nil`: the pool demotes no thread.
         var demotionTime: Duration?
     }
 
-    /// The niceness of demoted threads: about a tenth of the processor time of a normal thread that wants all of it.
+    /// The niceness of demoted threads. They get about a tenth of a normal thread's processor time.
     static let lowPriority: Int32 = 10
-    /// How many threads can be demoted at a time. Beyond that, tasks wait.
+    /// The most threads that can be demoted at a time. Beyond that, tasks wait.
     private static let mostDemoted = 64
 
     private final class Worker {
         let thread = cepoll_thread_id()
-        /// When the task that it runs began, in nanoseconds; nil while it waits.
+        /// The start of the current task, in nanoseconds. `nil` while the thread waits.
         var taskStart: Int?
         var isDemoted = false
     }
@@ -37,16 +37,16 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     private let hasJob = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let isContended = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var jobs: [UnownedJob] = []
-    /// `jobs` is a queue: those before this index were taken.
+    /// The index of the first task in `jobs` that has not been taken.
     private var nextJob = 0
     private var workers: [Worker] = []
-    /// Threads that wait for a job, and how many of them have been woken for one.
+    /// The number of threads that wait for a task. `woken` is the number of them that were woken for one.
     private var waiting = 0
     private var woken = 0
     private var isWatching = false
     private var demotions = 0
 
-    /// Starts the threads. A pool lives as long as the process.
+    /// Starts the threads. They run until the process ends.
     init(_ configuration: Configuration) {
         self.configuration = configuration
         pthread_mutex_init(lock, nil)
@@ -70,16 +70,16 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// How many tasks wait for a thread, and how many threads have been demoted since the start.
+    /// The number of tasks that wait for a thread, and the number of demotions since the start.
     var statistics: (queued: Int, demotions: Int) {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return (jobs.count - nextJob, demotions)
     }
 
-    // MARK: Its threads
+    // MARK: Threads
 
-    /// Without memory for a thread, the others do its work.
+    /// Starts a thread. If there is no memory for it, the other threads do its work.
     private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) {
         startThread(named: configuration.name) { [self] in body(self) }
     }
@@ -102,7 +102,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// With the lock, which it gives up while it waits.
+    /// Removes and returns the next task. The caller holds the lock. The method releases it while it waits.
     private func takeJob() -> UnownedJob {
         while nextJob == jobs.count {
             waiting += 1
@@ -122,7 +122,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         return job
     }
 
-    /// Demotes threads whose task takes too long, for as long as tasks wait.
+    /// Demotes threads whose task takes too long, while tasks wait.
     private func watch() {
         guard let limit = configuration.demotionTime?.nanoseconds else { return }
         pthread_mutex_lock(lock)

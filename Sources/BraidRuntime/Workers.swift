@@ -1,16 +1,18 @@
 import Glibc
 
-/// Where work runs that is not an event loop's.
+/// The worker pools for everything that does not run on an event loop.
 ///
-/// The server sorts work by its estimated cost. An estimate can be wrong: the short pool demotes what takes longer.
+/// The server assigns work to a pool by its estimated cost. If an estimate is too low, the short pool demotes the
+/// thread.
 public struct Workers: Sendable {
+    /// The name of a pool.
     public enum Lane: Sendable {
-        /// Work that should take a few milliseconds at most, apart from what it waits for.
+        /// Work that takes a few milliseconds at most, apart from waiting.
         case short
-        /// Work that takes longer: large tables, bodies, answers and histories. Its threads have a low priority, so
-        /// that they use what the event loops, the short pool and the store leave.
+        /// Work that takes longer: large tables, bodies, answers and histories. Its threads have a low priority and use
+        /// the time that the event loops, the short pool and the store do not need.
         case long
-        /// Readiness and metrics. No request of a session runs here.
+        /// Readiness and metrics. This pool runs no request of a session.
         case operations
     }
 
@@ -19,14 +21,14 @@ public struct Workers: Sendable {
     public let operations: WorkerPool
 
     public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
-        // The event loops and the store need the other processors. To wake one more thread costs as much as a small
+        // The event loops and the store need the other processors. Waking another thread costs as much as a small
         // command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
         long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
         operations = WorkerPool(.init(name: "braid-operations", threads: 1))
     }
 
-    /// The pools of this process.
+    /// The pools of the process.
     public static let shared = Workers()
 
     public subscript(lane: Lane) -> WorkerPool {

@@ -6,21 +6,21 @@ import BraidStore
 import Logging
 import Synchronization
 
-/// The application behind the HTTP layer: finds the route, checks what all routes have in common, turns errors into
-/// problem documents.
+/// The application behind the HTTP server. It finds a request's route, performs the checks that all routes share, runs
+/// the handler, and turns errors into problem documents.
 package final class App: HTTPHandler {
-    /// The version of the server, as `--version`, the metrics and the OpenAPI document state it.
+    /// The server's version, as in `--version`, the metrics and the OpenAPI document.
     package static let version = "0.1.0"
 
     package let sessions: Sessions
     package let store: any SessionStore
     package let logger: Logger
-    /// Where each request is a line; nil where they are not logged.
+    /// The log with one line for each request. `nil` if requests are not logged.
     private let requestLog: LogLines?
     let metrics = Metrics()
     let router: Router
     private let limits: ServerLimits
-    /// Requests under way.
+    /// The budget of requests that are being answered.
     private let requests: Budget
     private let workers = Workers.shared
     private let access: AccessControl
@@ -28,7 +28,9 @@ package final class App: HTTPHandler {
     package let clock: Clock
     private let ids: IDGenerator
 
-    /// `token`: the controller's; nil when everyone who can connect is a controller.
+    /// Creates the application.
+    ///
+    /// - Parameter token: the controller's token. With `nil`, everyone who can connect is a controller.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
         limits: ServerLimits = ServerLimits(), token: String?, pages: PagePolicy = PagePolicy(),
@@ -89,14 +91,15 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// What comes from a requester that is known.
+    /// Returns what to do with the body of an authenticated request.
     private func disposition(of head: HTTPRequestHead, _ route: Route, _ requester: Requester) -> HTTPBodyDisposition {
         let account = route.account(of: head, requester)
         return route.streamedBody == nil
             ? .gather(limit: limits.bodyBytes, account: account) : .stream(account: account)
     }
 
-    /// Without a valid token no body is read, but for a small one, behind which the connection can go on.
+    /// Refuses a request without a valid token before its body is read. A small body is read and dropped, so that the
+    /// connection can be reused.
     private func refusal(of head: HTTPRequestHead, _ route: Route, _ error: any Error) -> HTTPBodyDisposition {
         if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody, route.streamedBody == nil {
             return .gather(limit: length)
@@ -113,7 +116,7 @@ package final class App: HTTPHandler {
                 let route = try route(of: head)
                 exchange.route = route
                 guard let streamedBody = route.streamedBody else {
-                    throw ProblemError(.internalError, "The body was streamed that is to be gathered.")
+                    throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
                 }
                 let requester = try await access.requester(access.claim(head, for: route.admission))
                 let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
@@ -127,18 +130,19 @@ package final class App: HTTPHandler {
     package func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
         let id = head.map(requestID(of:)) ?? ids.requestID()
         var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
-        // Where the body is too long; a head that was refused itself may have lacked the token still.
+        // For a body that is too long, an invalid token takes precedence. A refused head may lack its token field, so
+        // other failures are not checked.
         if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
         response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
-        // As of other answers; one to a head that was not understood may be to a GET.
+        // As in other answers to GET. If the head was not parsed, the request may be a GET.
         if head.map({ $0.method == "GET" || $0.method == "HEAD" }) ?? true {
             response.headers.append(("Cache-Control", "no-cache"))
         }
         var route: Route?
         if let head, case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
-        // One whose body is read while it comes has its handler at work, which is told of the failure and answers it.
+        // The handler of a streamed body is already running. It receives the failure and answers the request.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
         (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
         requestLog?.write(.info, "request") { $0.add(id: id, head, route, status: response.status) }
@@ -174,7 +178,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// The route that a request names. Throws `notFound` or `methodNotAllowed`.
+    /// Returns the route of a request. Throws `notFound` or `methodNotAllowed`.
     private func route(of head: HTTPRequestHead) throws -> Route {
         switch router.match(method: head.method, path: head.path) {
         case .route(let route): return route
@@ -194,7 +198,7 @@ package final class App: HTTPHandler {
         to request: HTTPRequest, _ route: Route, _ claim: AccessControl.Claim, _ exchange: HandledRequest
     ) async -> HTTPResponse {
         var exchange = exchange
-        // Before the answer is sent: the client may send its next request as soon as it has the answer.
+        // End the lease before the answer is sent: the client may send its next request as soon as it has the answer.
         defer { exchange.lease?.end() }
         do {
             let requester = try await access.requester(claim)
@@ -212,7 +216,10 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Indentation takes long for a large answer, and several times its memory.
+    /// Returns an indented response.
+    ///
+    /// Indenting a large answer takes long and needs several times its memory. So it runs on the long pool, and one at
+    /// a time for each large session.
     private func indentedResponse(
         of route: Route, _ context: RequestContext, _ exchange: HandledRequest
     ) async throws -> HTTPResponse {
@@ -226,7 +233,8 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// The handler's response. What a token has opened ends when the token is revoked or expires.
+    /// Returns the handler's response. If a token opened a stream or a long poll, it ends when the token is revoked or
+    /// expires.
     private func response(of route: Route, _ context: RequestContext) async throws -> HTTPResponse {
         guard let token = context.requester.token else { return try await route.handle(context) }
         if context.isLongPoll {
@@ -244,30 +252,33 @@ package final class App: HTTPHandler {
         return response
     }
 
-    /// The session that a request is about, if it is in memory and large.
+    /// Returns the session of a request if it is in memory and large.
     private func largeSession(_ account: Budget.Account) -> Session? {
         guard let session = account.resource.flatMap({ sessions.inMemory($0) }), session.isLarge else { return nil }
         return session
     }
 
-    /// Counts the request as one of those under way. Throws `unavailable` when the server has as many as it accepts,
-    /// and `quotaExceeded` when the session or the token has its share. Readiness and metrics are not counted:
-    /// operators need them most when the server is full. A long poll counts as a subscriber.
+    /// Returns a lease for a request that is being answered.
+    ///
+    /// Readiness and metrics need no lease, because operators need them most when the server is full. A long poll needs
+    /// none because it counts as a subscriber.
+    /// - Throws: `unavailable` if the server accepts no more requests, and `quotaExceeded` if the session or the token
+    ///   has used its share.
     private func lease(for route: Route, _ exchange: HandledRequest) throws -> Budget.Lease? {
         guard exchange.head.path.first == "v1", !route.isLongPoll(exchange.head) else { return nil }
         return try requests.required("requests under way", for: exchange.account)
     }
 
-    /// One request, for its answer and its line in the log.
+    /// A request with the values that its answer and its log line need.
     private struct HandledRequest: Sendable {
         let head: HTTPRequestHead
         let id: String
-        /// In nanoseconds of the monotonic clock.
+        /// The time of arrival, in nanoseconds of the monotonic clock.
         let start: Int
         /// `nil` if no route matches.
         var route: Route?
         var account = Budget.Account()
-        /// The request's place among those under way.
+        /// The lease for a request that is being answered.
         var lease: Budget.Lease?
 
         func log(status: Int, nanoseconds: Int, to line: inout LogLine) {
@@ -276,7 +287,8 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// The answer to `OPTIONS`, for the server as a whole or for one resource; `nil` for other requests.
+    /// Returns the answer to `OPTIONS`, for the server as a whole or for one resource. Returns `nil` for other
+    /// requests.
     private func optionsAnswer(_ head: HTTPRequestHead) -> HTTPResponse? {
         guard head.method == "OPTIONS" else { return nil }
         if head.path.isEmpty {
@@ -287,7 +299,7 @@ package final class App: HTTPHandler {
         return HTTPResponse(status: 204, headers: [("Allow", allowed.joined(separator: ", "))] + patch)
     }
 
-    /// Refuses query parameters that the route does not know, or that the target has twice.
+    /// Throws `badRequest` for an unknown query parameter and for one that occurs twice.
     private func checkQuery(_ head: HTTPRequestHead, _ route: Route) throws {
         for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
             throw ProblemError(
@@ -301,7 +313,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// A request that is what its route takes.
+    /// Performs the checks that all routes share and returns the handler's context.
     private func context(
         _ request: HTTPRequest, _ route: Route, _ requester: Requester, id: String
     ) throws -> RequestContext {
@@ -323,7 +335,7 @@ package final class App: HTTPHandler {
         return context
     }
 
-    // MARK: What all routes have in common
+    // MARK: Checks that all routes share
 
     /// Throws `notAcceptable` unless the client accepts one of the route's media types, or at least problem documents
     /// (RFC 9110, 12.5.1).
@@ -343,7 +355,7 @@ package final class App: HTTPHandler {
 
     private func checkContentType(_ head: HTTPRequestHead, _ route: Route) throws {
         let type = head.headers["content-type"]
-        // A body without a type is taken for JSON. A stream of lines must say what it is.
+        // A body without a media type counts as JSON. A stream of lines must name its type.
         if type == nil, route.streamedBody == nil { return }
         let essence = type.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" } }
         if let essence, route.bodyTypes.contains(essence) { return }
@@ -355,11 +367,11 @@ package final class App: HTTPHandler {
     }
 
     private func response(to error: any Error, _ exchange: HandledRequest) -> HTTPResponse {
-        // The client has left or has closed its side of the connection: most likely nobody reads this.
+        // The client has disconnected or closed its side of the connection. It will probably not read this answer.
         if error is CancellationError {
             return ProblemError(
                 unavailable:
-                    "The client closed its side of the connection before the request's turn came. Nothing was changed."
+                    "The client closed its side of the connection before the request was executed. Nothing was changed."
             )
             .response(path: exchange.head.plainPath, requestID: exchange.id)
         }
@@ -367,7 +379,7 @@ package final class App: HTTPHandler {
             return problem.response(path: exchange.head.plainPath, requestID: exchange.id)
         }
         logger.error(
-            "a fault of the server's: \(error)",
+            "internal error: \(error)",
             metadata: ["id": .string(exchange.id), "path": .string(exchange.head.plainPath)])
         return ProblemError(
             .internalError, "The server failed. Its log contains the cause, under the `requestId` of this answer."
@@ -381,12 +393,12 @@ package final class App: HTTPHandler {
         response.headers.append(("X-Request-Id", exchange.id))
         response.headers += pages.headers(for: head)
         response.account = exchange.account
-        // What is silent about it may be kept by caches, and given again for as long as they please (RFC 9111, 4.2.2).
+        // Caches may store an answer without `Cache-Control` and reuse it as long as they choose (RFC 9111, 4.2.2).
         if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" })
         {
             response.headers.append(("Cache-Control", "no-cache"))
         }
-        // Caches are to ask for each form by itself (RFC 9110, 12.5.5).
+        // Caches must store one answer for each media type (RFC 9110, 12.5.5).
         if exchange.route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
         if isPretty(head), case .bytes(let bytes) = response.body,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000)
@@ -403,9 +415,9 @@ package final class App: HTTPHandler {
         head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
-    /// The most JSON that an event loop reads or writes: many other connections wait for it meanwhile.
+    /// The most bytes that an event loop parses or indents. Its other connections wait meanwhile.
     static let largeBytes = 64 * 1024
-    /// From here on, reading a body takes longer than what the short pool is for.
+    /// The body size in bytes from which parsing takes too long for the short pool.
     private static let longBytes = 1 << 20
 
     private func requestID(of head: HTTPRequestHead) -> String {
@@ -417,8 +429,7 @@ package final class App: HTTPHandler {
 }
 
 extension LogLine {
-    /// What is logged of a request, as far as it is known. The path has no query, and bodies and tokens are never
-    /// logged.
+    /// Adds the known values of a request. Logs never contain queries, bodies or tokens.
     fileprivate mutating func add(id: String, _ head: HTTPRequestHead?, _ route: Route?, status: Int) {
         add("id", id)
         add("method", head?.method ?? "")

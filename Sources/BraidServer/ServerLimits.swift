@@ -1,14 +1,14 @@
 import BraidSessions
 
-/// The server's limits: those of its requests, and those of its sessions, which are members of this value, too.
-/// docs/http-api.md, "Limits", lists the errors that exceeding them causes.
+/// The server's limits: those of its requests, and those of its sessions. The session limits are accessible as members
+/// of this value as well. docs/limits.md lists the errors that exceeding them causes.
 @dynamicMemberLookup
 package struct ServerLimits: Sendable {
     /// The most bytes of one request's body, or of one line of a streamed body.
     package var bodyBytes = 16 << 20
     /// The deepest nesting of a request's JSON.
     package var jsonDepth = 128
-    /// The most requests that are being worked on at the same time, subscribers not included.
+    /// The most requests that are answered at the same time, subscribers not included.
     package var requests = 2_048
     /// The limits of the sessions.
     package var session = SessionLimits()

@@ -2,28 +2,29 @@ import BraidStore
 import Glibc
 import Synchronization
 
-/// The time, in milliseconds since 1970: the system's, or one that counts (`--deterministic`).
+/// A clock that returns milliseconds since 1970. It reads the system's time, or it counts (`--deterministic`).
 package final class Clock: Sendable {
     private let isCounting: Bool
-    /// The next time of a clock that counts.
+    /// The next time that a counting clock returns.
     private let counted: Mutex<Int>
 
-    /// The system's clock.
+    /// Creates a clock that reads the system's time.
     package init() {
         isCounting = false
         counted = Mutex(0)
     }
 
-    /// A clock that counts from 2000-01-01T00:00:00.000Z, or from one millisecond after `latest` if that is later.
+    /// Creates a clock that counts from 2000-01-01T00:00:00.000Z, or from one millisecond after `latest` if that is
+    /// later.
     package init(countingAfter latest: Int) {
         isCounting = true
         counted = Mutex(max(latest + 1, 946_684_800_000))
     }
 
-    /// The time, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970. A counting clock does not advance.
     package func now() -> Int { isCounting ? counted.withLock { $0 } : Clock.system() }
 
-    /// The time of a change. A clock that counts moves on by one millisecond.
+    /// The time for a change, in milliseconds since 1970. A counting clock advances by one millisecond.
     package func instant() -> Int {
         guard isCounting else { return Clock.system() }
         return counted.withLock { next in
@@ -40,9 +41,9 @@ package final class Clock: Sendable {
     }
 }
 
-/// Returns a clock and an ID generator that count, so that the same requests get the same answers, byte for byte.
+/// Returns a clock and an ID generator that count, so that equal requests get equal answers, byte for byte.
 ///
-/// They continue after the sessions and tables in `store`: no stored ID, epoch or time is made a second time. Ended
+/// The two continue after the sessions and tables in `store`, so they never repeat a stored ID, epoch or time. Ended
 /// sessions leave no trace in the store, so their IDs can appear again.
 /// - Complexity: O(sessions in the store).
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
@@ -60,7 +61,7 @@ package func deterministic(after store: any SessionStore) async throws -> (clock
     return (Clock(countingAfter: latest), IDGenerator(countingAfterSession: session, epoch: epoch))
 }
 
-/// The number behind the prefix, as in `session-12`; 0 if there is none, or if it is 2^53 or more.
+/// Returns the number after the prefix, as in `session-12`. Returns 0 for any other word and for numbers from 2^53.
 private func number(in word: String, after prefix: String) -> Int {
     guard word.hasPrefix(prefix), let number = Int(word.dropFirst(prefix.count).prefix { $0 != "-" }) else { return 0 }
     return number < 1 << 53 ? number : 0

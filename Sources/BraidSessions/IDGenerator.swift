@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Makes the IDs of sessions, epochs, tokens and requests: random, or counted (`--deterministic`).
+/// A generator for the IDs of sessions, epochs, tokens and requests. IDs are random, or counted (`--deterministic`).
 package final class IDGenerator: Sendable {
     private struct Counts {
         var session = 0
@@ -12,22 +12,22 @@ package final class IDGenerator: Sendable {
     let isCounting: Bool
     private let counts: Mutex<Counts>
 
-    /// IDs are random.
+    /// Creates a generator of random IDs.
     package init() {
         requestPrefix = Self.randomWord(6)
         isCounting = false
         counts = Mutex(Counts())
     }
 
-    /// IDs are counted: `session-1`, `epoch-1`. The first ones follow the given numbers.
+    /// Creates a generator that counts: `session-1`, `epoch-1`. The first IDs follow the given numbers.
     package init(countingAfterSession session: Int, epoch: Int) {
         requestPrefix = "request"
         isCounting = true
         counts = Mutex(Counts(session: session, epoch: epoch))
     }
 
-    /// An ID for a session that a client opens without naming one. A counted ID can be in use already, as clients
-    /// choose IDs as well.
+    /// Returns an ID for a session that a client opens without an ID. A counted ID can already be in use, because
+    /// clients choose IDs as well.
     func sessionID() -> String {
         guard isCounting else { return Self.randomWord(12) }
         return counts.withLock { counts in
@@ -36,7 +36,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// A session's epoch: an opaque word that is never used again.
+    /// Returns a session's epoch: an opaque word that is never used again.
     func epoch() -> String {
         guard isCounting else { return Self.randomWord(8) }
         return counts.withLock { counts in
@@ -45,12 +45,13 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// A token's ID. It is not secret.
+    /// Returns a token's ID. The ID is not secret.
     func tokenID() -> String { Self.randomWord(12) }
 
-    /// A token's secret: 258 random bits as base64url (RFC 4648, section 5).
+    /// Returns a token's secret: 258 random bits as base64url (RFC 4648, section 5).
     func secret() -> String { Self.randomWord(43, of: Self.base64URLDigits) }
 
+    /// Returns a request's ID. It is unique in the process. A random prefix tells processes apart.
     package func requestID() -> String {
         "\(requestPrefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
     }

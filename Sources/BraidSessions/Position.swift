@@ -1,7 +1,8 @@
 /// A position in a session's history: `<epoch>.<revision>`, or, without the epoch, `<revision>`.
 package struct Position: Sendable, Equatable, CustomStringConvertible {
-    /// The session's epoch. `nil` means the present one.
+    /// The session's epoch. `nil` means the current epoch.
     package var epoch: String?
+    /// The revision, from 0.
     package var revision: Int
 
     package init(epoch: String?, revision: Int) {
@@ -28,10 +29,11 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
 
 /// A condition on the position that a session is at. A command whose condition is not met changes nothing.
 package struct PositionCondition: Sendable {
-    /// The positions at which the condition is met, as the client wrote them. For messages.
+    /// The positions that meet the condition, as the client wrote them. Error messages show this text.
     let text: String
     private let isMet: @Sendable (Position) -> Bool
 
+    /// Creates a condition that is met at the positions for which `isMet` returns `true`.
     package init(_ text: String, isMet: @escaping @Sendable (Position) -> Bool) {
         self.text = text
         self.isMet = isMet

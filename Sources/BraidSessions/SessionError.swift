@@ -2,21 +2,21 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// The reason why a session refused or could not do what it was asked. Nothing was changed.
+/// The reason why a session or this server could not do what a request asked. The request has changed nothing.
 ///
-/// What the engine refuses is a `Refusal`, and what the store refuses is a `StoreError`.
+/// The engine throws `Refusal` instead, and the store throws `StoreError`.
 package struct SessionError: Error, Sendable, Equatable {
-    /// The kind of an error. Programs decide by it.
+    /// The kind of an error. Code that handles errors switches over it, not over the message.
     package enum Code: Sendable, CaseIterable {
         /// The request is malformed, or names a revision that does not exist yet.
         case badRequest
         /// The journal does not reach back to the position on which a command is based.
         case baseTooOld
-        /// The first request with the same key is not answered yet.
+        /// A request with the same key is still being answered.
         case idempotencyKeyInUse
-        /// The key was sent before with another request.
+        /// Another request was sent with this key before.
         case idempotencyKeyReused
-        /// The stored session is incomplete: a fault of the server.
+        /// The stored session is incomplete. This is a fault of the server.
         case internalError
         /// The token is unknown, expired or revoked.
         case invalidToken
@@ -26,7 +26,7 @@ package struct SessionError: Error, Sendable, Equatable {
         case noTable
         /// The session is at another position than the command's condition demands.
         case positionMismatch
-        /// The session or the token already uses its share of something that all sessions have in common.
+        /// The session or the token already uses its share of a resource that all sessions share.
         case quotaExceeded
         /// The server has as many sessions as it accepts.
         case tooManySessions
@@ -54,9 +54,10 @@ package struct SessionError: Error, Sendable, Equatable {
         self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, or it was ended.")
     }
 
+    /// Creates an error that a retry can overcome after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
-    /// A budget's refusal of the memory for a large answer.
+    /// Creates the error for an answer that gets no memory because the budget refused the lease.
     init(noRoomForAnswer refusal: Budget.Refusal) {
         switch refusal {
         case .budget:
@@ -77,7 +78,7 @@ package struct SessionError: Error, Sendable, Equatable {
     }
 }
 
-// MARK: - What a retry may expect
+// MARK: - Which errors a retry can overcome
 
 extension SessionError {
     /// Whether the client caused the error. Any other error is the fault of the server, its disk or its load.
@@ -96,8 +97,10 @@ extension SessionError {
         }
     }
 
-    /// Whether a refused request can succeed when the client sends it again, possibly corrected. A malformed request
-    /// can be put right, room or time can be found, and the session can come to another position.
+    /// Returns whether a refused request can succeed when the client sends it again, possibly corrected.
+    ///
+    /// A client can correct a malformed request. Memory and time can become available. The session can reach another
+    /// position.
     static func mayPassLater(_ refusal: any Error) -> Bool {
         switch refusal {
         case let refusal as Refusal: refusal.code == .badRequest || refusal.code == .commandTimeout
@@ -109,8 +112,13 @@ extension SessionError {
 }
 
 extension Budget {
-    /// A lease of one. Throws `unavailable` when the budget is used up, and `quotaExceeded` when the account has its
-    /// share.
+    /// Returns a lease of one unit.
+    ///
+    /// - Parameters:
+    ///   - what: the plural name of the units, for the message, as in "subscribers".
+    ///   - seconds: the `Retry-After` of the error, in seconds.
+    /// - Throws: `SessionError` with the code `unavailable` if the budget is used up, and `quotaExceeded` if the
+    ///   account uses its share.
     package func required(_ what: String, for account: Account, retryAfter seconds: Int = 1) throws -> Lease {
         do {
             return try lease(to: account)

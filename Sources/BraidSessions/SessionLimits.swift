@@ -1,17 +1,18 @@
 import BraidEngine
 
-/// The limits of a server's sessions. docs/http-api.md, "Limits", lists the errors that exceeding them causes.
+/// The limits of a server's sessions. docs/limits.md lists the errors that exceeding them causes.
 package struct SessionLimits: Sendable {
     /// The most sessions in the store.
     package var sessions = 100_000
     /// The most event streams and waiting long polls, of all sessions together.
     package var subscribers = 9_000
-    /// The most commands in one transaction, carried out or dry run.
+    /// The most commands in one transaction, dry runs included.
     package var transactionCommands = 100_000
-    /// The same for a participant.
+    /// The most commands in a participant's transaction.
     package var participantTransactionCommands = 1_000
-    /// How long a participant's command may take. A controller's may take `table.commandTime`.
+    /// How long the engine may work on a participant's command. `table.commandTime` limits a controller's command.
     package var participantCommandTime = Duration.seconds(5)
+    /// The limits of each table.
     package var table: TableLimits = {
         var table = TableLimits()
         table.rows = 1_000_000
@@ -24,7 +25,7 @@ package struct SessionLimits: Sendable {
 }
 
 extension SessionLimits {
-    /// The limits of a requester's commands on a table.
+    /// Returns the limits for commands of a role.
     func table(for role: Role) -> TableLimits {
         guard role < .controller else { return table }
         var table = table
@@ -32,7 +33,7 @@ extension SessionLimits {
         return table
     }
 
-    /// Throws `transactionTooLong`.
+    /// Throws `transactionTooLong` if the transaction contains more commands than the role may send.
     func check(_ command: Command, of role: Role) throws {
         guard case .transaction(let commands) = command else { return }
         let limit = role < .controller ? min(participantTransactionCommands, transactionCommands) : transactionCommands

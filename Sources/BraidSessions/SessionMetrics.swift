@@ -1,16 +1,16 @@
 import BraidEngine
 import Synchronization
 
-/// Counts of what sessions do. Any thread adds to them, without a lock.
+/// Counters of what sessions do. Every thread can increment them without a lock.
 ///
-/// No count is kept by anything that a client chose, such as a session or a token.
+/// No counter is labelled with a value that clients choose, such as a session or a token.
 package final class SessionMetrics: Sendable {
     package let commands = CommandCounters()
-    /// Readers of streams that did not keep up, and were sent a snapshot in place of what they missed.
+    /// Event streams whose reader was too slow and received a snapshot instead of the missed updates.
     package let streamsBehind = Counter()
-    /// Commits that another server on the same database came before.
+    /// Commits that failed because another server on the same database committed the revision first.
     package let lostRaces = Counter()
-    /// Revisions that other servers on the same database committed, and that this server took over.
+    /// Revisions that other servers on the same database committed and that this server replayed.
     package let revisionsOfOthers = Counter()
 }
 
@@ -24,15 +24,15 @@ package final class Counter: Sendable {
     package var value: Int { count.load(ordering: .relaxed) }
 }
 
-/// Commands, by what they were and what became of them.
+/// Counts of commands by kind and outcome.
 package final class CommandCounters: Sendable {
     package enum Outcome: String, CaseIterable {
         case applied, unchanged, ignored
-        /// Computed and not carried out, as it was asked.
+        /// The command was only computed, as the request asked.
         case dryRun = "dry-run"
-        /// The client's doing.
+        /// The client caused an error.
         case refused
-        /// The server's or its disk's.
+        /// The server, its disk or its load caused an error.
         case failed
     }
 
@@ -46,12 +46,13 @@ package final class CommandCounters: Sendable {
         counters[kind][outcome].add()
     }
 
-    /// Counts what a command was refused by, or failed with.
+    /// Counts a command that threw `error`.
     func count(_ command: Command, thrown error: any Error) {
-        if error is StaleSession { return }  // to be tried again
+        if error is StaleSession { return }  // The caller tries the command again.
         count(command, SessionError.isRefusal(error) ? .refused : .failed)
     }
 
+    /// The numbers of commands by kind and outcome. Combinations that have not occurred are left out.
     package var all: [(kind: String, outcome: Outcome, count: Int)] {
         zip(Self.kinds, counters).flatMap { kind, row in
             zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil }

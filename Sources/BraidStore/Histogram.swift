@@ -1,23 +1,26 @@
-/// How many measurements fell under each of some bounds, and their sum.
+/// The number of measurements in each of several buckets, and their sum.
 public struct Histogram: Sendable, Equatable {
-    /// Upper bounds, ascending, each inclusive; beyond the last there is one bucket more.
+    /// The inclusive upper bounds of the buckets, ascending. One more bucket counts larger values.
     public let bounds: [Double]
-    /// As many as bounds, and one more. Not cumulative.
+    /// The number of measurements in each bucket, not cumulative. It has one element more than `bounds`.
     public internal(set) var counts: [Int]
+    /// The sum of all measurements.
     public internal(set) var sum = 0.0
 
+    /// Creates an empty histogram.
     public init(bounds: [Double]) {
         self.bounds = bounds
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    /// As counted elsewhere; `counts` has one more than `bounds`.
+    /// Creates a histogram with counts from elsewhere. `counts` has one element more than `bounds`.
     public init(bounds: [Double], counts: [Int], sum: Double) {
         self.bounds = bounds
         self.counts = counts
         self.sum = sum
     }
 
+    /// The number of all measurements.
     public var count: Int { counts.reduce(0, +) }
 
     mutating func add(_ value: Double) {

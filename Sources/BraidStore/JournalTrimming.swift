@@ -1,13 +1,14 @@
-/// Whether a commit cuts its session's journal to the limit of revisions, and by how much.
+/// Decides whether a commit trims its session's journal to the limit of revisions, and by how many records.
 ///
-/// One commit in so many does it, a 64th of the limit: what is deleted stands in another page than what is written. So
-/// many more revisions than the limit, less one, are there meanwhile.
+/// Only every *n*th commit trims, where *n* is a 64th of the limit, because deleted records are on other pages than
+/// written ones. Until then the journal exceeds the limit by up to *n* − 1 revisions.
 package struct JournalTrimming {
     package let isDue: Bool
-    /// How many of the oldest records to look at: enough to come down to lowered limits within a while, too.
+    /// The number of oldest records to examine. It is larger than needed, so that the journal also shrinks to a lowered
+    /// limit after a while.
     package let recordCount: Int
 
-    /// `revision`: the one that is committed.
+    /// Decides for the commit of a revision.
     package init(with revision: Int, limit: Int) {
         let interval = max(1, limit / 64)
         isDue = revision > limit && revision % interval == 0

@@ -1,31 +1,36 @@
 import BraidEngine
 
-/// An answer that is given again when the client asks the same again with the same Idempotency-Key.
+/// A stored answer, which is returned again if the client repeats a request with the same `Idempotency-Key`.
+///
 /// Source: draft-ietf-httpapi-idempotency-key-header.
 public struct KeptAnswer: Sendable, Equatable {
-    /// The session that was asked; 0 for the opening of one. Each session has its own keys.
+    /// The number of the session that received the request, or 0 for a request that opens a session. Each session has
+    /// its own keys.
     public var session: Int
-    /// The id of the token that asked; empty for a controller. Each requester has its own keys.
+    /// The id of the token that made the request, or empty for a controller. Each requester has its own keys.
     public var requester: String
+    /// The value of the request's `Idempotency-Key`.
     public var key: String
-    /// Milliseconds since 1970. Kept for a day.
+    /// The time of the answer, in milliseconds since 1970. Answers are kept for a day.
     public var at: Int
-    /// A hash of what was asked: the same key with another one is a mistake of the client.
+    /// A hash of the request. A request with the same key and another hash is the client's mistake.
     public var request: Int
+    /// The answer.
     public var answer: JSONText
 
-    /// How long answers are kept, in milliseconds.
+    /// The time that answers are kept, in milliseconds.
     public static let lifetime = 24 * 60 * 60 * 1000
 
-    /// How much the answers of one requester to one session may cost together. Once they cost more, the oldest are
+    /// The largest total cost of one requester's answers in one session, in bytes. Beyond it the oldest answers are
     /// deleted.
     public static let quota = 16 << 20
     /// The most answers that are deleted when one is stored, so that no commit waits for a long delete.
     package static let mostEvicted = 64
 
-    /// Its bytes, but 1 KiB at least: so the quota is also one of 16,384 answers.
+    /// The answer's size in bytes, at least 1 KiB. The quota therefore also allows at most 16,384 answers.
     package var cost: Int { max(1 << 10, answer.count + key.utf8.count) }
 
+    /// Creates an answer.
     public init(session: Int, requester: String, key: String, at: Int, request: Int, answer: JSONText) {
         self.session = session
         self.requester = requester

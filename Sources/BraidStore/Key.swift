@@ -1,11 +1,11 @@
-/// The key of something that belongs to a session: of a row, of a section, or a revision. Each has 32 bits.
+/// The numbers within a session: of a row, of a section, or of a revision. Each has 32 bits.
 package enum Key {
     static let bits = 32
     package static let largest = 1 << bits - 1
 
     static func of(_ session: Int, _ number: Int) -> Int { session << bits | number }
 
-    /// All keys that belong to a session.
+    /// Returns all keys that belong to a session.
     static func all(of session: Int) -> ClosedRange<Int> { of(session, 0)...of(session, largest) }
 
     static func number(in key: Int) -> Int { key & largest }

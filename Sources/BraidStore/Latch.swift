@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Closed until it is opened, once: for those who wait until a thread has ended.
+/// A gate that opens once, for tasks that wait until a thread has ended.
 package final class Latch: Sendable {
-    /// Who waits; nil: it is open.
+    /// The waiting tasks. `nil` after the latch is opened.
     private let waiting = Mutex<[CheckedContinuation<Void, Never>]?>([])
 
     package init() {}
@@ -15,7 +15,7 @@ package final class Latch: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns when it is open, whether or not the task is cancelled.
+    /// Returns once the latch is open, even if the task is cancelled.
     package func opened() async {
         await withCheckedContinuation { continuation in
             let isOpen = waiting.withLock { waiting in

@@ -1,87 +1,110 @@
 import BraidEngine
 
-/// Where sessions and table descriptions are kept: the one seam between the server and what is on disk.
+/// The storage of sessions and table descriptions: the single interface between the server and a database.
 ///
-/// Each method is one transaction. A method that writes returns when what it wrote is on disk, and cancelling the
-/// calling task neither stops nor loses the write. A read sees every write that has returned. Any store must pass
+/// Each method is one transaction. A writing method returns when its writes are on disk. Cancelling the calling task
+/// neither stops nor loses the write. A read sees every write that has returned. Every store must pass
 /// `SessionStoreTests`.
 public protocol SessionStore: Sendable {
     // MARK: Table descriptions
 
-    /// Registers a description, or replaces it by a new version: 1, 2, 3, …
+    /// Registers a table description, or replaces it by a new version.
+    ///
+    /// - Parameter at: the time, in milliseconds since 1970.
+    /// - Returns: the version (1, 2, 3, …), and whether the description is new.
     func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool)
-    /// The latest version.
+    /// Returns the latest version of a table description, or `nil` if it does not exist.
     func table(_ name: String) async throws -> StoredTable?
-    /// The latest version of each, by name ascending.
+    /// Returns the latest version of every table description, by ascending name.
     func tables() async throws -> [TableSummary]
-    /// Removes every version, unless sessions of one of them exist.
+    /// Deletes every version of a table description, unless sessions use one of them.
     func deleteTable(_ name: String) async throws -> TableDeletion
 
     // MARK: Sessions
 
-    /// Stores a new session at revision 0 and returns its number, which is never used again.
-    /// Throws `sessionExists`, and `tableMissing` when the registered description was deleted meanwhile. A version that
-    /// went because there is a newer one, and no session had it, comes back.
+    /// Stores a new session at revision 0.
+    ///
+    /// A description's version that was deleted because a newer version exists and no session used it is restored.
+    ///
+    /// - Returns: the session's number, which is never used again.
+    /// - Throws: ``StoreError`` with `sessionExists`, or with `tableMissing` if the registered description was deleted
+    ///   meanwhile.
     func createSession(_ session: NewSession) async throws -> Int
-    /// The whole session. O(rows · log rows).
+    /// Returns a whole session, or `nil` if it does not exist.
+    ///
+    /// - Complexity: O(rows · log rows).
     func session(_ id: String) async throws -> StoredSession?
-    /// What the session was opened with.
+    /// Returns the data with which a session was opened, or `nil` if the session does not exist.
     func opening(_ id: String) async throws -> StoredOpening?
+    /// Returns a session's summary, or `nil` if the session does not exist.
     func sessionSummary(_ id: String) async throws -> SessionSummary?
-    /// By id ascending, in the order of its UTF-8 bytes: `limit` sessions at most, all of them after `after`.
+    /// Returns at most `limit` sessions whose ids are after `after`, by ascending id in the order of UTF-8 bytes.
     func sessions(after: String?, limit: Int) async throws -> [SessionSummary]
-    /// Removes a session and everything that belongs to it; gives its number. With `facts`: only the session of that
-    /// number, while it is at that revision. Nil: there is none.
+    /// Deletes a session and everything that belongs to it.
+    ///
+    /// - Parameter facts: if not `nil`, the session is deleted only if it has this number and is at this revision.
+    /// - Returns: the session's number, or `nil` if there was no such session.
     func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int?
 
     // MARK: Revisions
 
-    /// Stores one revision. The commits that wait for the disk together share one transaction.
-    /// Throws `revisionConflict`, `sessionMissing` or `answered` without touching the others, and whatever befell the
-    /// disk.
+    /// Stores one revision. Commits that wait for the disk at the same time share one transaction.
+    ///
+    /// - Throws: ``StoreError`` with `revisionConflict`, `sessionMissing` or `answered`, which does not affect the
+    ///   other commits, or the error of the disk.
     func commit(_ commit: SessionCommit) async throws
-    /// Records after a revision, ascending: `limit` at most, and none behind the one with which their texts reach so
-    /// many `bytes`.
+    /// Returns journal records after a revision, ascending.
+    ///
+    /// - Parameters:
+    ///   - limit: the largest number of records.
+    ///   - bytes: the size at which to stop. The record that brings the total size to `bytes` is the last one.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
-    /// The session as it was where its journal begins: at the revision before the first record, or, if clients did not
-    /// see then what was stored, at the first one from there on at which they did; at the present revision if there is
-    /// none. Nil: the journal reaches back to the opening, or there is no such session. O(rows · log rows + journal).
+    /// Returns the session as it was at the start of its journal.
+    ///
+    /// The result is the session at the revision before the first record. If a change was unpublished then, it is the
+    /// session at the first later revision at which everything was published. If there is no such revision, it is the
+    /// current session.
+    ///
+    /// - Returns: `nil` if the journal begins with the opening, or if the session does not exist.
+    /// - Complexity: O(rows · log rows + journal).
     func journalStart(of id: String) async throws -> StoredSession?
 
     // MARK: Answers
 
-    /// Keeps an answer to a request that stored nothing else. Throws `answered`.
+    /// Stores an answer to a request that stored nothing else. Throws `answered` if the key already has an answer.
     func keep(_ answer: KeptAnswer) async throws
-    /// What was answered to the requester's key, if it was not too long before `now`.
+    /// Returns the stored answer to a requester's key, or `nil` if it does not exist or has expired at `now`.
     func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer?
 
     // MARK: Tokens
 
-    /// Stores a token for a session; tokens that have expired by its `created` may go. Throws `sessionMissing`.
+    /// Stores a token for a session. Tokens that have expired at its `created` may be deleted. Throws `sessionMissing`.
     func createToken(_ token: NewToken, for sessionID: String) async throws
-    /// The token of that id, expired or not, while its session exists.
+    /// Returns a token, expired or not, while its session exists.
     func token(_ id: String) async throws -> StoredToken?
-    /// A session's tokens that have not expired, by id ascending: `limit` at most, all of them after `after`. Nil:
-    /// there is no such session.
+    /// Returns at most `limit` unexpired tokens of a session whose ids are after `after`, by ascending id. `nil` if the
+    /// session does not exist.
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]?
-    /// Whether the session had such a token.
+    /// Deletes a token. Returns whether the session had it.
     func deleteToken(_ id: String, of sessionID: String) async throws -> Bool
 
     // MARK: Sharing
 
-    /// Nil: this server has the store for itself.
+    /// The functions for servers that share the store. `nil` if this server uses the store alone.
     var sharing: (any StoreSharing)? { get }
 
     // MARK: Running
 
-    /// What was written since the start.
+    /// The statistics of writes since the start.
     var statistics: StoreStatistics { get }
-    /// How much is stored. O(sessions), within a page's worth of keys for each few hundred.
+    /// Returns the size of the stored data.
+    ///
+    /// - Complexity: O(sessions), which reads one page for every few hundred sessions.
     func size() async throws -> StoreSize
-    /// Returns if the store can be read and written; throws what stands against it.
+    /// Checks that the store can be read and written. Throws the reason if it cannot.
     func check() async throws
-    /// Finishes the writes that wait and closes. Everything that comes later throws `closed`.
+    /// Finishes the waiting writes and closes the store. Later calls throw `closed`.
     func close() async
 }
 

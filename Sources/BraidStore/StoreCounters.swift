@@ -1,23 +1,24 @@
 import Synchronization
 
-/// What the writer has done since the start, for metrics.
+/// The writer's statistics since the start, for metrics.
 public struct StoreStatistics: Sendable, Equatable {
-    /// Seconds that transactions took, the flush included: each of them is one flush of the disk.
+    /// The duration of transactions in seconds, the disk flush included. Each transaction flushes once.
     public var commitSeconds = Histogram(bounds: [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5,
     ])
-    /// How many writes shared a transaction.
+    /// The number of writes in each transaction.
     public var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
-    /// Writes that failed: a full disk, or one that is out of order.
+    /// The number of writes that failed, for example because the disk was full.
     public var failures = 0
 }
 
-/// How much is stored.
+/// The size of the stored data.
 public struct StoreSize: Sendable, Equatable {
+    /// The number of sessions.
     public var sessions: Int
-    /// The database's.
+    /// The size of the database, in bytes.
     public var bytes: Int
-    /// What waits in SQLite's write-ahead log beside it, to be copied into it.
+    /// The size of SQLite's write-ahead log, in bytes. Its pages are not yet copied into the database.
     public var logBytes: Int
 
     public init(sessions: Int, bytes: Int, logBytes: Int) {
@@ -27,7 +28,7 @@ public struct StoreSize: Sendable, Equatable {
     }
 }
 
-/// Counts for `StoreStatistics`.
+/// Collects ``StoreStatistics``.
 package final class StoreCounters: Sendable {
     private let statistics = Mutex(StoreStatistics())
 

@@ -1,11 +1,11 @@
-/// Why a store refused, or could not be opened.
+/// The reason why a store refused an operation or could not be opened.
 public enum StoreError: Error, Sendable, Equatable {
-    // What a caller can cause. Nothing was changed.
+    // Errors that a caller can cause. Nothing was changed.
     case sessionExists
     case sessionMissing
-    /// The stored session is at another revision than the commit starts from.
+    /// The stored session is at another revision than the one from which the commit starts.
     case revisionConflict
-    /// Another server has kept an answer to the same key meanwhile.
+    /// The requester's key already has an answer. Another server may have stored it meanwhile.
     case answered
     /// The table description is not registered.
     case tableMissing
@@ -13,25 +13,25 @@ public enum StoreError: Error, Sendable, Equatable {
     case exhausted
     case closed
 
-    // What befell the disk. Nothing was changed, except as said.
+    // Errors of the disk or the database. Nothing was changed, unless the error says otherwise.
     case full
     case io(String)
     /// Another process holds the database's write lock.
     case busy(path: String)
     case corrupt(String)
-    /// The database cannot be reached, or does not take requests now.
+    /// The database cannot be reached, or does not accept requests at the moment.
     case unavailable(String)
 
-    // Why a database was not opened.
-    /// Another process has opened it; `holder` says which, if it left word.
+    // Reasons why a database was not opened.
+    /// Another process has opened the database. `holder` identifies that process, if it is known.
     case locked(path: String, holder: String?)
     case readOnly(path: String)
     case notADatabase(path: String)
-    /// A database, but not one of Braid Server's.
+    /// The file is a database, but of another application.
     case wrongApplication(path: String)
     case newerVersion(found: Int, known: Int)
 
-    // Why a database was not backed up.
+    // Reasons why a database was not backed up.
     case missing(path: String)
     case exists(path: String)
 }
@@ -39,14 +39,14 @@ public enum StoreError: Error, Sendable, Equatable {
 extension StoreError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .sessionExists: "A session with this id is there already."
+        case .sessionExists: "A session with this id already exists."
         case .sessionMissing: "There is no such session."
         case .revisionConflict: "The stored session is at another revision than the one the change starts from."
         case .answered: "The request has been answered meanwhile."
         case .tableMissing: "There is no such table description."
         case .exhausted: "The session has used up its 4,294,967,295 row keys or revisions; open a new one."
         case .closed: "The store is closed."
-        case .full: "The disk is full: nothing was changed. Reads go on; writes come back once there is room."
+        case .full: "The disk is full: nothing was changed. Reads continue; writes continue once there is room."
         case .io(let detail): "The database could not be read or written: \(detail)"
         case .busy(let path): "The database \(path) is locked for writing by another program."
         case .corrupt(let detail): "The database is damaged: \(detail)"

@@ -1,28 +1,36 @@
-/// What servers that share a store need of it, beside the sessions.
+/// The functions that servers need to share a store.
 ///
-/// Each of them keeps copies of sessions. A commit compares the revision that it starts from, so a copy that is behind
-/// can never write; it must not answer either, and learns here whether it is behind.
+/// Each server caches sessions. A commit compares the revision from which it starts, so a server with an outdated copy
+/// can never write. It must not answer from that copy either. With these functions it learns whether a copy is
+/// outdated.
 public protocol StoreSharing: Sendable {
-    /// The revision that a session is at, and when it came to it, as of some moment after the call; nil: it has ended.
-    /// Calls that come while one is under way share the next.
+    /// Returns the current revision of a session and its time, or `nil` if the session has ended.
+    ///
+    /// The result is at least as recent as the call. Calls that arrive while a query is in progress share the next
+    /// query.
     func revision(of session: Int) async throws -> StoredRevision?
 
-    /// Tells what other servers do, from now on. One call for each server.
+    /// Subscribes to the notices of other servers. Call this once for each server.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void)
 
-    /// Waits until this server alone may commit to the session; throws `busy` when it has to wait for too long. Until
-    /// `endTurn`, or until the store is lost.
+    /// Locks a session, so that only this server may commit to it, until `endTurn` or until the connection to the store
+    /// is lost.
     ///
-    /// Commits need no turn. It is for a session that several servers command at once: who has lost a race must first
-    /// read what it lost to, and would lose the next one, too.
+    /// Commits do not need the lock. It is for a session to which several servers send commands at the same time. A
+    /// server whose commit conflicted must read the new revisions first, and without the lock it would lose the next
+    /// race as well.
+    ///
+    /// - Throws: ``StoreError`` with `busy` if another server holds the lock for too long.
     func takeTurn(of session: Int) async throws
+    /// Unlocks a session.
     func endTurn(of session: Int) async
 }
 
-/// A revision of a session; of two with the same number and another time one is lost.
+/// A revision of a session. If two have the same number and different times, the database has lost one of them.
 public struct StoredRevision: Sendable, Equatable {
+    /// The revision's number.
     public var number: Int
-    /// Milliseconds since 1970.
+    /// The time of the revision, in milliseconds since 1970.
     public var time: Int
 
     public init(number: Int, time: Int) {
@@ -31,18 +39,19 @@ public struct StoredRevision: Sendable, Equatable {
     }
 }
 
-/// What another server has done, or that it can be heard.
+/// A notice about another server's action, or about the connection to other servers.
 public enum StoreNotice: Sendable, Equatable {
-    /// The session has come to the revision, most likely; or to a later one.
+    /// The session has probably reached this revision or a later one.
     case committed(session: Int, revision: Int)
     case ended(session: Int)
     case revoked(token: String)
-    /// Every session has a new epoch: the database may have lost commits. Comes before anything is read from it or
-    /// written to it again.
+    /// All sessions have new epochs, because the database may have lost commits. The notice arrives before the database
+    /// is read or written again.
     case renewed
-    /// From now on nothing is missed but, if a server has died at the wrong moment, a commit. Comes again when hearing
-    /// was lost, and with it everything meanwhile.
+    /// From now on notices arrive. Only a commit of a server that dies at the wrong moment can be missed.
+    ///
+    /// The notice is repeated after the connection was lost, which also lost all notices in between.
     case hearing
-    /// Comes every few seconds: time to look for what was missed.
+    /// Sent every few seconds: the receiver should look for missed changes.
     case look
 }

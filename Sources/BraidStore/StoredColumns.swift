@@ -1,10 +1,10 @@
 import BraidEngine
 
-/// One row that a store's database gave; columns count from 0. What the stores read alike is read here.
+/// One row of a store's database, with columns from 0. It contains the decoding that all stores share.
 package protocol StoredColumns {
     func int(_ column: CInt) -> Int
     func isNull(_ column: CInt) -> Bool
-    /// A text's. Valid as long as the row is.
+    /// Returns the bytes of a text. They are valid as long as the row.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer
 }
 
@@ -15,8 +15,9 @@ extension StoredColumns {
 
     package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Checked once more on its way in: what the disk returns may not be what was written. Any depth that the engine
-    /// reads: an update is deeper than the models in it.
+    /// Returns a column's JSON, which is validated again because the disk may return other bytes than were written.
+    ///
+    /// The depth limit is the engine's, because an update is deeper than the models that it contains.
     package func json(_ column: CInt) throws -> JSONText {
         do {
             return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
@@ -29,7 +30,7 @@ extension StoredColumns {
 }
 
 extension SessionSummary {
-    /// What `init(_:)` reads, first in its row: of the table `session` as `s`.
+    /// The columns that `init(_:)` reads, from the table `session` as `s`. They are the first columns of the row.
     package static let columns = """
         s.id, s.number, s.table_name, (SELECT s.epoch || CASE WHEN s.number <= last_session THEN suffix ELSE '' END FROM epoch_suffix),
         s.revision, s.created, s.updated, s.total_row_count
@@ -43,7 +44,7 @@ extension SessionSummary {
 }
 
 extension StoredToken {
-    /// What `init(_:)` reads: of the tables `token` as `t` and `session` as `s`.
+    /// The columns that `init(_:)` reads, from the tables `token` as `t` and `session` as `s`.
     package static let columns = "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id"
 
     package init(_ columns: some StoredColumns) {

@@ -1,32 +1,38 @@
 import BraidEngine
 
-/// A session to be stored. All times are milliseconds since 1970.
+/// A new session. All times are in milliseconds since 1970.
 public struct NewSession: Sendable {
     public var id: String
-    /// The table's name; nil for a session opened without one.
+    /// The name of the session's table. `nil` for a session that was opened without a table description.
     public var table: String?
-    /// The version of the registered description; nil: the description is inline, or there is none.
+    /// The version of the registered description. `nil` if the description is inline or absent.
     public var tableVersion: Int?
-    /// Inline, or as it was registered. For a session opened without one, what it shows while it has no rows; nil:
-    /// nothing.
+    /// The inline or registered description. For a session without a description, the JSON that it shows while it has
+    /// no rows, or `nil`.
     public var description: JSONText?
+    /// The session's epoch, which identifies this session among all sessions with the same id.
     public var epoch: String
     public var created: Int
-    /// The body that it was opened with, for `reset` and `replay`.
+    /// The body of the request that opened the session, for `reset` and `replay`.
     public var opening: JSONText
     public var state: JSONText
+    /// The ids of the displayed sections as a JSON array. `nil` if no list was set.
     public var displayedSections: JSONText?
-    /// The cells that the session registered; nil: none.
+    /// The cells that the session registered, or `nil`.
     public var cells: JSONText?
+    /// The key of the next new row.
     public var nextKey: Int
+    /// The number of the next new section.
     public var nextSection: Int
+    /// The number of rows that clients see.
     public var totalRowCount: Int
     public var sections: [StoredSectionSummary]
+    /// The rows, each with the number of its section.
     public var rows: [(section: Int, row: StoredRow)]
-    /// What the client is answered, for when it asks again.
+    /// The answer to the client, which is stored for repeated requests.
     public var answer: KeptAnswer?
 
-    /// What the session keeps of the description itself.
+    /// The description, if the session stores it itself.
     package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
 
     package var isExhausted: Bool { nextKey > Key.largest }
@@ -57,16 +63,21 @@ public struct NewSession: Sendable {
     }
 }
 
-/// What a list of sessions says about each.
+/// The summary of a session, as a list of sessions contains it.
 public struct SessionSummary: Sendable, Equatable {
     public var id: String
-    /// The store's own name for it, never used again.
+    /// The store's number of the session, which is never used again.
     public var number: Int
+    /// The name of the session's table. `nil` for a session that was opened without a table description.
     public var table: String?
+    /// The session's epoch, with the database's epoch suffix if the session is older than it.
     public var epoch: String
     public var revision: Int
+    /// The time of the opening, in milliseconds since 1970.
     public var created: Int
+    /// The time of the last revision, in milliseconds since 1970.
     public var updated: Int
+    /// The number of rows that clients see.
     public var totalRowCount: Int
 
     public init(
@@ -84,12 +95,12 @@ public struct SessionSummary: Sendable, Equatable {
     }
 }
 
-/// What a session was opened with: it can be as large as the session.
+/// The data with which a session was opened. It can be as large as the session.
 public struct StoredOpening: Sendable {
     public var facts: SessionSummary
-    /// As `StoredSession.description`.
+    /// The description, as in `StoredSession.description`.
     public var description: JSONText?
-    /// The body of the request that opened it.
+    /// The body of the request that opened the session.
     public var body: JSONText
 
     public init(facts: SessionSummary, description: JSONText?, body: JSONText) {
@@ -99,23 +110,26 @@ public struct StoredOpening: Sendable {
     }
 }
 
-/// One session as it is now, all of one moment.
+/// The content of a session at one moment.
 public struct StoredSession: Sendable {
     public var facts: SessionSummary
-    /// The version of the registered description; nil: it was inline.
+    /// The version of the registered description. `nil` if the description is inline or absent.
     public var tableVersion: Int?
-    /// The description's text, inline or registered, in the version that the session was opened with. For a session
-    /// opened without one, what it shows while it has no rows; nil: nothing.
+    /// The inline or registered description, in the version with which the session was opened. For a session without a
+    /// description, the JSON that it shows while it has no rows, or `nil`.
     public var description: JSONText?
     public var state: JSONText
+    /// The ids of the displayed sections as a JSON array. `nil` if no list was set.
     public var displayedSections: JSONText?
-    /// The cells that the session registered; nil: none.
+    /// The cells that the session registered, or `nil`.
     public var cells: JSONText?
+    /// The key of the next new row.
     public var nextKey: Int
+    /// The number of the next new section.
     public var nextSection: Int
-    /// By ordinal ascending; rows by rank ascending.
+    /// The sections by ascending ordinal, each with its rows by ascending rank.
     public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
-    /// What clients see, while that is not what is stored.
+    /// The table that clients see. `nil` if it is the stored table.
     public var published: PublishedTable?
 
     public init(
@@ -136,12 +150,13 @@ public struct StoredSession: Sendable {
     }
 }
 
-/// A session's table as clients see it, where changes to it were stored and not published.
+/// The table that clients see while the session has unpublished changes.
 public struct PublishedTable: Sendable {
-    /// When it was published, in milliseconds since 1970.
+    /// The time of publication, in milliseconds since 1970.
     public var updated: Int
+    /// The ids of the displayed sections as a JSON array. `nil` if no list was set.
     public var displayedSections: JSONText?
-    /// By ordinal ascending; rows by rank ascending.
+    /// The sections by ascending ordinal, each with its rows by ascending rank.
     public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
 
     public init(
@@ -153,35 +168,41 @@ public struct PublishedTable: Sendable {
     }
 }
 
-/// One revision of one session: what it changes, and its journal record.
+/// A commit of one revision: its changes and its journal record.
 public struct SessionCommit: Sendable {
     /// The session's number.
     public var session: Int
     /// The revision that the stored session must be at.
     public var from: Int
-    /// When it must have come to that, in milliseconds since 1970: at another time it was another revision of that
-    /// number, and the database has lost the one that is meant. Nil: at any time.
+    /// The required time of the revision `from`, in milliseconds since 1970. `nil` accepts any time.
+    ///
+    /// Another time means that the database has lost the expected revision and later reused its number.
     public var fromTime: Int?
-    /// `from + 1`.
+    /// The new revision, `from + 1`.
     public var to: Int
+    /// The time of the commit, in milliseconds since 1970.
     public var at: Int
     public var change: TableChange
-    /// Whether clients see what is stored now. If not, they see what they saw before, after a restart as well.
+    /// Whether clients see the stored table after this commit. If not, they continue to see the previous one, also
+    /// after a restart.
     public var publishes: Bool
+    /// The key of the next new row.
     public var nextKey: Int
+    /// The number of the next new section.
     public var nextSection: Int
-    /// Of the rows that clients see.
+    /// The number of rows that clients see.
     public var totalRowCount: Int
+    /// The command in its JSON form, for the journal.
     public var command: JSONText
-    /// The update, as it is journalled.
+    /// The update for the journal.
     public var update: JSONText
     /// The command's taps and cell events as controllers receive them, an array. `nil` if the command has none.
     public var rowEvents: JSONText?
-    /// The ids of what the update took out of sight; nil: nothing.
+    /// The ids of rows and sections that the update hides, or `nil`.
     public var hidden: JSONText?
-    /// What leads back to `from`: a `StoredUndo` in JSON.
+    /// The undo record that leads back to `from`: a `StoredUndo` in JSON.
     public var undo: JSONText
-    /// What the client is answered, for when it asks again.
+    /// The answer to the client, which is stored for repeated requests.
     public var answer: KeptAnswer?
 
     public init(
@@ -213,10 +234,10 @@ public struct SessionCommit: Sendable {
 extension SessionCommit {
     package var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
 
-    /// About how many rows it writes, or as much else.
+    /// The estimated cost of the commit, in rows.
     package var cost: Int { change.rowCount + journalBytes / 1_000 }
 
-    /// Bytes of what the journal keeps of it.
+    /// The size of the journal record with its undo record, in bytes.
     package var journalBytes: Int { record.bytes + undo.count }
 
     package var record: JournalRecord {
@@ -224,14 +245,18 @@ extension SessionCommit {
     }
 }
 
-/// What the journal keeps of one revision.
+/// The journal's record of one revision.
 public struct JournalRecord: Sendable, Equatable {
     public var revision: Int
+    /// The time of the commit, in milliseconds since 1970.
     public var at: Int
+    /// The command in its JSON form.
     public var command: JSONText
+    /// The update in its JSON form.
     public var update: JSONText
+    /// The command's taps and cell events, as a JSON array. `nil` if the command has none.
     public var rowEvents: JSONText?
-    /// The ids of what the update took out of sight; nil: nothing.
+    /// The ids of rows and sections that the update hides, or `nil`.
     public var hidden: JSONText?
 
     public init(
@@ -245,6 +270,6 @@ public struct JournalRecord: Sendable, Equatable {
         self.rowEvents = rowEvents
     }
 
-    /// Bytes of its texts.
+    /// The size of the record's texts, in bytes.
     package var bytes: Int { command.count + update.count + (rowEvents?.count ?? 0) + (hidden?.count ?? 0) }
 }

@@ -4,7 +4,7 @@ import BraidEngine
 public struct StoredTable: Sendable {
     public var name: String
     public var version: Int
-    /// Milliseconds since 1970.
+    /// The time of registration, in milliseconds since 1970.
     public var updated: Int
     public var description: JSONText
 
@@ -20,7 +20,7 @@ public struct StoredTable: Sendable {
 public struct TableSummary: Sendable, Equatable {
     public var name: String
     public var version: Int
-    /// Milliseconds since 1970.
+    /// The time of registration, in milliseconds since 1970.
     public var updated: Int
 
     public init(name: String, version: Int, updated: Int) {
@@ -30,9 +30,10 @@ public struct TableSummary: Sendable, Equatable {
     }
 }
 
+/// The result of deleting a table description.
 public enum TableDeletion: Sendable, Equatable {
     case deleted
     case missing
-    /// Nothing was deleted: so many sessions were opened with one of its versions.
+    /// Nothing was deleted, because this number of sessions use one of the description's versions.
     case inUse(sessions: Int)
 }

@@ -1,12 +1,15 @@
-/// A token to be stored: what its bearer may do, for how long, and how to know it again. Times are milliseconds since
-/// 1970.
+/// A new token: the rights of its bearer, its lifetime, and the hash that identifies it. Times are in milliseconds
+/// since 1970.
 public struct NewToken: Sendable, Equatable {
-    /// Not secret; unique among all tokens.
+    /// The token's public id, which is unique among all tokens.
     public var id: String
+    /// The name of the role that the token grants.
     public var role: String
+    /// The time of creation.
     public var created: Int
+    /// The time from which the token is not accepted any more.
     public var expires: Int
-    /// Of the token itself, which is not kept.
+    /// The hash of the secret token. The token itself is not stored.
     public var hash: String
 
     public init(id: String, role: String, created: Int, expires: Int, hash: String) {
@@ -18,11 +21,12 @@ public struct NewToken: Sendable, Equatable {
     }
 }
 
-/// A token, and the one session that it is for.
+/// A token with the session to which it gives access.
 public struct StoredToken: Sendable, Equatable {
     public var token: NewToken
-    /// The session's number, which no later session under the same id has.
+    /// The session's number. A later session with the same id has another number.
     public var session: Int
+    /// The session's id.
     public var sessionID: String
 
     public init(token: NewToken, session: Int, sessionID: String) {

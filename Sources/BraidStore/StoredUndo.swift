@@ -1,15 +1,18 @@
 import BraidEngine
 
-/// What leads a stored session back from one revision to the one before it. The journal keeps one with each record, so
-/// that a session can be had as it was at any revision that the journal reaches back to.
+/// The undo record that leads a stored session back from one revision to the one before it.
+///
+/// The journal stores one with each record, so that a session can be restored at any revision that the journal reaches.
 public struct StoredUndo: Sendable {
-    /// Rows, sections and the rest, the other way round.
+    /// The reverse change of rows, sections and everything else.
     public var change: TableChange
-    /// When the session had come to the revision before, in milliseconds since 1970.
+    /// The time of the revision before, in milliseconds since 1970.
     public var updated: Int
+    /// The key of the next new row at the revision before.
     public var nextKey: Int
+    /// The number of the next new section at the revision before.
     public var nextSection: Int
-    /// Whether clients saw at the revision before what was stored then.
+    /// Whether clients saw the stored table at the revision before.
     public var isPublished: Bool
 
     public init(change: TableChange, updated: Int, nextKey: Int, nextSection: Int, isPublished: Bool) {
@@ -20,7 +23,7 @@ public struct StoredUndo: Sendable {
         self.isPublished = isPublished
     }
 
-    /// As it is kept: members of what did not change are absent.
+    /// The record's JSON form. Members of values that did not change are absent.
     public var json: JSONText {
         var writer = JSONWriter()
         func list<Element>(_ name: String, _ elements: [Element], _ write: (Element) -> Void) {
@@ -65,7 +68,7 @@ public struct StoredUndo: Sendable {
         return writer.text
     }
 
-    /// From `json`. Throws `corrupt`.
+    /// Decodes a record from ``json``. Throws `corrupt`.
     public init(json: JSONText) throws {
         func integers(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.storedInt } }
         change = TableChange()
@@ -92,14 +95,14 @@ public struct StoredUndo: Sendable {
     }
 }
 
-/// A stored session on its way back through its journal.
+/// Takes a stored session back through its journal.
 package struct SessionRewind {
     private var session: StoredSession
     private var sections: [Int: StoredSectionSummary]
     private var rows: [Int: (section: Int, row: StoredRow)]
     private var isPublished: Bool
-    /// The last state on the way whose clients saw what was stored; none of the journal's texts says what else they
-    /// saw.
+    /// The last state on the way at which clients saw the stored table. What clients see otherwise cannot be restored
+    /// from the journal.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {
@@ -134,8 +137,9 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// The earliest state on the way at which clients saw what was stored; if there was none, that of the start. (Its
-    /// `totalRowCount` is that of the start.)
+    /// Returns the earliest state on the way at which clients saw the stored table, or else `start`.
+    ///
+    /// The result's `totalRowCount` is that of `start`.
     package func earliest(from start: StoredSession) throws -> StoredSession {
         isPublished ? try stored : lastPublished ?? start
     }
@@ -158,10 +162,10 @@ package struct SessionRewind {
     }
 }
 
-// Rows and sections as JSON.
+// The JSON form of rows and sections.
 
 extension StoredRow {
-    /// `[key, rank, id or null, model]`, and the section's number behind that if it is given.
+    /// Writes `[key, rank, id or null, model]`, followed by the section's number if it is given.
     public func write(to writer: inout JSONWriter, section: Int? = nil) {
         writer.beginArray()
         writer.value(key)
@@ -172,7 +176,7 @@ extension StoredRow {
         writer.endArray()
     }
 
-    /// What `write` wrote. Throws `corrupt`.
+    /// Decodes what `write` has written. Throws `corrupt`.
     public static func read(_ json: JSONText) throws -> (section: Int?, row: StoredRow) {
         guard let parts = json.elements(), parts.count == 4 || parts.count == 5,
             parts[2].isNull || parts[2].stringValue != nil
@@ -187,7 +191,7 @@ extension StoredRow {
 }
 
 extension StoredSectionSummary {
-    /// `number`, `ordinal`, `id`, and those of `header`, `footer` and `prefetched` that are set.
+    /// Writes `number`, `ordinal`, `id`, and those of `header`, `footer` and `prefetched` that are set.
     public func writeMembers(to writer: inout JSONWriter) {
         writer.name("number")
         writer.value(number)
@@ -206,7 +210,7 @@ extension StoredSectionSummary {
         }
     }
 
-    /// From an object with those members. Throws `corrupt`.
+    /// Decodes a section from an object with those members. Throws `corrupt`.
     public init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(

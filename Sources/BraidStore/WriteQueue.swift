@@ -1,15 +1,17 @@
-/// What waits to be written, and what of it shares a transaction.
+/// The queue of waiting writes, which decides which of them share a transaction.
 ///
-/// All that waits does, and with it one flush of the disk; but whoever shares it with a large write waits until that is
-/// written, too. So a transaction has one large write at most, and every second none while others wait. These wait for
-/// one large write, however many there are; a large one waits for those before it, and before each for one transaction
-/// of the others.
+/// Writes share a transaction to share its disk flush. However, a small write that shares a transaction with a large
+/// one waits for the large one. Each transaction therefore contains at most one large write, and every second
+/// transaction contains none while small writes wait.
+///
+/// A small write waits for at most one large write. A large write waits for the large writes before it, and for one
+/// transaction of small writes before each of them.
 package struct WriteQueue<Request> {
     private var requests: [Request] = []
     private var large: [Request] = []
     private var hadLarge = false
 
-    /// From here on, a write takes several times as long as what a transaction takes anyway.
+    /// The cost in rows from which a write takes several times as long as the rest of its transaction.
     private static var largeCost: Int { 1_000 }
 
     package init() {}
@@ -17,13 +19,13 @@ package struct WriteQueue<Request> {
     package var count: Int { requests.count + large.count }
     package var isEmpty: Bool { count == 0 }
 
-    /// `cost`: about how many rows the request writes, or as much else.
+    /// Adds a request. `cost` is its estimated cost, in rows.
     package mutating func append(_ request: Request, cost: Int) {
         if cost < Self.largeCost { requests.append(request) } else { large.append(request) }
     }
 
-    /// What the next transaction writes, in order of arrival but for the large one, which is last. Empty only where
-    /// nothing waits.
+    /// Removes and returns the requests of the next transaction in order of arrival, with a large one last. Empty only
+    /// if no request waits.
     package mutating func takeGroup() -> [Request] {
         hadLarge = !large.isEmpty && (requests.isEmpty || !hadLarge)
         defer { requests = [] }

@@ -6,23 +6,23 @@ import BraidServer
 struct BraidServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "braid-server",
-        abstract: "A table is described once, in JSON; every client gets the same snapshots and batch updates.",
+        abstract: "Describe a table once, in JSON. Every client gets the same snapshots and batch updates.",
         discussion: """
-            Exit status: 0 when all is well; 1 when what was asked could not be done, or found faults; 64 when the command \
-            line or an environment variable is wrong; 74 when the server could not write to its disk.
+            Exit status: 0 after success; 1 if the command failed or found faults; 64 if the command line or an environment \
+            variable is wrong; 74 if the server could not write to its disk.
             """,
         version: App.version,
         subcommands: [Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Health.self],
         defaultSubcommand: Serve.self)
 
-    /// Commands that the environment has options for, the default one first.
+    /// The commands whose options can be environment variables, the default command first.
     private static let configurable: KeyValuePairs<String, any ParsableCommand.Type> = [
         "serve": Serve.self, "health": Health.self,
     ]
 
     static func main() async {
-        // What is closed is a descriptor that the database or a connection could get, and what is meant for the log
-        // would go there.
+        // Open the standard descriptors if they are closed. Otherwise the database or a connection could get one of
+        // them, and log lines would be written to it.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
@@ -47,7 +47,7 @@ struct BraidServerCommand: AsyncParsableCommand {
         return variables
     }
 
-    /// The arguments with those that the environment adds. Without a subcommand, `serve` is meant.
+    /// Returns the arguments after those from the environment. Without a subcommand, the command is `serve`.
     private static func arguments(_ given: [String], _ environment: [String: String]) throws -> [String] {
         guard environment.keys.contains(where: { $0.hasPrefix(EnvironmentOptions.prefix) }) else { return given }
         let isHelp = given.contains { ["-h", "--help", "--version"].contains($0) }
@@ -63,7 +63,7 @@ struct BraidServerCommand: AsyncParsableCommand {
     }
 }
 
-/// What stops a command, said in a sentence.
+/// An error that stops a command. Its description is a sentence for the user.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -5,12 +5,14 @@ import BraidSessions
 import BraidStore
 import Glibc
 
-/// Directories of `*.table.json` (descriptions) and `*.session.json` (bodies of `POST /v1/sessions`, with an `id`),
-/// loaded at start, directories inside them included. A session that is there already is left alone.
+/// Directories of fixtures to load at start, subdirectories included.
+///
+/// `*.table.json` files contain table descriptions. `*.session.json` files contain bodies of `POST /v1/sessions`, with
+/// an `id`. A session that already exists is not changed.
 struct Fixtures {
     let directories: [String]
 
-    /// Throws with every fault of every file; nothing is stored unless each by itself is right.
+    /// Loads the fixtures. Throws the faults of all files. Nothing is stored unless every file is valid by itself.
     func load(into app: App) async throws {
         var files = Contents(), faults: [String] = []
         for directory in directories {
@@ -35,7 +37,7 @@ struct Fixtures {
             do {
                 _ = try await app.sessions.open(SessionOpening(body), text: body)
             } catch StoreError.sessionExists {
-                // Another server has loaded it at the same moment.
+                // Another server has loaded the fixture at the same time.
             } catch {
                 faults += JSONFile(path).faults(of: error)
             }
@@ -43,7 +45,7 @@ struct Fixtures {
         guard faults.isEmpty else { throw FaultyFile(faults) }
     }
 
-    /// The paths of the files in a directory and in the directories inside it. Links to directories are not followed.
+    /// Returns the paths of the files in a directory and its subdirectories. Links to directories are not followed.
     private static func files(in directory: String) -> [String]? {
         guard let names = Files.names(in: directory) else { return nil }
         return names.flatMap { name in
@@ -54,7 +56,7 @@ struct Fixtures {
         }
     }
 
-    /// What the files hold, in their order.
+    /// The contents of the files, in their order.
     private struct Contents {
         var tables: [(path: String, description: TableDescription)] = []
         var sessions: [(path: String, id: String, body: JSONText)] = []

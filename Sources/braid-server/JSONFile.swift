@@ -2,18 +2,19 @@ import BraidEngine
 import BraidRuntime
 import BraidSessions
 
-/// A file of JSON, with its faults told as `file:line:column: pointer: message`.
+/// A file of JSON. Its faults are reported as `file:line:column: pointer: message`.
 struct JSONFile {
     let path: String
 
     init(_ path: String) { self.path = path }
 
-    /// Makes something of the file's JSON. What `make` refuses is told with its place in the file.
+    /// Parses the file and passes the JSON to `make`. Faults that `make` throws are reported with their place in the
+    /// file.
     func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(FaultyFile) -> Value {
         try read(depthLimit: depthLimit) { json, _ in try make(json) }
     }
 
-    /// What `find` has to say of the file's JSON that is no fault, told as its faults are.
+    /// Returns the warnings that `find` reports for the file's JSON, in the form of faults.
     func warnings(_ find: (JSONText) throws -> [Refusal.Fault]) throws(FaultyFile) -> [String] {
         try read { json, bytes in lines(try find(json), in: bytes, marked: "warning: ") }
     }
@@ -29,7 +30,7 @@ struct JSONFile {
         }
     }
 
-    /// An error that something made of the file's JSON led to, with its places in the file.
+    /// Returns the faults of an error that the file's JSON has caused, with their places in the file.
     func faults(of error: any Error) -> [String] { faults(of: error, in: Files.bytes(of: path)) }
 
     private func faults(of error: any Error, in bytes: [UInt8]?) -> [String] {
@@ -57,7 +58,7 @@ struct JSONFile {
     }
 }
 
-/// What is wrong with a file, a line each.
+/// The faults of a file, one for each line.
 struct FaultyFile: Error, CustomStringConvertible {
     let faults: [String]
     init(_ faults: [String]) { self.faults = faults }

@@ -8,22 +8,22 @@ import Dispatch
 import Glibc
 import Logging
 
-/// Runs the server until it is told to stop.
+/// The command that runs the server until a signal stops it.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the server.",
         discussion: """
-            Prints one line to stdout once it accepts connections: listening on http://127.0.0.1:PORT. Logs go to stderr.
-            SIGTERM and SIGINT stop it: what is under way is finished, 10 seconds at most, and the exit status is 0.
+            Prints one line to stdout when it accepts connections: listening on http://127.0.0.1:PORT. Writes logs to stderr.
+            SIGTERM and SIGINT stop it. It finishes current requests within 10 seconds and exits with status 0.
 
-            Every option is also an environment variable. The command line wins; flags are true or false; several values have \
-            commas between them: \(EnvironmentOptions(of: ServeOptions.self).listing), and BRAID_TOKEN, the controller's token.
+            Every option is also an environment variable. The command line takes precedence. A flag is true or false. Several \
+            values are separated by commas. The variables: \(EnvironmentOptions(of: ServeOptions.self).listing), and BRAID_TOKEN, the controller's token.
             """)
 
     @OptionGroup var options: ServeOptions
 
     func run() async throws {
-        // Whoever reads the log, or waits for the first line, may leave: no reason to end.
+        // The readers of stdout and stderr may exit. The server must keep running.
         signal(SIGPIPE, SIG_IGN)
         Memory.prepare()
         let log = LogLines(format: options.logFormat)
@@ -74,12 +74,13 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// SIGTERM or SIGINT, heard from `init` on.
+/// Waits for SIGTERM or SIGINT.
 struct StopSignal {
     private let signals: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns once a signal will be heard: who reads the readiness line may send one at once.
+    /// Registers for the signals. A process that reads the readiness line can send one at once, so this method returns
+    /// only when the registration is complete.
     init() async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         self.signals = signals
@@ -87,7 +88,7 @@ struct StopSignal {
         for source in sources {
             source.setEventHandler { continuation.yield() }
             await withCheckedContinuation { registered in
-                // From here on a signal goes to the source; one before that ends the process.
+                // From now on the source receives the signal. Earlier signals end the process.
                 source.setRegistrationHandler { registered.resume() }
                 source.resume()
             }

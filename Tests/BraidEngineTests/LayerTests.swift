@@ -144,8 +144,8 @@ private func upwardReferences(in sources: [Source], layers: [Layer]) -> [UpwardR
 
 /// The type names that a Swift source declares and mentions. The scan reads words, not Swift's grammar.
 ///
-/// It skips comments and string literals, but not the code of interpolations. A word behind a dot is a member and not a
-/// mention: whoever names a nested type names its outer type, too.
+/// The scan skips comments and string literals, but not the code of interpolations. A word after a dot is a member and
+/// not a mention, because code that names a nested type also names its outer type.
 private struct SourceScan {
     /// The types that other files can name without an outer type: declared at the top level and not private.
     private(set) var declared: Set<String> = []

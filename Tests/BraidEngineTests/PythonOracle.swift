@@ -1,10 +1,11 @@
 import Foundation
 
-/// A reference implementation in Python, asked through a script in `Tests/Oracles`: `./test` installs its package in
-/// `.build/python`; elsewhere `pip install` does.
+/// A reference implementation in Python, which runs through a script in `Tests/Oracles`.
+///
+/// `./test` installs the Python package in `.build/python`. Elsewhere, `pip install` does.
 struct PythonOracle {
     let script: String
-    /// What the script imports.
+    /// The Python module that the script imports.
     let module: String
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -1,6 +1,6 @@
 import BraidEngine
 import Foundation
-import GRDBSQLite
+import CSQLite
 import Testing
 
 @testable import BraidStore

@@ -1,5 +1,6 @@
 import BraidEngine
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BraidStore
@@ -92,7 +93,7 @@ import Testing
         let start = files.commits[files.commits.count - 2], end = files.commits[files.commits.count - 1]
         let path = path
         defer { try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent) }
-        var random = SplitMix(seed: 1)
+        var random = SeededGenerator(seed: 1)
         var torn = 0
         for offset in start..<end {
             // A frame's head, its edges, and a byte here and there of its page.
@@ -119,7 +120,7 @@ import Testing
     /// A disk writes its sectors in any order: of the last commits some are missing.
     @Test(arguments: 0..<(isExhaustive ? 3000 : 100)) func sectorsInAnyOrderLeaveAWholeRevision(seed: Int) async throws
     {
-        var random = SplitMix(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         var left = try await Self.shared.files()
         let path = path
         defer { try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent) }
@@ -139,7 +140,7 @@ import Testing
     @Test(arguments: 0..<(isExhaustive ? 1000 : 40)) func aCheckpointBrokenOffAnywhereLosesNothing(seed: Int)
         async throws
     {
-        var random = SplitMix(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let files = try await Self.shared.files()
         let path = path
         defer { try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent) }

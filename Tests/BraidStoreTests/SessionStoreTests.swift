@@ -1,6 +1,6 @@
 import BraidEngine
 import BraidStore
-import GRDBSQLite
+import CSQLite
 import Testing
 
 /// What any store must do.

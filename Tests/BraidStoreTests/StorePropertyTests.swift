@@ -1,12 +1,13 @@
 import BraidEngine
 import BraidStore
+import TestSupport
 import Testing
 
 /// Random changes on random sessions: what is loaded is what an array of sessions in memory has become.
 @Suite struct StorePropertyTests {
     @Test(arguments: StoreKind.forTests, 1...6)
     func loadingGivesWhatWasCommitted(kind: StoreKind, seed: Int) async throws {
-        var random = SplitMix(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let place = try kind.place()
         var store = try kind.open(at: place, journalLimit: 7)
         var oracle: [String: StoredSession] = [:]
@@ -104,7 +105,7 @@ import Testing
     }
 
     /// Changes the session as the engine might, and returns what a store has to write.
-    private func randomChange(of session: inout StoredSession, using random: inout SplitMix) -> TableChange {
+    private func randomChange(of session: inout StoredSession, using random: inout SeededGenerator) -> TableChange {
         var change = TableChange()
         func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
         for _ in 0...pick(3) {
@@ -150,19 +151,5 @@ import Testing
         for index in session.sections.indices { session.sections[index].rows.sort { $0.rank < $1.rank } }
         session.sections.sort { $0.facts.ordinal < $1.facts.ordinal }
         return change
-    }
-}
-
-/// A generator whose numbers are the same in every run.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

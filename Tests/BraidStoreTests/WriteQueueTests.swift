@@ -1,4 +1,5 @@
 import BraidStore
+import TestSupport
 import Testing
 
 @Suite struct WriteQueueTests {
@@ -44,7 +45,7 @@ import Testing
     /// others at most, and a large one for no more transactions than twice as many as there are large ones before it.
     @Test(arguments: 0..<200)
     func noWriteWaitsForMoreThanItHasTo(seed: UInt64) {
-        var random = SplitMix(seed: seed), queue = WriteQueue<Write>()
+        var random = SeededGenerator(seed: seed), queue = WriteQueue<Write>()
         var arrived: [Write: (transactions: Int, largeBefore: Int)] = [:], transactions: [[Write]] = [], next = 0
         func waitingLarge() -> Int { arrived.keys.count { $0.isLarge } }
         func take() {

@@ -4,43 +4,24 @@ import os
 import pathlib
 import re
 import shutil
-import signal
-import subprocess
 import urllib.error
 import urllib.request
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
-BINARY = os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")
+from server import ROOT, Server
+
 # As long as pages wait: a machine that is busy with other things needs more than the five seconds that are usual.
 expect.set_options(timeout=20_000)
 SCREENSHOTS = pathlib.Path(os.environ.get("BRAID_SCREENSHOTS", ROOT / ".build/screenshots"))
 
 
-class Server:
-    """A server with the examples' tables and sessions, which survives being killed."""
+class ExampleServer(Server):
+    """A server with the examples' tables and sessions, in a file that outlives it."""
 
     def __init__(self, directory, *options, token=None):
-        self.options = ["--database", str(directory / "braid.sqlite"), "--log-level", "warning", "--fixtures", str(ROOT / "Examples"), *options]
-        self.environment = {**os.environ, **({"BRAID_TOKEN": token} if token else {})}
-        self.token = token
-        self.port = 0
-        self.start()
-
-    def start(self):
-        """On the port that it had before."""
-        command = [BINARY, "serve", "--port", str(self.port), *self.options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment)
-        self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
-        self.port = int(self.url.rsplit(":", 1)[1])
-
-    def kill(self):
-        """As a power cut would."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait(timeout=15)
+        super().__init__("--fixtures", ROOT / "Examples", *options, database=directory / "braid.sqlite", token=token)
 
     def request(self, method, path, body=None):
         """What another client does meanwhile: returns the status and the JSON that was answered."""
@@ -75,7 +56,7 @@ def make_server(tmp_path):
     def make(*options, **arguments):
         directory = tmp_path / str(len(servers))
         directory.mkdir()
-        servers.append(Server(directory, *options, **arguments))
+        servers.append(ExampleServer(directory, *options, **arguments))
         return servers[-1]
 
     yield make

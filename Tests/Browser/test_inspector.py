@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import ROOT, Server
+from conftest import ROOT, ExampleServer
 from playwright.sync_api import TimeoutError as PlaywrightTimeout, expect
 
 PARTY = ["Christa's Party", "Jonathan", "Omar", "Sara", "Yvonne", "Kalinda"]
@@ -16,7 +16,7 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    server = Server(tmp_path_factory.mktemp("shared"))
+    server = ExampleServer(tmp_path_factory.mktemp("shared"))
     yield server
     server.kill()
 

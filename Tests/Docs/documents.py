@@ -4,6 +4,7 @@ A comment right before a block says of it what cannot be seen:
 
     <!-- file: NAME -->           the reader saves it under this name
     <!-- copy of PATH -->         it is a part of that file, which is tested otherwise
+    <!-- part of NAME -->        its members are members of one object in the JSON that the reader saved under this name
     <!-- run by PATH -->          that test takes it from the document
     <!-- schema: NAME -->         it is what docs/openapi.json calls NAME (NAME/member/... for a part of one)
     <!-- in the other terminal --> a stream that was started before has printed this by now
@@ -14,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MARKS = ("file", "copy of", "run by", "schema", "in the other terminal", "not run")
+MARKS = ("file", "copy of", "part of", "run by", "schema", "in the other terminal", "not run")
 
 
 @dataclass
@@ -84,6 +85,16 @@ class Document:
         for number, line in self.prose:
             for target in re.findall(r"\]\(([^()\s]+)\)", re.sub(r"`[^`]*`", "", re.sub(r"\[`([^`]*)`\]", r"[\1]", line))):
                 yield number, target
+
+
+def is_part(part, whole):
+    """Whether these members are members of one object in a JSON value."""
+    if isinstance(whole, list):
+        return any(is_part(part, value) for value in whole)
+    if not isinstance(whole, dict):
+        return False
+    missing = object()
+    return all(whole.get(name, missing) == value for name, value in part.items()) or is_part(part, list(whole.values()))
 
 
 def documents():

@@ -19,8 +19,7 @@ import threading
 import time
 
 from documents import ROOT
-
-BINARY = pathlib.Path(os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")).resolve()
+from server import BINARY
 SHIMS = pathlib.Path(__file__).parent / "bin"
 DONE = "done-5f1e"
 SECONDS = 60  # for a block; they take one
@@ -34,6 +33,7 @@ class Terminal:
         for name in ["data", "backups", "run/secrets", "streams"]:
             (directory / name).mkdir(parents=True)
         shutil.copytree(ROOT / "Examples", self.home / "Examples", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "docs/cookbook/tables", self.home / "docs/cookbook/tables")
         for name in ["run", "test"]:
             shutil.copy(SHIMS / "checkout" / name, self.home / name)
         for name, binary in [("debug", BINARY), ("release", SHIMS / "braid-server")]:

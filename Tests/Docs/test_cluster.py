@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from documents import ROOT
-from terminal import BINARY
+from server import Server
 from test_proxies import free_port, program, replaced
 
 CONFIGURATION = (ROOT / "Examples/cluster/nginx.conf").read_text(encoding="utf-8")
@@ -76,11 +76,9 @@ def ask(port, method, path, body=None, **headers):
     return answer.status, json.loads(text) if text.startswith(b"{") else {}
 
 
-class Server:
+class ClusterServer(Server):
     def __init__(self, database, port=0):
-        command = [BINARY, "serve", "--port", str(port), "--database", database, "--log-level", "error"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BRAID_TOKEN": "secret"})
-        self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
+        super().__init__(database=database, port=port, token="secret")
 
     def asked(self):
         """How many requests about a session it has answered."""
@@ -97,7 +95,7 @@ def cluster(tmp_path_factory):
     schema = "t" + uuid.uuid4().hex
     subprocess.run(["psql", "-q", "-h", POSTGRES, "-U", "braid", "postgres", "-c", f"CREATE SCHEMA {schema}"], check=True)
     database = f"postgres://braid@/postgres?host={POSTGRES}&options=-csearch_path%3D{schema}"
-    servers = [Server(database) for _ in range(3)]
+    servers = [ClusterServer(database) for _ in range(3)]
     proxy = Proxy(tmp_path_factory.mktemp("nginx"), [server.port for server in servers])
     yield database, servers, proxy.port
     proxy.stop()
@@ -158,8 +156,7 @@ def test_when_a_server_is_killed_its_sessions_go_on_at_another(cluster):
     revision = ask(port, "PUT", "/v1/sessions/k/models", {"a": [{"id": "before"}]})[1]["revision"]
     position = stream("update")
     assert position.endswith(f".{revision}")
-    servers[home].process.kill()
-    servers[home].process.wait()
+    servers[home].kill()
     # Nothing is lost on the way to where nobody listens.
     assert ask(port, "POST", "/v1/sessions/k/edits", {"insert": {"section": "a", "row": 0}, "model": {"id": "after"}})[1]["revision"] == revision + 1
     assert ask(port, "GET", "/v1/sessions/k/snapshot")[1]["revision"] == revision + 1
@@ -172,7 +169,7 @@ def test_when_a_server_is_killed_its_sessions_go_on_at_another(cluster):
     [_] = homes(others, port, "k")
     assert stream("update").endswith(f".{revision + 2}")
     # Once it is back, it is asked again, and knows what was done elsewhere.
-    servers[home] = Server(database, servers[home].port)
+    servers[home] = ClusterServer(database, servers[home].port)
     for _ in range(200):
         assert ask(port, "GET", "/v1/sessions/k/snapshot")[1]["revision"] == revision + 4
         if servers[home].asked():

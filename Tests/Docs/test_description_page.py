@@ -86,7 +86,46 @@ def test_the_page_of_the_description_has_no_other_members(known):
     assert top == known[""]
     actions = {name for cells in rows(section(DESCRIPTION, "Handlers"))[1:] for name in re.findall(r"`\{\"(\w+)\"", cells[0])}
     assert actions | {"if", "do", "else"} == known["/bindings/0/onTap/0"]
-    dimensions = set(re.findall(r"`(\w+)`", section(DESCRIPTION, "Dimensions: `dimensions`").split(":")[0]))
+    dimensions = set(re.findall(r"`(\w+)`", DESCRIPTION.text.split("\n### Dimensions: `dimensions`\n")[1].split(":")[0]))
     assert dimensions == known["/bindings/0/dimensions"]
     for name in re.findall(r"`\"(\w+)\":", DESCRIPTION.text):
         assert any(name in members for members in known.values()) or name in ["byModelType"], name
+
+
+# What the examples of single members may use.
+CELLS = {"ItemCell": {}, "LabelCell": {}, "StarCell": {}, "SwitchCell": {"events": {"switched": {"properties": {"isOn": {"type": "boolean"}}}}}}
+STATE = {"query": "", "stars": 3, "isOn": False, "selected": "", "wantedFrom": 0}
+
+
+def description_with(example, members):
+    """A complete description that contains an example of a binding, or of members of the top level."""
+    described = {"table": "t", "sections": ["open", "done"], "cells": CELLS, "modelTypes": {"Item": {}}, "state": STATE}
+    if "on" not in example:
+        assert set(example) <= members, f"neither a binding nor members of the top level: {set(example) - members}"
+        bound = {"on": "allSections", "cell": {"byModelType": True}, "models": {}}
+        return described | example | {"bindings": [bound]}
+    bindings = [example]
+    if not {"cell", "cellProvider"} & set(example):
+        bindings.append({"on": "allSections", "cell": "ItemCell", "modelType": "Item", "models": {"open": [{"id": "1"}]}})
+    elif example["on"] != "allSections":
+        bindings.append({"on": "allOtherSections", "cell": "ItemCell", "models": {}})
+    return described | {"bindings": bindings}
+
+
+EXAMPLES = [block for block in DESCRIPTION.of("json") if not block.marks]
+
+
+@pytest.mark.parametrize("block", EXAMPLES, ids=lambda block: str(block.line))
+def test_every_example_of_the_page_is_valid(block, known, tmp_path):
+    path = tmp_path / "example.table.json"
+    path.write_text(json.dumps(description_with(json.loads(block.text), known[""])))
+    check = subprocess.run([BINARY, "check", path], capture_output=True, text=True)
+    assert check.returncode == 0 and not check.stdout, f"{block.text}\n{check.stdout}{check.stderr}"
+
+
+def test_every_member_has_an_example(known):
+    assert len(EXAMPLES) >= 20
+    shown = " ".join(block.text for block in DESCRIPTION.of("json"))
+    for pointer in ["", "/bindings/0", "/cells/C", "/modelTypes/M", "/sectionDisplay"]:
+        missing = {name for name in known[pointer] if f'"{name}":' not in shown}
+        assert not missing, f"{pointer}: {missing}"

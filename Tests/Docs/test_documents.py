@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from documents import ROOT, documents
+from documents import ROOT, documents, is_part
 from matching import documents as json_documents, json_matches, parsed, text_matches
 from terminal import BINARY, Terminal
 
@@ -43,6 +43,8 @@ def is_output(block):
 
 def refusals_told(text, shown):
     """The statuses of refusals that the document tells: as `# 403 editing-not-allowed`, or in the answer that it shows."""
+    if '"example": {' in shown:  # the page of a problem, which is no refusal
+        shown = ""
     told = re.findall(r"# ([45]\d\d)\b", text)
     return [int(status) for status in told or re.findall(r'"status": ?([45]\d\d)(?=[^}]*"instance")', shown)]
 
@@ -121,6 +123,9 @@ def test_every_json_is_what_it_should_be(document, schemas, tmp_path):
             values = parsed(block.text)
         except json.JSONDecodeError as error:
             raise AssertionError(f"{where}: no JSON: {error}") from None
+        if name := block.marks.get("part of"):
+            [saved] = [json.loads(other.text) for other in document.blocks if other.marks.get("file") == name]
+            assert all(value and is_part(value, saved) for value in values), f"{where}: not a part of {name}"
         for value in values:
             if isinstance(value, dict) and isinstance(value.get("table"), str) and "bindings" in value:
                 path = tmp_path / "described.table.json"
@@ -178,6 +183,11 @@ def test_run_is_what_stands_in_for_it():
     real, stand_in = (ROOT / "run").read_text(), (ROOT / "Tests/Docs/bin/checkout/run").read_text()
     options = "--database data/braid.sqlite --fixtures Examples"
     assert options in real and options in stand_in
+
+
+def test_a_part_of_a_file_is_looked_for():
+    assert is_part({"a": 1}, {"b": [{"a": 1, "c": 2}]}) and is_part({"b": [{}]}, {"b": [{}]})
+    assert not is_part({"a": 1}, {"b": [{"a": 2}]}) and not is_part({"a": 1, "b": 1}, [{"a": 1}, {"b": 1}])
 
 
 def test_what_is_shown_is_compared():

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from documents import ROOT, Document
-from terminal import BINARY
+from server import Server
 
 RECIPE = Document(ROOT / "docs/recipes/reverse-proxy.md")
 UNPACKED = ROOT / ".build/proxies"
@@ -41,11 +41,8 @@ def replaced(text, pairs):
 
 @pytest.fixture(scope="module")
 def server():
-    command = [BINARY, "serve", "--port", "0", "--database", ":memory:", "--fixtures", ROOT / "Examples/attendees", "--log-level", "error"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BRAID_TOKEN": "secret"})
-    yield process.stdout.readline().strip().removeprefix("listening on http://")
-    process.terminate()
-    process.wait(timeout=15)
+    with Server("--fixtures", ROOT / "Examples/attendees", token="secret") as server:
+        yield server.url.removeprefix("http://")
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from documents import ROOT, Document, documents, rows, section
 from matching import parsed
 from terminal import BINARY
 
-API, OPERATIONS = (Document(ROOT / "docs" / name) for name in ["http-api.md", "operations.md"])
-# The blocks of JSON, by the heading over them.
-API_BLOCKS = {re.findall(r"^## (.*)", API.text.split(block.text)[0], re.M)[-1]: block.text for block in API.of("json")}
+API, SESSIONS, FOLLOWING, DATA_SOURCE, ERRORS = (
+    Document(ROOT / "docs/http-api" / f"{name}.md") for name in ["README", "sessions-and-snapshots", "following", "data-source", "errors-and-limits"])
+OPERATIONS, LIMITS = (Document(ROOT / "docs" / f"{name}.md") for name in ["operations", "limits"])
 
 
 def get(url):
@@ -21,35 +21,33 @@ def get(url):
 # MARK: Resources
 
 
-def resources_told():
-    """What the tables of resources list: a name without a method or a path has those of the one before it."""
-    told = set()
-    for cells in rows(section(API, "Resources")):
-        methods, path = [], ""
-        for part in cells[0].replace("`", "").split(" · "):
-            words = part.split()
-            if re.fullmatch("[A-Z/]+", words[0]):
-                methods = words[0].split("/")
-            if words[-1].startswith("/") or any(letter.islower() for letter in words[-1]):
-                name = words[-1].split("?")[0]
-                path = name if name.startswith("/") else path.rpartition("/")[0] + "/" + name
-            told |= {f"{method} {path}" for method in methods}
-    for cells in rows(API.text.split("## The data source")[1].split("\n#")[0]):
-        for method, path in re.findall(r"`([A-Z]+) …(/[^ `]+)", cells[1]):
-            told.add(f"{method} /v1/sessions/{{id}}{path.replace('{s}', '{section}').replace('{r}', '{row}')}")
-    return told
-
-
-def test_every_resource_is_documented_and_every_documented_one_is_there(url):
+def test_every_endpoint_is_documented_and_every_documented_one_is_there(url):
     paths = json.loads(get(url + "/openapi.json"))["paths"]
     there = {f"{method.upper()} {path}" for path, item in paths.items() for method in item if method != "parameters"}
-    assert resources_told() == there
+    assert {cells[0].strip("`") for cells in rows(section(API, "All endpoints"))[1:]} == there
+
+
+def test_every_endpoint_has_its_section_with_a_command_that_is_run():
+    """Under the heading that the index links to: its method and path, request, answer, errors, and a command."""
+    for endpoint, link, _ in rows(section(API, "All endpoints"))[1:]:
+        endpoint, (heading, page) = endpoint.strip("`"), re.fullmatch(r"\[(.*)\]\((.*)\.md#.*\)", link).groups()
+        text = Document(ROOT / f"docs/http-api/{page}.md").text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+        assert f"`{endpoint}`" in text, endpoint
+        for part in ["**Request.**", "**Answer", "rrors.", "```sh\n"]:
+            assert part in text, f"{endpoint}: {part}"
 
 
 def test_every_call_to_the_data_source_is_documented(url):
     calls = json.loads(get(url + "/openapi.json"))["components"]["schemas"]["DataSourceCall"]["properties"]
-    told = {name for cells in rows(API.text.split("## The data source")[1].split("\n#")[0])[1:] for name in re.findall(r"`([a-z][A-Za-z]+)`", cells[3])}
-    assert told - {"modelType"} == set(calls)
+    told = {name for cells in rows(section(DATA_SOURCE, "Calls"))[1:] for name in re.findall(r"`([a-z][A-Za-z]+)`", cells[1])}
+    assert told == set(calls)
+
+
+def test_no_cell_of_a_table_holds_more_than_two_sentences():
+    for path in [ROOT / "docs/concepts.md", *sorted((ROOT / "docs/http-api").glob("*.md"))]:
+        for cells in rows(path.read_text(encoding="utf-8")):
+            for cell in cells:
+                assert len(re.findall(r"[.!?](?= |$)", re.sub(r"`[^`]*`", "x", cell))) <= 2, f"{path}: {cell}"
 
 
 # MARK: Snapshots, updates, events
@@ -57,12 +55,14 @@ def test_every_call_to_the_data_source_is_documented(url):
 
 def test_the_shapes_shown_are_those_of_the_answers(url):
     schemas = json.loads(get(url + "/openapi.json"))["components"]["schemas"]
-    [snapshot], [update] = (parsed(API_BLOCKS[name]) for name in ["Snapshot", "Update"])
+    [snapshot], [update] = (
+        parsed(re.search(r"```json\n(.*?)```", section(document, heading), re.S)[1])
+        for document, heading in [(SESSIONS, "The snapshot"), (FOLLOWING, "The update")])
     assert set(update) == set(schemas["Update"]["properties"])
     assert set(update["stages"][0]) == set(schemas["Stage"]["properties"])
     for operation, schema in [("updateSections", "SectionUpdate"), ("moveRows", "RowMove"), ("moveSections", "SectionMove"), ("insertRows", "PlacedRow"), ("insertSections", "PlacedSection")]:
         assert set(update["stages"][0][operation][0]) == set(schemas[schema]["properties"]), operation
-    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", section(API, "Snapshot"))))) | {"height", "estimatedHeight"}
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", section(SESSIONS, "The snapshot"))))) | {"height", "estimatedHeight"}
     for shown, schema in [(snapshot, "Snapshot"), (snapshot["sections"][0], "Section"), (snapshot["sections"][0]["rows"][0], "Row")]:
         known = set(schemas[schema]["properties"])
         assert set(shown) <= known and known - set(shown) <= words, schema
@@ -84,7 +84,7 @@ def test_the_events_of_a_stream_are_documented(url):
     send("POST", "/v1/sessions/followed/taps", {"at": {"id": "1"}})
     send("DELETE", "/v1/sessions/followed")
     names += re.findall("^event: (.*)", stream.read().decode(), re.M)
-    told = [cells[0].strip("`") for cells in rows(section(API, "Following a session"))[1:]]
+    told = [cells[0].strip("`") for cells in rows(section(FOLLOWING, "Event stream"))[1:]]
     assert sorted(told) == sorted(names)
 
 
@@ -108,7 +108,7 @@ def value_told(text):
 
 def test_every_option_is_documented_with_its_default():
     told = {}
-    for cells in rows(section(OPERATIONS, "Options")) + rows(section(API, "Limits")):
+    for cells in rows(section(OPERATIONS, "Options")) + rows(LIMITS.text):
         for name, default in re.findall(r"`--([a-z-]+)`(?: \(([^()]*)\))?", cells[0]):
             told[name] = told.get(name) or default
     known = {name: argument for name, argument in options("serve").items() if name not in ["help", "version"]}
@@ -119,7 +119,7 @@ def test_every_option_is_documented_with_its_default():
 
 def test_no_document_tells_of_an_option_that_is_none():
     known = {name for command in ["serve", "check", "diff", "render", "replay", "backup", "health"] for name in options(command)}
-    others = {"clean", "dbname", "file", "filter", "format", "if-exists", "product", "traits", "ulimit"}  # of other programs
+    others = {"clean", "dbname", "file", "filter", "format", "if-exists", "json", "product", "traits", "ulimit"}  # of other programs
     for document in documents():
         for number, line in document.prose:
             for code in re.findall(r"`([^`]+)`", line):
@@ -166,14 +166,7 @@ def test_every_metric_is_documented_and_every_documented_one_is_there(url):
 
 def test_every_problem_is_documented_with_its_status(url):
     problems = json.loads(get(url + "/openapi.json"))["components"]["schemas"]["ProblemName"]["enum"]
-    told = {}
-    for cells in rows(API.text.split("## Errors")[1]):
-        statuses = [int(status) for status in re.findall(r"\d{3}", cells[0])]
-        parts = cells[1].split(" / ") if len(statuses) > 1 else [cells[1]]
-        if statuses:
-            assert len(parts) == len(statuses), cells
-            for status, part in zip(statuses, parts):
-                told |= {name: status for name in re.findall(r"`([a-z][a-z-]+)`", part) if name in problems}
+    told = {cells[1].strip("`"): int(cells[0]) for cells in rows(section(ERRORS, "Problems"))[1:]}
     assert sorted(told) == sorted(problems)
     for name, status in told.items():
         assert json.loads(get(f"{url}/problems/{name}"))["status"] == status, name

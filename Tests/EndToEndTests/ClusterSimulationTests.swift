@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Several servers on one PostgreSQL: clients command the same sessions at whichever server and sessions of their own,
@@ -40,7 +41,7 @@ import Testing
 /// Everyone who takes part, each on a thread of its own.
 private struct ClusterCourse {
     let cluster: ServerCluster
-    private var random: SeededNumbers
+    private var random: SeededGenerator
     private let sessions = ["x", "y"]
     private var clients: [ContendingClient] = [], owners: [SimulatedClient] = [], followers: [SessionFollower] = []
     private let isOver = Flag(), commands = DispatchGroup(), following = DispatchGroup()
@@ -48,7 +49,7 @@ private struct ClusterCourse {
 
     init(cluster: ServerCluster, seed: UInt64) {
         self.cluster = cluster
-        random = SeededNumbers(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     /// Opens the sessions, and lets everyone begin.
@@ -75,7 +76,7 @@ private struct ClusterCourse {
         for client in clients { run(in: commands) { [isOver] in try client.run { isOver.isSet } } }
         for (index, owner) in owners.enumerated() {
             run(in: commands) { [isOver, servers = cluster.running] in
-                var random = SeededNumbers(seed: seed &+ 400 &+ UInt64(index))
+                var random = SeededGenerator(seed: seed &+ 400 &+ UInt64(index))
                 while !isOver.isSet {
                     do {
                         guard let port = servers.any(using: &random) else { throw HTTPClient.Closed() }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `?coalesce`: one update from a position to now, made of the journal's alone.
@@ -15,7 +16,7 @@ import Testing
 
     /// From every revision, from memory and, after a restart, from disk, in both forms.
     @Test(arguments: 0..<3) func oneUpdateLeadsFromAnyRevisionToNow(seed: Int) throws {
-        var random = SeededNumbers(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         var server = try ServerProcess(database: database), client = try server.keptClient()

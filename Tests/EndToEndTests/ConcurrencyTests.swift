@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Clients that have not seen the latest revision: `?base=`, and `reset`.
@@ -127,7 +128,7 @@ import Testing
     /// Two clients edit, each on the revision that it saw last, in any order: every edit hits the row that its client
     /// saw, or is refused because that row is gone.
     @Test(arguments: 0..<4) func everyEditHitsTheRowThatItsClientSaw(seed: Int) throws {
-        var random = SeededNumbers(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         var seen = [try Seen(client), try Seen(client)], hits = 0, gone = 0

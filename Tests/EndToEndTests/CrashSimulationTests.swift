@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Clients command, the server is killed at a moment of chance, also while it starts again; then everything is compared
@@ -11,7 +12,7 @@ import Testing
     @Test func everyAcknowledgedCommandIsThereOnceAfterEveryCrash() async throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
-        var random = SeededNumbers(seed: Self.seed)
+        var random = SeededGenerator(seed: Self.seed)
         let clients = (0..<4).map { SimulatedClient("s\($0)", seed: Self.seed &* 100 &+ UInt64($0)) }
         let wrong = Mutex<[String]>([])
         for crash in 1...Self.crashes {
@@ -56,7 +57,7 @@ import Testing
     }
 
     /// The recovery itself is broken off.
-    private func killWhileStarting(_ database: String, _ random: inout SeededNumbers) async throws {
+    private func killWhileStarting(_ database: String, _ random: inout SeededGenerator) async throws {
         let process = Process()
         process.executableURL = ServerProcess.binary
         process.arguments = [

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The journal as a file, and what `braid-server replay` makes of it.
@@ -66,7 +67,7 @@ import Testing
         var server = try ServerProcess(database: database, ["--journal-limit", "5"]), client = try server.client()
         try #require(
             try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(StreamTests.table)}"#).status == 201)
-        var commands = RandomCommands(seed: seed), random = SeededNumbers(seed: seed), cuts = 0
+        var commands = RandomCommands(seed: seed), random = SeededGenerator(seed: seed), cuts = 0
         for number in 1...150 {
             switch Int.random(in: 0..<30, using: &random) {
             case 0: try client.request("POST", "/v1/sessions/x/reset")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Streams of events, on the real binary.
@@ -247,9 +248,9 @@ extension KeptClient {
 
 /// Commands for `StreamTests.table`: some fit the table as it is, others are refused.
 struct RandomCommands {
-    private var generator: SeededNumbers
+    private var generator: SeededGenerator
 
-    init(seed: UInt64) { generator = SeededNumbers(seed: seed) }
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
     private mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
 

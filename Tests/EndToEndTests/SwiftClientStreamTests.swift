@@ -1,6 +1,7 @@
 import BraidClient
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// The client for Swift against the real server: sessions followed through lost connections, restarts, resets and ends.
@@ -80,7 +81,7 @@ import Testing
 
     @Test("A connection that is torn anywhere, again and again, is made anew without a gap")
     func tears() async throws {
-        let server = try ServerProcess(ServerProcess.attendees), random = Mutex(SeededNumbers(seed: 11))
+        let server = try ServerProcess(ServerProcess.attendees), random = Mutex(SeededGenerator(seed: 11))
         let proxy = try LossyProxy(to: server.port) { toServer in
             random.withLock { !toServer && Int.random(in: 0..<10, using: &$0) < 4 ? .tear : .pass }
         }

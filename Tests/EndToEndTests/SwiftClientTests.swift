@@ -1,6 +1,7 @@
 import BraidClient
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// The client for Swift against the real server: commands.
@@ -151,7 +152,7 @@ import Testing
 
     @Test("Through a network that loses requests and answers, each command is done once")
     func losses() async throws {
-        let server = try ServerProcess(), random = Mutex(SeededNumbers(seed: 8))
+        let server = try ServerProcess(), random = Mutex(SeededGenerator(seed: 8))
         let proxy = try LossyProxy(to: server.port) { toServer in
             random.withLock { random in
                 Int.random(in: 0..<10, using: &random) < 3

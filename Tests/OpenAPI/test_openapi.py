@@ -1,6 +1,5 @@
 """Whether docs/openapi.json is true: valid, what the binary serves, and what the server does."""
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -11,31 +10,25 @@ import jsonschema
 import openapi_spec_validator
 import pytest
 
+from server import ROOT, Server
+
 HERE = pathlib.Path(__file__).parent
-ROOT = HERE.parent.parent
-BINARY = os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")
 TOKEN = "secret-of-the-controller"
 DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
 PHASES = ["examples", "coverage", "fuzzing", "stateful"]
 
 
-class Server:
-    """A server of its own, with the examples' tables and sessions."""
+class ExampleServer(Server):
+    """A server with the examples' tables and sessions."""
 
     def __init__(self, token=TOKEN):
-        command = [BINARY, "serve", "--port", "0", "--database", ":memory:", "--deterministic", "--log-level", "warning", "--fixtures", ROOT / "Examples"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **({"BRAID_TOKEN": token} if token else {})})
-        self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
-
-    def stop(self):
-        self.process.terminate()
-        assert self.process.wait(timeout=15) == 0
+        super().__init__("--deterministic", "--fixtures", ROOT / "Examples", token=token)
 
 
 @pytest.fixture(scope="module")
 def runs():
     """Schemathesis' phases, each with a server of its own, side by side."""
-    servers = [Server() for _ in PHASES]
+    servers = [ExampleServer() for _ in PHASES]
     runs = {}
     for phase, server in zip(PHASES, servers):
         command = [
@@ -59,7 +52,7 @@ def test_schemathesis_finds_nothing(runs, phase):
 
 
 def test_the_served_document_is_the_file_and_openapi_3_1():
-    server = Server()
+    server = ExampleServer()
     with urllib.request.urlopen(server.url + "/openapi.json") as answer:
         document = json.load(answer)
     server.stop()

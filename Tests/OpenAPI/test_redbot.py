@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from test_openapi import ROOT, Server
+from server import ROOT
+from test_openapi import ExampleServer
 
 REDBOT = pathlib.Path(sys.executable).parent / "redbot"
 VALUES = {"{id}": "party", "{table}": "attendees", "{name}": "row-not-found", "{section}": "0", "{row}": "0", "{file}": "table.js"}
@@ -21,7 +22,7 @@ def paths():
 
 @pytest.fixture(scope="module")
 def opinions():
-    server = Server(token=None)
+    server = ExampleServer(token=None)
     # It resolves names by DNS alone, which knows no localhost.
     url = server.url.replace("localhost", "127.0.0.1")
 

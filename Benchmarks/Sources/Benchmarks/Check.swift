@@ -1,29 +1,29 @@
 import Foundation
 
-/// How much is measured: the whole, or just enough to show that a part still runs.
+/// The amount of measuring: all of it, or just enough to show that a part still runs.
 enum Size {
     static let smallFlag = "--small"
     static let isSmall = CommandLine.arguments.contains(smallFlag)
 
-    /// A number of rows, sessions, runs or commands.
+    /// Returns a number of rows, sessions, runs or commands.
     static func count(_ full: Int, small: Int) -> Int { isSmall ? small : full }
 
-    /// The sizes that a part compares, without the large ones in a check.
+    /// Returns the sizes that a part compares, without the large ones in a check.
     static func counts(_ full: [Int]) -> [Int] { isSmall ? full.filter { $0 <= 1_000 } : full }
 
-    /// Seconds of a load or of a pause.
+    /// Returns the duration of a load or a pause, in seconds.
     static func seconds(_ full: Double) -> Double { isSmall ? min(full, 0.1) : full }
 }
 
-/// A program that a part is measured with is not on this machine.
+/// The error if a program that a part needs is not installed.
 struct Missing: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
-    /// EX_UNAVAILABLE of sysexits.h.
+    /// The exit status EX_UNAVAILABLE of sysexits.h.
     static let status: Int32 = 69
 }
 
-/// Runs every part for a moment, each in a process of its own, and prints a line for each. Returns whether none failed.
+/// Runs every part briefly, each in its own process, and prints one line for each. Returns whether none failed.
 func check(_ names: [String]) throws -> Bool {
     var counts: [String: Int] = [:]
     for name in names {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// One, two and four servers on one PostgreSQL: what of them scales, and what everyone's work costs each processor.
+/// One, two and four servers on one PostgreSQL: which work scales, and how much processor time each part uses.
 func clusterBenchmark() throws {
     guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else {
         throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed")
@@ -63,7 +63,7 @@ private final class BenchmarkCluster {
         }
     }
 
-    /// A row that changes with each command.
+    /// Returns a request that changes one row each time.
     private static func command(_ session: String, _ text: String) -> [UInt8] {
         Connection.request(
             "PUT", "/v1/sessions/\(session)/models", #"{"a":[{"id":"0","name":"Some name","text":"\#(text)"}]}"#)
@@ -97,7 +97,7 @@ private final class BenchmarkCluster {
 
     private static func milliseconds(_ microseconds: Double) -> String { String(format: "%.1f", microseconds / 1_000) }
 
-    /// A thousand followers of one session, spread over all servers; the commands go to the first.
+    /// Measures a thousand followers of one session on all servers. The commands go to the first server.
     func followers() throws {
         let stream = Array(
             "GET /v1/sessions/s0/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
@@ -118,12 +118,14 @@ private final class BenchmarkCluster {
     // MARK: Processor time
 
     private struct ProcessorTime {
-        /// Seconds.
+        /// The processor time in seconds.
         var servers = 0.0, database = 0.0, load = 0.0
     }
 
-    /// proc(5), "/proc/pid/stat". Of the database: of the processes that it has now; connections are kept, so none ends
-    /// meanwhile.
+    /// Reads the processor time from `/proc/pid/stat`, see proc(5).
+    ///
+    /// The database's time is that of its current processes. Connections are kept, so no process ends during the
+    /// measurement.
     private func processorTime() -> ProcessorTime {
         let postmaster = (try? String(contentsOfFile: directory + "/data/postmaster.pid", encoding: .utf8))?.split(
             separator: "\n"

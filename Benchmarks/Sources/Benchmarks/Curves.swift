@@ -1,6 +1,6 @@
 import Foundation
 
-/// How time and memory grow with rows, sections and sessions. (With subscribers: `streams`.)
+/// Measures how time and memory grow with rows, sections and sessions. `streams` measures growth with subscribers.
 func curveBenchmark() throws {
     print("\ncurves: over HTTP, one client, in memory (no disk in the way); microseconds, p50")
     try rowCurve()

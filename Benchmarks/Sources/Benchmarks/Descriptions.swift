@@ -1,7 +1,7 @@
 import BraidEngine
 import Foundation
 
-/// Descriptions compiled, view models rendered, and what a change of the state costs where rows derive from it.
+/// Measures compiling descriptions, rendering view models, and changing a state from which rows derive.
 func descriptionBenchmark() throws {
     print("\ndescriptions (median of 5 runs)")
     let now = "2000-01-01T00:00:00.000Z"

@@ -4,7 +4,8 @@ import Foundation
 import DifferenceKit
 #endif
 
-/// Diffs of two tables that share nothing, beside DifferenceKit where it is at hand, and beside hashing all ids.
+/// Measures diffs of two tables that share nothing, next to DifferenceKit if it is available, and next to hashing all
+/// ids.
 func diffBenchmark() throws {
     print("\ndiff: median of runs that take turns; ratios with their goals in brackets")
     for workload in DiffWorkload.measured {
@@ -31,7 +32,7 @@ func diffBenchmark() throws {
     try equalIDs()
 }
 
-/// Ids that a diff with a careless table would be quadratic in. Ours refuses them: two rows with one id are a fault.
+/// Measures repeated ids, which make a diff with a weak hash table quadratic. The engine refuses them.
 private func equalIDs() throws {
     for distinct in [1, 10] {
         let rows = (0..<10_000).map { DiffWorkload.Row(id: $0 % distinct) }
@@ -55,8 +56,10 @@ nonisolated(unsafe) var blackHole: UInt64 = 0
 
 func format(_ number: Double) -> String { String(format: number < 10 ? "%.3f" : "%.0f", number) }
 
-/// Nanoseconds, of each contender: they take turns, so that what else the machine does meets all of them, and run twice
-/// in each, the first time to have what they need in the caches.
+/// Returns the median time of each contender in nanoseconds.
+///
+/// The contenders run in turn, so that other work of the machine affects all of them. Each runs twice in each round:
+/// the first run fills the caches.
 func medians(_ contenders: [() throws -> Void], rounds: Int) throws -> [Double] {
     let rounds = Size.count(rounds, small: 1)
     var times = contenders.map { _ in [Double]() }
@@ -72,7 +75,7 @@ func medians(_ contenders: [() throws -> Void], rounds: Int) throws -> [Double] 
     return times.map { $0.sorted()[rounds / 2] }
 }
 
-/// Eight bytes a multiplication. Source: wyhash (github.com/wangyi-fudan/wyhash), in its simplest form.
+/// Hashes eight bytes with each multiplication. Source: wyhash (github.com/wangyi-fudan/wyhash), in its simplest form.
 @inline(__always)
 private func fastHash(_ text: String) -> UInt64 {
     var text = text
@@ -101,7 +104,7 @@ struct DifferenceKitRun {
     let name: String
     let goal: Double
     let run: () -> Void
-    /// Row deletes, inserts and moves.
+    /// Returns the number of row deletes, inserts and moves.
     let operations: () -> Int
 }
 
@@ -111,7 +114,7 @@ private struct Element<ID: Hashable>: Differentiable {
     let content: String
     func isContentEqual(to source: Element) -> Bool { content == source.content }
 }
-/// A section. Its number is the identity and the content.
+/// A section whose number is both its identity and its content.
 private struct SectionNumber: Hashable, Differentiable {
     let number: Int
 }
@@ -127,7 +130,7 @@ func differenceKitRuns(_ workload: DiffWorkload) -> [DifferenceKitRun] {
 private func differenceKitRun<ID: Hashable>(
     _ workload: DiffWorkload, _ name: String, _ goal: Double, _ id: (Int) -> ID
 ) -> DifferenceKitRun {
-    // One id for a number, however it is made.
+    // The ids by number, so that equal numbers share one id.
     var ids: [Int: ID] = [:]
     func sections(_ sections: [DiffWorkload.Section]) -> [ArraySection<SectionNumber, Element<ID>>] {
         sections.map { section in
@@ -144,7 +147,7 @@ private func differenceKitRun<ID: Hashable>(
     func count<Data>(_ changes: StagedChangeset<Data>) -> Int {
         changes.reduce(0) { $0 + $1.elementDeleted.count + $1.elementInserted.count + $1.elementMoved.count }
     }
-    // Its faster algorithm where there is one section.
+    // DifferenceKit has a faster algorithm for one section.
     if old.count == 1, new.count == 1 {
         let (old, new) = (old[0].elements, new[0].elements)
         return DifferenceKitRun(

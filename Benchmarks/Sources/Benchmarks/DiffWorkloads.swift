@@ -1,10 +1,10 @@
 import BraidEngine
 
-/// Two tables to compare, as lists that every peer makes its own elements of.
+/// Two tables to compare, as lists from which each contender makes its own elements.
 struct DiffWorkload {
     struct Row {
         var id: Int
-        /// Stands for the content: rows of one id and one version are equal.
+        /// The content: rows with the same id and version are equal.
         var version = 0
     }
     struct Section {
@@ -13,14 +13,14 @@ struct DiffWorkload {
     }
 
     let name: String
-    /// The most that the time may be of DifferenceKit's, with String ids and with Int ids.
+    /// The goals as largest ratios to DifferenceKit's time, with String ids and with Int ids.
     let goals: (string: Double, int: Double)
-    /// The most that the time may be of that of hashing all ids once.
+    /// The goal as the largest ratio to the time of hashing all ids once.
     var hashGoal: Double?
     var old: [Section]
     var new: [Section]
 
-    /// One section.
+    /// Creates a workload with one section.
     init(_ name: String, _ goals: (Double, Double), hashGoal: Double? = nil, _ old: [Row], _ new: [Row]) {
         self.init(name, goals, hashGoal: hashGoal, old: [Section(id: 0, rows: old)], new: [Section(id: 0, rows: new)])
     }
@@ -33,7 +33,7 @@ struct DiffWorkload {
         self.new = new
     }
 
-    /// The ids and the contents have the usual lengths: 10 bytes, and a JSON object of 100.
+    /// Returns an id of a usual length, 10 bytes. Contents are JSON objects of 100 bytes.
     static func id(_ number: Int) -> String {
         let digits = String(number)
         return "r-" + String(repeating: "0", count: max(0, 8 - digits.count)) + digits
@@ -52,8 +52,10 @@ struct DiffWorkload {
                 parsing: Array(#"{"revision":0,"sections":[\#(json.joined(separator: ","))],"state":{}}"#.utf8)))
     }
 
-    /// The fewest row deletes, inserts and moves that lead from old to new, where no section comes, goes or moves: rows
-    /// that keep their section and are in its longest increasing subsequence are left alone.
+    /// The smallest number of row deletes, inserts and moves from old to new, if no section is inserted, deleted or
+    /// moved.
+    ///
+    /// Rows that keep their section and are in its longest increasing subsequence need no operation.
     var fewestOperations: Int {
         var places: [Int: (section: Int, index: Int)] = [:]
         for section in old { for (index, row) in section.rows.enumerated() { places[row.id] = (section.id, index) } }
@@ -79,7 +81,7 @@ struct DiffWorkload {
 }
 
 extension DiffWorkload {
-    /// The workloads to measure. A check leaves out those of one large section.
+    /// The workloads to measure. A check omits those with one large section.
     static var measured: [DiffWorkload] {
         all.filter { !Size.isSmall || $0.old.count > 1 || $0.old[0].rows.count <= 10_000 }
     }
@@ -95,7 +97,7 @@ extension DiffWorkload {
         func change(_ rows: inout [Row], _ share: Int) {
             for index in rows.indices where Int.random(in: 0..<share, using: &random) == 0 { rows[index].version += 1 }
         }
-        /// A share of the rows is deleted, as many come, some move, some change.
+        /// Deletes some rows, inserts as many, and moves and changes others.
         func mixed(_ old: [Row], newIDs: Int, deleted: Int, moved: Int, changed: Int) -> [Row] {
             var rows = old
             for _ in 0..<deleted { rows.remove(at: Int.random(in: rows.indices, using: &random)) }
@@ -109,7 +111,7 @@ extension DiffWorkload {
             for _ in 0..<changed { rows[Int.random(in: rows.indices, using: &random)].version += 1 }
             return rows
         }
-        /// DifferenceKit's own benchmark.
+        /// The workload of DifferenceKit's own benchmark.
         func own(_ count: Int) -> (old: [Row], new: [Row]) {
             let old = rows(0..<count)
             let new = edited(old) { rows in
@@ -141,7 +143,7 @@ extension DiffWorkload {
                 }
             }
         }
-        // Every section loses, gains, moves and changes rows, and 500 rows change section.
+        // Every section loses, gains, moves and changes rows, and 500 rows change their section.
         var heavy = sections { section in
             mixed(sectioned[section].rows, newIDs: 200_000 + section * 1_000, deleted: 5, moved: 7, changed: 50)
         }

@@ -1,8 +1,8 @@
-import CSQLite
+import CSysSQLite
 import Foundation
 
-/// The raw C API writing the rows and bytes that the store writes for one command: a model, a journal record, the
-/// session's facts.
+/// Writes, through SQLite's C API, the rows and bytes that the store writes for one command: a model, a journal record
+/// and the session's row.
 private final class RawStore {
     private var database: OpaquePointer?
     private var statements: [OpaquePointer?] = []
@@ -67,7 +67,7 @@ private final class RawStore {
         sqlite3_reset(statement)
     }
 
-    /// Commands/s, so many in each transaction, over all sessions in turn.
+    /// Returns the commands/s with `group` commands in each transaction, over all sessions in turn.
     func rate(group: Int, seconds: Double) throws -> Double {
         let start = monotonicNanoseconds(), end = start + Int(Size.seconds(seconds) * 1e9)
         var done = 0
@@ -95,7 +95,7 @@ private final class RawStore {
     }
 }
 
-/// Durable commands/s, beside the raw C API committing the same rows.
+/// Measures durable commands/s, next to the C API committing the same rows.
 func durableBenchmark() throws {
     print(
         "\ndurable: inserts/s, synchronous=FULL, beside the raw C API committing the same rows (medians of 5 runs of 2 s, in turn)"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// pgbench writing the rows and bytes that the store writes for one command, over one connection, in pipelines.
+/// Runs pgbench with the rows and bytes that the store writes for one command, over one connection, in pipelines.
 private struct RawPostgres {
     let directory: String
 
@@ -22,7 +22,7 @@ private struct RawPostgres {
         return "postgres://braid@/\(name)?host=\(directory)"
     }
 
-    /// Commands/s, so many in each transaction, over all sessions in turn.
+    /// Returns the commands/s with `group` commands in each transaction, over all sessions in turn.
     func rate(sessions: Int, group: Int, seconds: Int, name: String) throws -> Double {
         let database = try database(name),
             schema = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -35,7 +35,7 @@ private struct RawPostgres {
             SELECT convert_to('s' || n, 'UTF8'), 'k3Jx9abc', 0, 1795271888000, 1795271888000, 2, 2, 1 FROM generate_series(1, \(sessions)) n
             """,
         ])
-        // A colon before a letter or a digit would be a variable.
+        // pgbench would treat a colon before a letter or digit as a variable.
         let command = #"""
             \set n :n + 1
             \set s 1 + :n % :sessions
@@ -61,7 +61,7 @@ private struct RawPostgres {
     }
 }
 
-/// Durable commands/s on PostgreSQL, beside pgbench committing the same rows in the same cluster.
+/// Measures durable commands/s on PostgreSQL, next to pgbench committing the same rows in the same cluster.
 func durablePostgresBenchmark() throws {
     guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else {
         throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed")

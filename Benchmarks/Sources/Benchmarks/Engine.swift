@@ -1,7 +1,7 @@
 import BraidEngine
 import Foundation
 
-/// One edit in tables of growing size, engine only: policy, editing, rendering, update.
+/// Measures one edit in tables of growing size, in the engine only: policy, editing, rendering, update.
 func engineBenchmark() throws {
     print("\nengine: one edit, microseconds (median of 5 runs)")
     let now = "2000-01-01T00:00:00.000Z"
@@ -43,7 +43,7 @@ func engineBenchmark() throws {
     }
 }
 
-/// One edit in tables of 10,000 rows and a growing number of sections, engine only.
+/// Measures one edit in tables of 10,000 rows with a growing number of sections, in the engine only.
 func sectionBenchmark() throws {
     print("\nengine: one edit by sections (10,000 rows in all), microseconds (median of 5 runs)")
     let now = "2000-01-01T00:00:00.000Z"
@@ -79,7 +79,7 @@ func sectionBenchmark() throws {
             }
             return (ContinuousClock.now - start) / .microseconds(200)
         }
-        /// The time of one of 100 deletes that follow one another.
+        /// Returns the average time of one of 100 consecutive deletes.
         func deletion(_ reference: (Int) -> RowReference) throws -> Double {
             try (0..<5).map { _ in
                 var table = table, snapshot = snapshot

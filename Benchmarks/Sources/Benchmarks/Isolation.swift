@@ -1,8 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Measures what one requester, with or without a valid token, leaves to the others: another session's small command, a
-/// new session, and the operators' routes, while an attack goes on.
+/// Measures how an attack by one requester, with or without a valid token, affects the others.
+///
+/// The others send small commands to another session, open sessions, and call the operators' routes.
 func isolationBenchmark() throws {
     print(
         "\nisolation: ms, p50 / p99 / max, and answers that were not 200 or 201, of others during an attack of 8 s (synchronous=FULL; the load runs on the same cores)"
@@ -64,8 +65,9 @@ func isolationBenchmark() throws {
     }
 }
 
-/// A server with a controller's token, and what attackers and others ask of it. A connection for each request: what an
-/// attacker does to a connection is its own affair.
+/// A server with a controller's token, and the requests of attackers and others.
+///
+/// Each request uses its own connection, because an attacker may break the connection that it uses.
 private struct AttackedServer: Sendable {
     let port: Int
 
@@ -122,12 +124,12 @@ private struct Attack: Sendable {
     var body: @Sendable (_ server: AttackedServer, _ attacker: Int, _ round: Int) throws -> Void
 }
 
-/// Rows that all read the state.
+/// Returns a table description with rows that all read the state.
 private func readingTable(_ rows: Int) -> String {
     #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#((0..<Size.count(rows, small: 1_000)).map { #"{"id":"\#($0)"}"# }.joined(separator: ","))],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert","onTap":[{"setState":{"n":{"$eval":"state.n + 1"}}}]}]}"#
 }
 
-/// Filled by `prepare`.
+/// The tokens, which `prepare` creates.
 private let tokens = Mutex<[String]>([])
 
 private let attacks: [Attack] = [
@@ -217,7 +219,7 @@ private let attacks: [Attack] = [
         },
         body: { server, attacker, round in
             if attacker == 64 {
-                // A write of 2 MB to another session is admitted meanwhile.
+                // A write of 2 MB to another session must be admitted during the attack.
                 let status = try server.exchange(
                     server.request(
                         "PUT", "/v1/sessions/light/models",

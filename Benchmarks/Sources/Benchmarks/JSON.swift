@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// The best of several runs, in MB/s of `bytes`.
+/// Prints the best of several runs, in MB/s for a text of `bytes` bytes.
 @discardableResult
 private func measure(_ name: String, _ bytes: Int, runs: Int = Size.count(9, small: 1), _ work: () -> Int) -> Int {
     let clock = ContinuousClock()
@@ -39,7 +39,7 @@ private func table(rows: Int, unicode: Bool = false) -> [UInt8] {
     return writer.bytes
 }
 
-/// Reading, checking and writing JSON, in MB/s.
+/// Measures reading, validating and writing JSON, in MB/s.
 func jsonBenchmark() throws {
     let compact = table(rows: 23_000)
     let pretty = try JSONText(parsing: compact).pretty()

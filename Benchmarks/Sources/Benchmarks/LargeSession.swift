@@ -1,6 +1,6 @@
 import Foundation
 
-/// A session of many rows, about 250 bytes each, in one section or in several.
+/// A session with many rows of about 250 bytes each, in one or several sections.
 enum LargeSession {
     static func model(_ number: Int) -> String {
         #"{"id":"row-\#(number)","name":"Name of the row \#(number)","text":"\#(String(repeating: "Lorem ipsum dolor. ", count: 10))"}"#
@@ -28,7 +28,7 @@ enum LargeSession {
     }
 }
 
-/// Microseconds of one answer, and of its first byte.
+/// Measures the time of an answer and of its first byte, in microseconds.
 func time(_ connection: Connection, _ request: [UInt8], expecting status: Int = 200) throws -> (
     first: Double, total: Double, bytes: Int
 ) {
@@ -41,7 +41,7 @@ func time(_ connection: Connection, _ request: [UInt8], expecting status: Int = 
     return (Double(first - start) / 1e3, Double(monotonicNanoseconds() - start) / 1e3, answer.count)
 }
 
-/// The snapshot of 100,000 rows after one edit, beside nginx sending a file of that size.
+/// Measures the snapshot of 100,000 rows after one edit, next to nginx sending a file of that size.
 func largeBenchmark() throws {
     print(
         "\nlarge: a snapshot of 100,000 rows after one edit, beside nginx sending the same bytes from a file (medians of 9, in turn)"
@@ -77,7 +77,7 @@ func largeBenchmark() throws {
     }
 }
 
-/// One edit end to end, at 1,000 rows and at 100,000.
+/// Measures one edit end to end, with 1,000 rows and with 100,000.
 func editBenchmark() throws {
     print(
         "\nedits: one command end to end over HTTP with its commit, one client (synchronous=FULL; p50 of 1,500 each, in turn)"

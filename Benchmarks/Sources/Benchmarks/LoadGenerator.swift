@@ -2,11 +2,11 @@ import CSysEpoll
 import Foundation
 import Glibc
 
-/// What came of a load: answers a second, and how long they took.
+/// The result of a load: the number of answers in a second, and their latencies.
 struct LoadResult: Sendable {
     var rate = 0.0
     var bytes = 0
-    /// Microseconds, ascending.
+    /// The latencies in microseconds, ascending.
     var latencies: [UInt32] = []
 
     func latency(_ part: Double) -> Double {
@@ -14,9 +14,11 @@ struct LoadResult: Sendable {
     }
 }
 
-/// Keeps every one of `connections` busy for a time: each sends its next request when its answer is there, as wrk does.
+/// Keeps all of `connections` busy for a time. Each connection sends its next request after its answer, as wrk does.
 ///
-/// `request` gives the bytes of a connection's request; rounds count from 0. Connections go to the `ports` in turn.
+/// - Parameters:
+///   - ports: the servers' ports. Connections are distributed over them in turn.
+///   - request: returns the bytes of a connection's request. Rounds count from 0.
 func load(
     ports: [Int], connections: Int, threads: Int = 2, seconds: Double, expecting status: Int = 200,
     request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]
@@ -51,7 +53,7 @@ private struct LoadThread {
         var descriptor: Int32
         var round = 0
         var sent = 0
-        /// Bytes of the answer that are still to come; nil while its head is.
+        /// The number of bytes of the answer that have not arrived. `nil` while the head is incomplete.
         var missing: Int?
         var head: [UInt8] = []
     }
@@ -112,7 +114,7 @@ private struct LoadThread {
         }
     }
 
-    /// Whether the answer is complete.
+    /// Receives bytes and returns whether the answer is complete.
     private mutating func receive(_ index: Int) throws -> Bool {
         let count = recv(clients[index].descriptor, &buffer, buffer.count, 0)
         guard count > 0 else { throw Fault("the server closed a connection") }
@@ -131,7 +133,7 @@ private struct LoadThread {
         return false
     }
 
-    /// Bytes of the answer whose head has come, in `head` and in the buffer.
+    /// Returns the length of the answer whose head is in `head` and the buffer. `nil` if the head is incomplete.
     private func length(_ head: [UInt8], _ count: Int) throws -> Int? {
         if !head.isEmpty { return try Self.length(head + buffer[..<count], status) }
         return try buffer.withUnsafeBytes { try Self.length(UnsafeRawBufferPointer(rebasing: $0[..<count]), status) }

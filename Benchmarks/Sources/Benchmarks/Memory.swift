@@ -2,7 +2,7 @@ import Foundation
 
 private func mebibytes(_ server: Server) -> Double { Double(residentKilobytes(server.processIdentifier)) / 1024 }
 
-/// What the server takes of the machine's memory.
+/// Measures the server's resident memory.
 func memoryBenchmark() throws {
     print("\nmemory: resident MiB")
     let directory = try scratchDirectory()
@@ -12,7 +12,7 @@ func memoryBenchmark() throws {
     try manyMemory(directory)
 }
 
-/// Lets the server put away what it no longer needs.
+/// Waits until the server has released what it no longer needs.
 private func settle(_ seconds: Double) { usleep(UInt32(Size.seconds(seconds) * 1e6)) }
 
 private func idleMemory(_ directory: String) throws {
@@ -66,7 +66,7 @@ private func largeMemory(_ directory: String) throws {
     report("after the restart")
 }
 
-/// Many sessions of 20 rows.
+/// Measures many sessions of 20 rows.
 private func manyMemory(_ directory: String) throws {
     let path = directory + "/many.sqlite", sessions = Size.count(10_000, small: 1_000)
     var server = try Server(database: path, arguments: LargeSession.arguments + idleArguments)
@@ -90,7 +90,7 @@ private func manyMemory(_ directory: String) throws {
     print(String(format: "    opened again in %.2f ms (p50), %.2f ms (p99)", times[250] / 1e3, times[495] / 1e3))
 }
 
-/// Empty for a server that knows no such option.
+/// The option that makes sessions idle soon. Empty for a server without this option.
 let idleArguments = ProcessInfo.processInfo.environment["BRAID_NO_IDLE"] == nil ? ["--session-idle-time", "2"] : []
 
 func openMany(_ count: Int, port: Int) throws {
@@ -117,7 +117,7 @@ func openMany(_ count: Int, port: Int) throws {
     }
 }
 
-/// From the start of the process to its readiness line.
+/// Measures the time from the start of the process to its readiness line.
 func startBenchmark() throws {
     print("\nstart: until the server listens (medians of 9)")
     let directory = try scratchDirectory()

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Clients of sessions of 20,000 rows, each with a command under way at any time.
+/// Clients of sessions with 20,000 rows, each of which always has a command in progress.
 private final class BusyClients: Sendable {
     private let isOver = Atomic(false)
     private let done = Atomic(0)
@@ -29,7 +29,7 @@ private final class BusyClients: Sendable {
         }
     }
 
-    /// Returns commands/s of all.
+    /// Stops the clients and returns the commands/s of all of them.
     func stop() -> Double {
         let rate = Double(done.load(ordering: .relaxed)) / Double(monotonicNanoseconds() - start) * 1e9
         isOver.store(true, ordering: .relaxed)
@@ -38,7 +38,7 @@ private final class BusyClients: Sendable {
     }
 }
 
-/// What four busy sessions of many rows leave to a light one, and to new ones.
+/// Measures how four busy sessions with many rows affect a light session and the opening of sessions.
 func neighbourBenchmark() throws {
     print(
         "\nneighbours: one client beside four busy sessions of 20,000 rows (synchronous=FULL; the load runs on the same cores); ms, p50 / p99"

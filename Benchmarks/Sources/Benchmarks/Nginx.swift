@@ -1,12 +1,12 @@
 import Foundation
 
-/// nginx beside the server: as many workers as the server has threads, an access log to the same /dev/null.
+/// nginx with as many workers as the server has threads, and with an access log to /dev/null, as the server has.
 final class Nginx {
     let port: Int
     private let process = Process()
     private let directory: String
 
-    /// Serves the files of `directory` + "/files"; /healthz answers as the server's does.
+    /// Serves the files in `directory` + "/files". `/healthz` has the same answer as the server's.
     init(directory: String, sendfile: Bool) throws {
         let binary = ProcessInfo.processInfo.environment["NGINX_BINARY"] ?? "/usr/sbin/nginx"
         guard FileManager.default.isExecutableFile(atPath: binary) else {
@@ -46,7 +46,7 @@ final class Nginx {
     }
 }
 
-/// Reads beside nginx serving the same bytes, runs in turn.
+/// Measures reads, next to nginx serving the same bytes. The runs alternate.
 func nginxBenchmark() throws {
     print(
         "\nnginx: requests/s, p50 / p99 in microseconds, this server and nginx in turn (medians of 5 runs of 1 s each)")
@@ -102,7 +102,7 @@ func nginxBenchmark() throws {
     }
 }
 
-/// A new directory for the files of one part.
+/// Creates a directory for the files of one part.
 func scratchDirectory() throws -> String {
     let directory =
         FileManager.default.currentDirectoryPath + "/.build/benchmark-\(getpid())-\(Int.random(in: 0..<1_000_000))"

@@ -1,16 +1,17 @@
 import Foundation
 
-/// PocketBase on a free port, with a collection `t` that everyone may read and write. It writes with SQLite's
-/// synchronous=NORMAL.
+/// PocketBase on a free port, with a collection `t` that everyone may read and write.
+///
+/// PocketBase writes with SQLite's synchronous=NORMAL.
 final class PocketBase {
     let port: Int
     private let directory: String
     private let server: Process
 
-    /// Nil unless POCKETBASE_BINARY names its binary.
+    /// Starts PocketBase. `nil` unless POCKETBASE_BINARY is the path of its binary.
     init?() throws {
         guard let binary = ProcessInfo.processInfo.environment["POCKETBASE_BINARY"] else {
-            print("  (PocketBase beside it: name its binary in POCKETBASE_BINARY)")
+            print("  (to compare with PocketBase, set POCKETBASE_BINARY to the path of its binary)")
             return nil
         }
         let directory = try scratchDirectory()
@@ -56,7 +57,7 @@ final class PocketBase {
         return try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any] ?? [:]
     }
 
-    /// A new record's id.
+    /// Creates a record and returns its id.
     func record() throws -> String {
         guard
             let id = try call("POST", "/api/collections/t/records", #"{"name":"Some name","number":0}"#)["id"]
@@ -66,8 +67,8 @@ final class PocketBase {
     }
 }
 
-/// The same fan-out through PocketBase's realtime API: one record changed by each command, everyone subscribed to its
-/// collection.
+/// Measures the same fan-out through PocketBase's realtime API. Each command changes one record, and all readers are
+/// subscribed to its collection.
 func pocketBaseBenchmark(readers counts: [Int]) throws {
     for count in counts {
         guard let server = try PocketBase() else { return }

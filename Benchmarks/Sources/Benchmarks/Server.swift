@@ -1,7 +1,7 @@
 import CSysEpoll
 import Foundation
 
-/// The release binary on a free port.
+/// A server process of the release binary on a free port.
 final class Server {
     let port: Int
     private let process = Process()
@@ -40,7 +40,7 @@ struct Fault: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// One blocking connection: a request out, its answer in.
+/// A blocking connection that sends one request and reads its answer.
 final class Connection {
     private let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: 1 << 17)
@@ -74,13 +74,13 @@ final class Connection {
         }
     }
 
-    /// Returns when something can be read.
+    /// Waits until bytes can be read.
     func waitForBytes() throws {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&wait, 1, 60_000) == 1 else { throw Fault("no answer came") }
     }
 
-    /// Reads one answer whole; returns its status and the number of its bytes.
+    /// Reads one whole answer. Returns its status and its number of bytes.
     @discardableResult
     func receive() throws -> (status: Int, count: Int) {
         var count = 0
@@ -93,13 +93,13 @@ final class Connection {
             guard received > 0 else { throw Fault("the connection was closed") }
             count += received
             if total == nil { total = Self.length(buffer[..<count]) }
-            // A chunked answer: compact JSON has no line ends, so that these bytes stand at the end only.
+            // In a chunked answer with compact JSON, which has no line ends, these bytes appear only at the end.
             if total == .max, buffer[..<count].suffix(7).elementsEqual("\r\n0\r\n\r\n".utf8) { total = count }
         }
         return (Int(buffer[9] - 48) * 100 + Int(buffer[10] - 48) * 10 + Int(buffer[11] - 48), count)
     }
 
-    /// Bytes of head and body, once the head is whole.
+    /// Returns the number of bytes of head and body. `nil` until the head is complete.
     private static func length(_ bytes: ArraySlice<UInt8>) -> Int? {
         let field = Array("\r\nContent-Length: ".utf8)
         var length = 0
@@ -142,7 +142,7 @@ final class Connection {
         return Answer(head: head, body: head.contains("chunked") ? Self.joined(body) : body)
     }
 
-    /// A chunked body without its framing.
+    /// Returns a chunked body without its framing.
     private static func joined(_ body: [UInt8]) -> [UInt8] {
         var joined: [UInt8] = [], at = 0
         while let end = body[at...].firstIndex(of: 13),
@@ -162,8 +162,10 @@ final class Connection {
     }
 }
 
-/// Requests/s over `connections` connections, from at most two threads that each keep all of theirs busy: a round sends
-/// on every connection, then reads every answer.
+/// Measures requests/s over `connections` connections, from at most two threads.
+///
+/// Each thread keeps all of its connections busy: in each round it sends on every connection and then reads every
+/// answer.
 func throughput(
     port: Int, connections: Int, seconds: Double, expecting status: Int = 200,
     request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]
@@ -195,7 +197,7 @@ func throughput(
     return rates.reduce(0, +)
 }
 
-/// Requests/s of the two hottest reads.
+/// Measures requests/s of the two most frequent reads.
 func httpBenchmark() throws {
     print("\nHTTP: requests/s on 1, 32, 256 connections (median of 3 runs of 2 s; the load runs on the same cores)")
     let server = try Server(database: ":memory:")
@@ -220,7 +222,7 @@ func httpBenchmark() throws {
     }
 }
 
-/// Durable commands/s beside the file system's own rate of fdatasync.
+/// Measures durable commands/s, next to the file system's rate of fdatasync.
 func commandBenchmark() throws {
     print("\ncommands: durable inserts/s on 1, 32, 256 sessions (synchronous=FULL; median of 3 runs of 3 s)")
     let directory = FileManager.default.currentDirectoryPath + "/.build/benchmark-\(getpid())"

@@ -2,8 +2,8 @@ import CSysEpoll
 import Foundation
 import Glibc
 
-/// Many readers of event streams, and one connection that sends commands, on one thread: what it measures it does not
-/// disturb by more than it must.
+/// Many readers of event streams, and one connection that sends commands, on a single thread, so that the readers
+/// disturb the server as little as possible.
 final class StreamReaders {
     private let port: Int
     private let epoll = epoll_create1(0)
@@ -11,7 +11,7 @@ final class StreamReaders {
     private let command: Int32
     private var buffer = [UInt8](repeating: 0, count: 1 << 18)
     private let mark: [UInt8]
-    /// For each reader, how far it is in `mark`.
+    /// The number of bytes of `mark` that each reader has matched.
     private var matched: [Int] = []
     private(set) var events = 0
     private(set) var bytes = 0
@@ -19,7 +19,7 @@ final class StreamReaders {
     var onEvent: () -> Void = {}
     var onAnswer: () -> Void = {}
 
-    /// `mark` stands once in each event.
+    /// Creates an object without readers. `mark` is a text that each event contains exactly once.
     init(port: Int, mark: String) throws {
         self.port = port
         self.mark = Array(mark.utf8)
@@ -59,8 +59,10 @@ final class StreamReaders {
         epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
     }
 
-    /// Opens readers; returns when each was told something that has `mark`, or, without it, anything. Gives what came
-    /// first. `port`: elsewhere than where the commands go.
+    /// Opens readers and waits until each has received a text that contains `mark`.
+    ///
+    /// - Parameter port: the readers' port, if it is not the port of the commands.
+    /// - Returns: the text that each reader has received until then.
     @discardableResult
     func open(_ count: Int, _ request: [UInt8], until mark: String, at port: Int? = nil) throws -> [String] {
         try (0..<count).map { _ in
@@ -87,13 +89,13 @@ final class StreamReaders {
         }
     }
 
-    /// Reads whatever comes; returns how many answers came to commands. An answer must come in one piece.
+    /// Reads all available bytes. Returns the number of answers to commands. Each answer must arrive in one piece.
     func pump(milliseconds: Int32) -> Int {
         var ready = [epoll_event](repeating: epoll_event(), count: 512)
         let count = Int(epoll_wait(epoll, &ready, 512, milliseconds))
         var answers = 0
         for index in 0..<max(0, count) {
-            // An answer is not to wait until hundreds of readers have read.
+            // An answer must not wait until hundreds of readers have been read.
             if index % 8 == 0, recv(command, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {
                 answers += 1
                 onAnswer()
@@ -119,7 +121,8 @@ final class StreamReaders {
             mark.withUnsafeBufferPointer { mark in
                 for index in 0..<count {
                     let byte = bytes[index]
-                    // The mark's first byte stands only once in it, so that a mismatch starts anew there.
+                    // The mark's first byte occurs only once in the mark, so after a mismatch the match starts again at
+                    // the current byte.
                     at = byte == mark[at] ? at + 1 : byte == mark[0] ? 1 : 0
                     if at == mark.count {
                         at = 0

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Nanoseconds of the monotonic clock.
+/// Returns the monotonic clock in nanoseconds.
 private func now() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -13,11 +13,12 @@ private func milliseconds(_ sorted: [Int], _ part: Double) -> String {
 }
 
 struct FanOut {
-    /// From sending a command to the receipt of its event by a reader, and of its answer.
+    /// The times from sending a command to a reader's receipt of its event, and to its answer, in nanoseconds,
+    /// ascending.
     var receipts: [Int] = []
     var answers: [Int] = []
 
-    /// Commands one at a time: the next when everyone was told.
+    /// Sends commands one at a time. The next one is sent when all readers have received the event.
     init(_ readers: StreamReaders, commands: Int, readers count: Int, command: (Int) -> [UInt8]) throws {
         var sent = 0
         var receipts: [Int] = [], answers: [Int] = []
@@ -35,7 +36,7 @@ struct FanOut {
             while answers.count <= number || readers.events < wanted {
                 _ = readers.pump(milliseconds: 10)
                 if now() - sent > 5_000_000_000 {
-                    throw Fault("only \(count - (wanted - readers.events)) of \(count) readers were told")
+                    throw Fault("only \(count - (wanted - readers.events)) of \(count) readers received the event")
                 }
             }
             usleep(5_000)
@@ -48,7 +49,7 @@ struct FanOut {
     var answerText: String { "\(milliseconds(answers, 0.5)) / \(milliseconds(answers, 0.99)) ms" }
 }
 
-/// Commands one after the other, each when the one before is answered.
+/// Sends commands one after another, each after the answer to the preceding one.
 func hotSession(_ readers: StreamReaders, seconds: Double, command: (Int) -> [UInt8]) throws -> (
     commands: Double, events: Double
 ) {
@@ -74,7 +75,7 @@ func residentKilobytes(_ process: Int32) -> Int {
         .flatMap { Int($0) } ?? 0
 }
 
-/// What it costs to be followed.
+/// Measures the cost of followers.
 func streamBenchmark() throws {
     print(
         "\nstreams: one session of 10 rows, one row changed by each command (synchronous=FULL); the readers run on the same cores"
@@ -119,7 +120,7 @@ func streamBenchmark() throws {
 }
 
 private func idleBenchmark(_ table: String, _ stream: [UInt8]) throws {
-    // The server takes 10,000 connections, and one of them sends the commands.
+    // The server accepts 10,000 connections, and one of them sends the commands.
     let count = 9_990
     let server = try Server(database: ":memory:", arguments: ["--max-subscribers", "\(count)"])
     defer { server.stop() }

@@ -17,8 +17,10 @@ private struct PersonCell: ViewModelBindable {
     var viewModel: ViewModel?
 }
 
-/// A program's own models behind a binding chain: `refresh()` compares them, brings the table up to date, diffs it and
-/// stores nothing. Beside DifferenceKit's erased elements, which only diff.
+/// Measures a program's models behind a binding chain. `refresh()` compares the models, updates the table, computes the
+/// diff and stores nothing.
+///
+/// The comparison is DifferenceKit with type-erased elements, which only computes the diff.
 func typedChainBenchmark() throws {
     let count = Size.count(100_000, small: 10_000)
     print("\ntyped chain: refresh() with \(count) models, there and back")

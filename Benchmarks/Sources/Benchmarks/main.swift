@@ -1,6 +1,6 @@
 import Foundation
 
-/// Everything that is measured, by the names with which it is asked for.
+/// All parts, by their names on the command line.
 let parts: [(name: String, measure: () throws -> Void)] = [
     ("json", jsonBenchmark),
     (
@@ -34,7 +34,7 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("start", startBenchmark),
     ("curves", curveBenchmark),
 ]
-/// The parts that need PostgreSQL and a server that is built with it. They are measured only by name.
+/// The parts that need PostgreSQL and a server that is built with it. They run only if they are named.
 let partsWithPostgres: Set = ["postgres", "cluster"]
 
 let wanted = CommandLine.arguments.dropFirst().filter { $0 != Size.smallFlag }

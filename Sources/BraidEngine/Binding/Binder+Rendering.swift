@@ -14,7 +14,8 @@ extension Binder {
             Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
-    /// The table before a command, and what has happened since: only what was touched is made anew.
+    /// The table and snapshot before a command, and what the command changed. Only rows that the command touched are
+    /// rendered again.
     struct Previous {
         var table: TableModel
         var snapshot: Snapshot
@@ -23,7 +24,10 @@ extension Binder {
 
     typealias Remade = (section: SectionID, rowCount: Int)
 
-    /// `remade` gets the sections whose rows were all made anew, because they read something that changed.
+    /// Renders a snapshot, and reuses the parts of the previous snapshot that did not change.
+    ///
+    /// - Parameter remade: receives the sections whose rows were all rendered again because they read a value that
+    ///   changed.
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [Remade], _ evaluation: Evaluation
     ) throws -> Snapshot {
@@ -38,24 +42,24 @@ extension Binder {
     }
 }
 
-/// One snapshot in the making: each section's rows and titles are made at most once, and only if something asks.
+/// The state of rendering one snapshot. Each section's rows and titles are rendered at most once, and only if needed.
 private struct SnapshotMaking {
     let binder: Binder
     let table: TableModel
     let previous: Binder.Previous?
     let evaluation: Evaluation
     private(set) var remade: [Binder.Remade] = []
-    /// What changed for every section.
+    /// The values that changed for every section.
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
-    /// The table's sections, and those that were shown before.
+    /// Windows on the table's sections and on the previously displayed sections, for fast access by index.
     private var stored: PersistentList<StoredSection>.Window
     private var shown: PersistentList<Section>.Window
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: PersistentList<Row>] = [:]
     private var shownKeys: [SectionID: [Int]]
-    /// How many rows may still be made that are not stored.
+    /// The number of rows without a stored model that may still be rendered.
     private var room: Int
 
     init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
@@ -66,7 +70,7 @@ private struct SnapshotMaking {
         shownKeys = previous?.snapshot.shownKeys ?? [:]
         stored = .init(table.sections)
         shown = .init(previous?.snapshot.sections ?? [])
-        // Over a limit that was lowered they may become fewer.
+        // A table that already exceeds a lowered limit may keep its number of rows, or shrink.
         room = max(binder.limits.rows, previous?.snapshot.totalRowCount ?? 0)
         var changed: Reads = .now
         if let previous {
@@ -113,8 +117,9 @@ private struct SnapshotMaking {
         return snapshot
     }
 
-    /// The snapshot before, with the sections that the command touched made anew; nil where others may look different,
-    /// too. Nothing is done for those that were not touched.
+    /// Returns the previous snapshot with only the touched sections rendered again.
+    ///
+    /// Returns `nil` if other sections may look different as well. Untouched sections cost nothing.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else {
             return nil
@@ -156,7 +161,7 @@ private struct SnapshotMaking {
             rows: try rows(at: position, binding))
     }
 
-    /// The section as it was before, if nothing that it shows can have changed.
+    /// Returns the previously displayed section if nothing that it shows can have changed, otherwise `nil`.
     private mutating func unchanged(_ position: Int, _ binding: SectionBinding, at place: Int) -> Section? {
         let id = id(at: position)
         guard let previous, !previous.step.sections.contains(id), !binding.asksMovePolicy,
@@ -165,7 +170,8 @@ private struct SnapshotMaking {
         return oldPlace(of: id, near: place).map { shown[$0] }
     }
 
-    /// Where the section was displayed before; most commands leave the sections where they are.
+    /// Returns the section's index among the previously displayed sections. `place` is the first guess, because most
+    /// commands leave sections where they are.
     private mutating func oldPlace(of id: SectionID, near place: Int) -> Int? {
         guard let previous else { return nil }
         if place < previous.snapshot.sections.count, shown[place].id == id { return place }
@@ -174,7 +180,7 @@ private struct SnapshotMaking {
 
     private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
-    /// A section's facts: its rows are made only where they cannot be counted otherwise.
+    /// Returns a section's facts. Its rows are rendered only if their number cannot be known otherwise.
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
         let stored = table.sections[position]
@@ -194,7 +200,7 @@ private struct SnapshotMaking {
         return made
     }
 
-    /// The rows that the section at a position of the table showed before.
+    /// Returns the rows that the section at a position of the table showed before the command.
     private mutating func oldRows(at position: Int, _ id: SectionID) -> PersistentList<Row>? {
         guard let previous else { return nil }
         return oldPlace(of: id, near: position).map { previous.snapshot.sections[$0].rows }
@@ -226,7 +232,7 @@ private struct SnapshotMaking {
         return made
     }
 
-    /// A title as the snapshot has it: `{"title": …}` or the view, with its heights.
+    /// Returns a header or footer in its JSON form: `{"title": …}` or the view, with its heights.
     private func titled(
         _ title: JSONText, _ input: SectionInput, _ height: Computed<SectionInput>?,
         _ estimated: Computed<SectionInput>?
@@ -258,7 +264,9 @@ private struct SnapshotMaking {
 }
 
 extension Binder {
-    /// A section's facts: the title that was set, else the one that is bound. `rowCount` counts displayed rows.
+    /// Returns a section's facts. A title that was set wins over the bound title.
+    ///
+    /// - Parameter rowCount: the number of displayed rows.
     func titles(of section: StoredSection, rowCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
         var input = SectionInput(id: section.id, rowCount: rowCount, header: .null, footer: .null)
         guard let binding = binding(of: section.id) else { return input }
@@ -270,7 +278,7 @@ extension Binder {
     }
 }
 
-/// Where rows may move to, found once for each policy and model type of a snapshot.
+/// Finds where rows may move to, once for each policy and model type of a snapshot.
 private struct MoveTargets {
     private struct Movers: Hashable {
         var policy: ObjectIdentifier
@@ -289,14 +297,14 @@ private struct MoveTargets {
         self.displayed = displayed
     }
 
-    /// `"anySection"`, a list of section ids, or nil where rows may not move.
+    /// Returns `"anySection"`, a list of section ids, or `nil` if the section's rows may not move.
     mutating func targets(of binding: SectionBinding) throws -> JSONText? {
         guard binding.allowsMoving else { return nil }
         switch binding.moving?.targets {
         case nil: return nil
         case .anySection: return .string("anySection")
         case .sections(let ids):
-            // Sections of one binding share the list; its array says which that is.
+            // Sections of one binding share the list's storage, so that comparing the storage is enough.
             if let last, last.ids.hasSameStorage(as: ids) { return last.targets }
             let targets = JSONText(ids: ids)
             last = (ids, targets)

@@ -5,31 +5,31 @@ public struct Binder: Sendable {
     /// Which sections are displayed, and in which order. A program can change this between two commands, and in a
     /// handler.
     public var display: SectionDisplay { currentDisplay() }
-    /// The snapshot's `empty` while there are no rows.
+    /// The value of the snapshot's member `empty`, which clients show while the table has no rows.
     private(set) var empty: JSONText?
     /// The sections that bindings name, in the order of the bindings.
     let boundSections: [SectionID]
-    /// The sections for which bindings of all other sections have titles.
+    /// The sections to which bindings of all other sections give titles by section id.
     let titledSections: Set<SectionID>
     /// The limits of tables and commands. By default only the templates' steps are limited.
     public var limits = TableLimits()
     let cells: CellDeclarations
-    /// Models that a program keeps.
+    /// The sources of models that the program keeps, such as Braid's `models: { … }` closures.
     let providers: Confined<[any ModelProvider]>
-    /// What any row, title or move policy reads, and the sections' order.
+    /// Everything that a row, title or move policy of any section reads, and that the sections' order reads.
     let reads: Reads
-    /// Whether what some section shows can follow from other sections' facts.
+    /// Whether a section's move policy depends on the facts of other sections.
     let asksMovePolicy: Bool
-    /// The sections that bindings name and whose rows are derived.
+    /// The sections that bindings name and whose rows are derived from a template.
     let derivedSections: [SectionID]
     /// Whether the rows of the sections that no binding names are derived.
     let derivesOtherSections: Bool
     private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]
-    /// The binding of all sections that no binding names; nil when it depends on the section.
+    /// The binding of every section that no binding names. `nil` if no such binding binds cells.
     private let other: SectionBinding?
 
-    /// `display` is evaluated whenever it is used.
+    /// Resolves the bindings of each section once. `display` is evaluated at every use.
     init(
         sections: [SectionID]?, display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText?,
         cells: CellDeclarations,
@@ -52,7 +52,7 @@ public struct Binder: Sendable {
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
             for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
-            // Titles by section stand in bindings of other scopes too.
+            // Bindings of other scopes can also contain titles by section id.
             for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }
         var named: [SectionID: SectionBinding] = [:]
@@ -78,7 +78,7 @@ public struct Binder: Sendable {
     /// Whether anything that is displayed reads the time of the command.
     var readsNow: Bool { reads.contains(.now) }
 
-    /// What is bound to a section; nil when nothing binds its cells.
+    /// Returns the resolved binding of a section, or `nil` if no binding binds its cells.
     func binding(of section: SectionID) -> SectionBinding? {
         named[section] ?? (declaredSections == nil ? other : nil)
     }
@@ -93,7 +93,9 @@ public struct Binder: Sendable {
         return binding
     }
 
-    /// Throws `eventUndeclared`, `eventInvalid`.
+    /// Checks that a cell declares an event and that the event's parameters match its schema.
+    ///
+    /// - Throws: ``Refusal`` with `eventUndeclared` or `eventInvalid`.
     func checkEvent(_ event: String, of cell: String, _ parameters: JSONText) throws(Refusal) {
         let declaration = cells[cell]
         guard let schema = declaration?.events[UTF8Key(event)] ?? declaration?.otherEvents else {
@@ -111,12 +113,14 @@ public struct Binder: Sendable {
         }
     }
 
-    /// A model as it is stored in a section, with its identity.
+    /// Returns a model with its identity, as a section stores it.
     func identified(_ model: JSONText, in section: SectionID) throws(Refusal) -> (id: RowID?, model: JSONText) {
         (try requiredBinding(of: section).modelType.identify(model), model)
     }
 
-    /// A section's models as they are stored. `pointer` is where they stand in their document.
+    /// Returns a section's models with their identities, as the section stores them.
+    ///
+    /// - Parameter pointer: the position of the models in the document that contains them. Errors point below it.
     func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(
         id: RowID?, model: JSONText
     )] {

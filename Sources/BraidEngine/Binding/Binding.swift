@@ -1,11 +1,11 @@
-/// The sections that a binding is about.
+/// The sections to which a binding applies.
 enum Scope: Sendable, Hashable {
     /// The single section of an unsectioned table.
     case table
     case sections([SectionID])
     /// Every section whose cells are not bound by name.
     case allOtherSections
-    /// Any section: a fallback for dimensions, and handlers called in addition.
+    /// Any section: a fallback for dimensions, and handlers that are called in addition to others.
     case anySection
 }
 
@@ -15,15 +15,15 @@ public enum EditingStyle: String, Sendable {
     case none, delete, insert
 }
 
-/// A model type: where a model's identity stands, and what its models look like.
+/// A model type: the place of a model's identity, and the schema of its models.
 struct ModelType: Sendable {
-    /// Nil for the type of a binding that names none.
+    /// The type's name. `nil` for the type of a binding that names none.
     var name: UTF8Key?
-    /// Where the id stands in a model; nil: models of this type are not identifiable.
+    /// The place of the id in a model. `nil` if models of this type are not identifiable.
     var id: JSONPointer?
-    /// A model with nothing there that could be an id has none, where it would be refused otherwise.
+    /// Whether a model without a usable id is accepted and has no identity. Otherwise it is refused.
     var isIDOptional = false
-    /// Nil: any JSON will do.
+    /// The schema of the models. `nil` accepts any JSON value.
     var schema: JTDSchema?
 
     init(name: String? = nil, id: JSONPointer?, schema: JTDSchema? = nil) {
@@ -34,8 +34,10 @@ struct ModelType: Sendable {
 
     var nameForMessages: String { name.map { "\"\($0.string)\"" } ?? "of no name" }
 
-    /// Checks a model of this type and gives its identity: a string, or an integer turned into a string. Nil for a
-    /// type without identity. Throws `modelInvalid`.
+    /// Checks a model of this type and returns its identity: a string, or an integer converted to a string.
+    ///
+    /// - Returns: the identity, or `nil` if the type has no identity.
+    /// - Throws: ``Refusal`` with `modelInvalid`.
     func identify(_ model: JSONText) throws(Refusal) -> RowID? {
         if let schema {
             let mismatches = schema.mismatches(of: model.value())
@@ -71,10 +73,11 @@ extension JTDSchema.Mismatch {
     var fault: Refusal.Fault { .init(pointer: instancePath, code: code, detail: detail) }
 }
 
-/// What a cell declares: the events it can emit, with the form of their parameters, and the form of its view model.
+/// The declaration of a cell: the events that it can emit with the schemas of their parameters, and the schema of its
+/// view model.
 struct CellDeclaration: Sendable {
     var events: [UTF8Key: JTDSchema] = [:]
-    /// The form of the parameters of every other event; nil: there are no other events.
+    /// The schema of the parameters of every undeclared event. `nil` if undeclared events are refused.
     var otherEvents: JTDSchema?
     var viewModel: JTDSchema?
 }
@@ -82,16 +85,17 @@ struct CellDeclaration: Sendable {
 /// The cells that a table knows, by name.
 struct CellDeclarations: Sendable {
     var named: [UTF8Key: CellDeclaration] = [:]
-    /// What every other name is known for; nil: there are no other cells.
+    /// The declaration of every other cell name. `nil` if only named cells exist.
     var others: CellDeclaration?
 
     subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
 
-    /// A program's cells are types: the compiler knows what they can say, and every name will do.
+    /// The declarations for a Swift program. The program's cells are types that the compiler checks, so every name is
+    /// accepted.
     static let ofProgram = CellDeclarations(others: CellDeclaration(otherEvents: .any))
 }
 
-/// Which sections rows may move to (Braid's `allowMoving`).
+/// The rule that decides which sections rows may move to. Source: Braid's `allowMoving`.
 struct MovePolicy: Sendable {
     enum Targets: Sendable {
         case anySection
@@ -101,11 +105,12 @@ struct MovePolicy: Sendable {
 
     let targets: Targets
 
-    /// Each section that binds models of the same type.
+    /// Rows may move to every section that binds models of the same type.
     static let anySection = MovePolicy(targets: .anySection)
-    /// A list must name the row's own section too if rows may move inside it.
+    /// Rows may move to the listed sections. The list must contain the row's own section if rows may move inside it.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
-    /// The displayed sections that the closure passes; it is asked once for each section and snapshot.
+    /// Rows may move to the displayed sections for which the closure returns true. The closure runs once for each
+    /// section and snapshot.
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
         -> MovePolicy
     {
@@ -113,9 +118,10 @@ struct MovePolicy: Sendable {
     }
 }
 
-/// A policy by expression: one object for all the sections that it is bound to, so that its targets are found once.
+/// A move policy given as an expression. All sections that share the policy share one object, so that its targets are
+/// found once.
 final class PassingPolicy: Sendable {
-    /// What it follows from, beside the sections' own facts.
+    /// What the policy reads in addition to the sections' own facts.
     let reads: Reads
     let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
 
@@ -125,53 +131,55 @@ final class PassingPolicy: Sendable {
     }
 }
 
-/// Why rows come or go.
+/// The reason why a row is inserted or deleted.
 enum HandlerReason: Sendable {
     case editing
     case movedTo(section: SectionID, row: Int)
     case movedFrom(section: SectionID, row: Int)
 }
 
-/// What a handler of a row is given.
+/// The arguments of a row's handler.
 struct HandlerCall {
     var section: SectionID
-    /// The index at which the row was, or is, among the section's stored rows; of a derived row among those displayed.
+    /// The row's index, from 0. For stored rows it counts the section's stored rows, for derived rows the displayed
+    /// rows.
     var row: Int
     var model: JSONText
-    /// How many rows a derived section has; nil for stored rows, which are counted when they are asked for.
+    /// The number of rows of a derived section. `nil` for stored rows, whose number is read from the table when needed.
     var derivedCount: Int?
-    /// For `onDelete` and `onInsert`.
+    /// The reason, for `onDelete` and `onInsert`.
     var reason: HandlerReason?
     /// A cell event's parameters, for `onEvent`.
     var event: JSONText?
-    /// The row itself, by key, while it is in the table.
+    /// The row's key while the row is in the table.
     var key: Int?
     var id: RowID?
 }
 
-/// What is done when something happens to a row: the steps of a description, or the closure of a program.
+/// The reaction to an event of a row: the steps of a description, or the closure of a program.
 struct Handler: Sendable {
-    /// Whether the handler needs the row's model, so that the model has to be of its type.
+    /// Whether the handler needs the row's model, which must then be of the handler's type.
     var takesModel = true
     let run: @Sendable (HandlerCall, inout TableEditor, HandlerContext) throws -> Void
 }
 
-/// What handlers may ask of the binder beside the table: how a model of a section is identified, and the time.
+/// What handlers may use in addition to the table: the binder, the command's time and its meter.
 struct HandlerContext: Sendable {
     let binder: Binder
     let now: String
     let meter: CommandMeter
 }
 
-/// Where a section's rows come from.
+/// The source of a section's rows.
 enum RowSource: Sendable {
-    /// One for each stored model.
+    /// One row for each stored model.
     case stored
-    /// One for each stored model for which the expression holds.
+    /// One row for each stored model for which the expression is true.
     case shown(Computed<RowInput>)
-    /// One for each model that a template makes of the state and of the stored models. Renders an array.
+    /// One row for each model that a template makes from the state and the stored models. The template renders an
+    /// array.
     case derived(Computed<SectionInput>)
-    /// So many, without models. Renders an integer.
+    /// A number of rows without models. The template renders an integer.
     case counted(Computed<SectionInput>)
 
     var reads: Reads {
@@ -183,7 +191,7 @@ enum RowSource: Sendable {
         }
     }
 
-    /// Whether rows stand for stored models, which can be edited and moved.
+    /// Whether rows come from stored models, which can be edited and moved.
     var isStored: Bool {
         switch self {
         case .stored, .shown: true
@@ -192,18 +200,19 @@ enum RowSource: Sendable {
     }
 }
 
-/// Which cell shows a row, and what the cell is given.
+/// The rule that chooses a row's cell, and what that cell shows.
 struct CellBinding: Sendable {
     var source = RowSource.stored
-    /// Renders the cell's name, a JSON string.
+    /// Renders the cell's name as a JSON string.
     var cell: Computed<RowInput>
-    /// Nil: the row stands with its model alone.
+    /// Renders the row's view model. `nil` if the row contains only its model.
     var viewModel: Computed<RowInput>?
-    /// False for view-model bindings: what is stored is itself what the cell is given.
+    /// Whether rows show their model. False for view-model bindings, which store the view model itself.
     var showsModel = true
-    /// A program keeps the models: its handlers take them out and put them in, and the table reads them anew.
+    /// Whether the program keeps the models. Its handlers then insert and remove models, and the table reads them again
+    /// after each command.
     var isProvided = false
-    /// Makes the cell itself; nil where a description says what clients show.
+    /// Creates the cell object itself. `nil` for descriptions, where clients create the cells.
     var instance: CellMaker?
 
     init(cell: Computed<RowInput>) { self.cell = cell }
@@ -212,23 +221,25 @@ struct CellBinding: Sendable {
 typealias CellMaker = @Sendable (RowInput) throws -> any ReuseIdentifiable
 typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws -> Void
 
-/// What a description, or a program, binds to a scope. One binding is a link of a chain; several may be about the same
-/// section, and `SectionBinding` says which wins.
+/// Everything that a description or a program binds to one scope.
+///
+/// A chain fills one binding. Several bindings can apply to the same section: `SectionBinding` resolves which one wins.
 struct Binding: Sendable {
     let scope: Scope
-    /// For messages: where the binding stands in its description.
+    /// The binding's position in its description, for messages.
     var pointer: JSONPointer = .root
     var cells: CellBinding?
     var modelType: ModelType?
-    /// The name of the model type that a split chain takes for granted.
+    /// The name of the model type that a chain assumes when another chain binds the section's models.
     var assumedType: UTF8Key?
     var onDequeue: CellFiller?
     var headers: [SectionID: Computed<SectionInput>] = [:]
     var footers: [SectionID: Computed<SectionInput>] = [:]
-    /// For all sections of the scope that have none of their own in `headers`.
+    /// The header of all sections of the scope that have no entry in `headers`. `footer` is used in the same way.
     var header: Computed<SectionInput>?
     var footer: Computed<SectionInput>?
-    /// Of a program: views in the place of titles, which they beat where both are equally specific (Braid's rule).
+    /// A view in place of the title, bound by a program. It wins over a title that is equally specific. Source: Braid's
+    /// rule.
     var headerView: Computed<SectionInput>?
     var footerView: Computed<SectionInput>?
     var cellHeight: Computed<RowInput>?
@@ -253,7 +264,7 @@ struct Binding: Sendable {
 
     init(scope: Scope) { self.scope = scope }
 
-    /// The scope is any section, and something is bound that only chains about certain sections bind.
+    /// Whether this binding of any section binds something that only bindings of certain sections may bind.
     var bindsWhatAnySectionCannot: Bool {
         scope == .anySection
             && (cells != nil || bindsTitles || editing != nil || moving != nil)
@@ -263,10 +274,10 @@ struct Binding: Sendable {
         header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || headerView != nil || footerView != nil
     }
 
-    /// Takes what it lacks from a binding of the same scope that yields to it.
+    /// Copies the parts that this binding lacks from a less important binding of the same scope.
     mutating func complete(from weaker: Binding) {
         if cells == nil { (cells, modelType) = (weaker.cells, weaker.modelType) }
-        // A title for all sections of the scope stands before those that yielded to it.
+        // A title for all sections of the scope wins over titles by section id of a less important binding.
         if header == nil {
             headers.merge(weaker.headers) { own, _ in own }
             header = weaker.header
@@ -286,7 +297,7 @@ struct Binding: Sendable {
         estimatedFooterHeight = estimatedFooterHeight ?? weaker.estimatedFooterHeight
         editing = editing ?? weaker.editing
         insertTemplate = insertTemplate ?? weaker.insertTemplate
-        // One link says both: nil is "every row is movable".
+        // One link binds both values. If `movable` is `nil`, every row is movable, so `movable` alone says nothing.
         if moving == nil { (moving, movable) = (weaker.moving, weaker.movable) }
         onDelete = onDelete ?? weaker.onDelete
         onInsert = onInsert ?? weaker.onInsert
@@ -298,13 +309,13 @@ struct Binding: Sendable {
     }
 }
 
-/// The bindings that name no section, folded once and not for each section: there may be thousands of both.
+/// The bindings that name no section, merged once instead of once for each section, because both can number thousands.
 struct UnnamedBindings {
-    /// What is bound to all other sections: of two bindings, the later one's.
+    /// The merged bindings of all other sections. Of two bindings, the later one wins.
     let other: Binding?
-    /// What is bound to any section.
+    /// The merged bindings of any section.
     let any: Binding?
-    /// Any section's, in the order in which they were bound: all of them are called.
+    /// The tap handlers of any section, in the order of binding. All of them are called.
     let onTap: [Handler]
     let onDequeue: [CellFiller]
 

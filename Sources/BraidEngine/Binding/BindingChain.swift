@@ -20,7 +20,7 @@ public struct BindingChain<Section: TableSection, Cell, Model> {
         return self
     }
 
-    /// The same chain, with other types to carry down.
+    /// Returns the same chain with other `Cell` and `Model` types.
     func carrying<NewCell, NewModel>(_: NewCell.Type, _: NewModel.Type) -> BindingChain<Section, NewCell, NewModel> {
         BindingChain<Section, NewCell, NewModel>(bindings: bindings, index: index)
     }
@@ -36,7 +36,7 @@ extension BindingChain {
         }
     }
 
-    /// The chain is about sections whose models another chain binds, and takes their type for granted.
+    /// Records the model type that the chain assumes. Another chain binds the models of its sections.
     @discardableResult
     func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = UTF8Key(name) } }
 
@@ -49,8 +49,10 @@ extension BindingChain {
 
 // Titles and dimensions.
 extension BindingChain {
-    /// A string, null, or `{"view": name, "viewModel": …}`. `section` nil: for all of the scope that have none of their
-    /// own.
+    /// Binds a header: a string, null, or `{"view": name, "viewModel": …}`.
+    ///
+    /// - Parameter section: the section with this header. `nil` binds it to all sections of the scope that have no
+    ///   header by section id.
     @discardableResult
     func bind(header: Computed<SectionInput>, of section: SectionID? = nil) -> Self {
         edit { if let section { $0.headers[section] = header } else { $0.header = header } }
@@ -79,17 +81,19 @@ extension BindingChain {
 
 // Editing, moving, handlers.
 extension BindingChain {
-    /// Gives an `EditingStyle` as a JSON string.
+    /// Binds a rule that renders an `EditingStyle` as a JSON string.
     @discardableResult
     func allowEditing(_ style: Computed<RowInput>) -> Self { edit { $0.editing = style } }
 
-    /// Makes the model of an insert, or what is missing in the one that is given.
+    /// Binds a function that creates an inserted row's model, or the members that the given model lacks.
     @discardableResult
     func insertTemplate(_ template: @escaping @Sendable (SectionID, Evaluation) throws -> JSONText?) -> Self {
         edit { $0.insertTemplate = template }
     }
 
-    /// `rowIsMovable` gives a JSON boolean; nil: every row is.
+    /// Binds a move policy.
+    ///
+    /// - Parameter rowIsMovable: renders a JSON boolean. `nil` makes every row movable.
     @discardableResult
     func allowMoving(_ policy: MovePolicy, rowIsMovable: Computed<RowInput>?) -> Self {
         edit { binding in
@@ -107,8 +111,10 @@ extension BindingChain {
         edit { $0.onEvent[UTF8Key(cell), default: [:]][UTF8Key(event)] = handler }
     }
 
-    /// `handler` runs when a row is displayed that is at most so many rows from its section's end, once for each growth
-    /// of the section.
+    /// Binds a handler that runs when a displayed row is near the end of its section, once for each growth of the
+    /// section.
+    ///
+    /// - Parameter cellsFromEnd: the largest distance from the section's end, in rows, at which the handler runs.
     @discardableResult
     func prefetch(cellsFromEnd: Int, _ handler: Handler?) -> Self {
         edit { binding in

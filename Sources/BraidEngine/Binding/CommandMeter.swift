@@ -1,16 +1,19 @@
 import Synchronization
 
-/// What one command may cost. All its templates together: each rendering has a budget of its own, this one bounds a
-/// template that is cheap once, and rendered for a hundred thousand rows. And its time, whatever it is spent on.
+/// Limits the cost of one command: the work of all its templates together, and its time.
+///
+/// Each rendering also has its own budget. The meter additionally bounds a cheap template that is rendered for a
+/// hundred thousand rows.
 final class CommandMeter: Sendable {
-    /// What the command's templates may cost together.
+    /// The shared budget of the command's templates.
     let templates: SharedJSONeBudget
-    /// The most rows that the table had so far.
+    /// The largest number of rows that the table has had during the command.
     private let rows: Mutex<Int>
     private let limit: Duration?
     private let start = ContinuousClock.now
 
-    /// Large tables may take more. `isTimed`: what is only read may take as long as it does.
+    /// Starts the clock and computes the budget, which grows with the number of rows. Reads are not timed: pass false
+    /// for `isTimed`.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
         self.rows = Mutex(rows)
@@ -19,7 +22,7 @@ final class CommandMeter: Sendable {
             output: limits.renderedBytes.saturatingAdd(1_000 * rows))
     }
 
-    /// The command has brought the table to so many rows.
+    /// Raises the budget after the command has brought the table to `rows` rows.
     func allow(rows: Int) {
         let more = self.rows.withLock { known in
             defer { known = max(known, rows) }
@@ -28,8 +31,10 @@ final class CommandMeter: Sendable {
         templates.add(steps: 200 * more, output: 1_000 * more)
     }
 
-    /// Throws `commandTimeout` once the command has taken too long. Every loop calls it whose length a request can
-    /// choose: over a transaction's commands, references, sections, rows, handlers.
+    /// Throws `commandTimeout` once the command has taken too long.
+    ///
+    /// Every loop whose length a request can choose calls it: loops over a transaction's commands, references,
+    /// sections, rows and handlers.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(
@@ -38,12 +43,11 @@ final class CommandMeter: Sendable {
         )
     }
 
-    /// As `checkTime()`, for a loop over many rows: looks at the clock at every 256th index, as rows can take less time
-    /// than that.
+    /// Calls `checkTime()` at every 256th index, because reading the clock can take longer than one row.
     func checkTime(at index: Int) throws(Refusal) { if index & 0xFF == 0 { try checkTime() } }
 }
 
-/// The limits of a table's size, and of the cost of one command.
+/// The limits of a table's size and of the cost of one command.
 public struct TableLimits: Sendable {
     /// The number of rows that a table may store, and that it may display.
     public var rows = Int.max
@@ -63,7 +67,7 @@ public struct TableLimits: Sendable {
     /// Creates the default limits: only the templates' steps are limited.
     public init() {}
 
-    /// A table that is over the limits already may shrink: they may have been lowered since.
+    /// Throws if the table exceeds a limit. A table that already exceeds a lowered limit may keep its size or shrink.
     func check(_ table: TableModel, after before: TableModel?) throws(Refusal) {
         if table.sections.count > sections, table.sections.count > before?.sections.count ?? 0 {
             throw Refusal(

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// One section's facts, as expressions read them in `order` and `passing`, and as titles and dimensions need them.
+/// One section's facts, which expressions in `order` and `passing`, titles and dimensions read. `rowCount` counts
+/// displayed rows.
 struct SectionInput: Sendable {
     var id: SectionID
     var rowCount: Int
@@ -8,7 +9,8 @@ struct SectionInput: Sendable {
     var footer: JSONText
 }
 
-/// One row's facts, as cells, policies and dimensions need them. `row` counts in the section's stored rows.
+/// One row's facts, which cells, policies and dimensions read. `row` is the index among the section's stored rows, from
+/// 0.
 struct RowInput: Sendable {
     var section: SectionID
     var row: Int
@@ -16,26 +18,27 @@ struct RowInput: Sendable {
     var model: JSONText
 }
 
-/// What an expression may read, beside the row or section it is evaluated for. What a binding reads decides when its
-/// rows have to be made anew.
+/// The values that an expression reads in addition to the row or section for which it is evaluated.
+///
+/// These values decide when a binding's rows have to be rendered again.
 struct Reads: OptionSet, Sendable {
     let rawValue: Int
     init(rawValue: Int) { self.rawValue = rawValue }
 
     static let everything = Reads(rawValue: 255)
 
-    /// The row's index: changes for all rows after an insert or a delete.
+    /// The row's index, which changes for all later rows after an insert or a delete.
     static let row = Reads(rawValue: 1)
     /// The section's row count.
     static let count = Reads(rawValue: 2)
     static let state = Reads(rawValue: 4)
     /// The stored models of all sections.
     static let models = Reads(rawValue: 8)
-    /// The time of the command: changes with every command.
+    /// The time of the command, which changes with every command.
     static let now = Reads(rawValue: 16)
     static let model = Reads(rawValue: 32)
     static let section = Reads(rawValue: 64)
-    /// The cells that the session registered for model types.
+    /// The cells that the session has registered for model types.
     static let cells = Reads(rawValue: 128)
 
     init(names: Set<String>) {
@@ -50,9 +53,10 @@ struct Reads: OptionSet, Sendable {
     }
 }
 
-/// What expressions can read at one moment of a command; costly values are built once, and only if read.
+/// The values that expressions can read at one moment of a command. Costly values are built once, and only if an
+/// expression reads them.
 final class Evaluation: Sendable {
-    /// The command's time, RFC 3339.
+    /// The command's time, in RFC 3339.
     let now: String
     let table: TableModel
     /// Shared by all evaluations of a command.
@@ -74,7 +78,7 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// The stored models by section.
+    /// The stored models of all sections, by section id.
     var models: JSONValue {
         made.withLock { made in
             if let models = made.models { return models }
@@ -85,7 +89,8 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// The names that every expression may read. Only those that are read are set: a context is made for each row.
+    /// Returns the names that every expression may read. Only names that `reads` contains are set, because each row
+    /// gets a context.
     func context(reading reads: Reads) -> JSONeContext {
         var context = JSONeContext(now: now)
         context.sharedBudget = meter.templates
@@ -103,7 +108,7 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// `section` is the id, as titles and dimensions read it.
+    /// Returns the context for titles and dimensions, where `section` is the section's id.
     func context(forTitleOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         context["section"] = .string(input.id.text)
@@ -111,7 +116,7 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// `section` is the object `{id, rowCount, header, footer}`, as `order` and `passing` read it.
+    /// Returns the context for `order` and `passing`, where `section` is the object `{id, rowCount, header, footer}`.
     func context(for input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         context["section"] = .object(
@@ -124,10 +129,10 @@ final class Evaluation: Sendable {
     }
 }
 
-/// A value given directly, or computed for each row or section from what stands in the context.
+/// A value that is constant, or computed for each row or section.
 struct Computed<Input>: Sendable {
     let reads: Reads
-    /// The value, when it is the same for every input.
+    /// The value if it is the same for every input.
     let constant: JSONText?
     private let compute: @Sendable (Input, Evaluation) throws -> JSONText?
 
@@ -143,7 +148,7 @@ struct Computed<Input>: Sendable {
         self.compute = compute
     }
 
-    /// Nil for an absent value.
+    /// Returns the value for one input, or `nil` if it is absent.
     func value(for input: Input, _ evaluation: Evaluation) throws -> JSONText? {
         if let constant { return constant }
         return try compute(input, evaluation)
@@ -151,9 +156,10 @@ struct Computed<Input>: Sendable {
 }
 
 extension Computed where Input == RowInput {
-    /// The cell of a model's type: the one that the session registered, else the one that the table describes.
+    /// Returns the cell of a model's type. A cell that the session registered wins over one that the table describes.
     ///
-    /// Where a model's type has none, `typeNamesCell` gives the type's name in its place; a row is refused otherwise.
+    /// - Parameter typeNamesCell: if true, a model type without a cell uses its own name as the cell's name. If false,
+    ///   such a row is refused.
     static func cellByModelType(_ described: RegisteredCells, typeNamesCell: Bool = false) -> Computed<RowInput> {
         Computed(reads: .cells) { input, evaluation in
             let type = input.model.modelType

@@ -1,24 +1,24 @@
-/// Models that a program keeps, read anew with every command: what Braid's `models: { … }` closures are.
+/// A source of models that a program keeps. Every command reads it again, like Braid's `models: { … }` closures.
 ///
-/// One command reads all of them before it places any, so that a model that left one chain's section for another's is
-/// known to be the same.
+/// A command reads all providers before it places any model. It therefore recognizes a model that moved from one
+/// chain's section to another's.
 protocol ModelProvider: AnyObject {
     /// Reads the models and finds out what changed since the last command that succeeded.
     func read(_ table: TableModel, _ departures: inout Departures) throws
-    /// Brings the table up to date with what was read.
+    /// Updates the table to match the models that were read.
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
-    /// Gives up the models that left, and turned up nowhere.
+    /// Releases the models that left their section and did not reappear in another.
     func settle(_ departures: Departures)
-    /// The sections that the program named when the provider was last read, with models or without.
+    /// The sections that the program named at the last reading, with or without models.
     var sections: Set<SectionID> { get }
     func commit()
     func rollBack()
 }
 
-/// Models that left their places in this command, by id: those that turn up elsewhere keep their numbers.
+/// The models that left their sections in this command, by id. A model that reappears elsewhere keeps its number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// Of ids that several sections hold, those that left later.
+    /// If several sections contain the same id, the models that left later.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []
 

@@ -1,15 +1,16 @@
-/// Makes the rows of one section; what is the same for all of them is worked out once.
+/// Renders the rows of one section. Values that all rows share are computed once.
 struct RowMaker {
     private let binding: SectionBinding
     private let section: SectionID
-    /// Of stored rows.
+    /// The number of stored rows.
     private let count: Int
     private let evaluation: Evaluation
     private let cells: CellDeclarations
-    /// How many rows may be made that are not stored: a number is quickly written, and its rows are not.
+    /// The number of rows without a stored model that may be rendered. A short template can ask for a very large
+    /// number.
     private let room: Int
     private let limits: TableLimits
-    /// The cell of every row, if it is the same for all, with what it declares.
+    /// The cell of every row with its declaration, if all rows have the same cell.
     private let constant: (name: String, declaration: CellDeclaration)?
 
     init(binding: SectionBinding, section: SectionID, count: Int, room: Int, binder: Binder, evaluation: Evaluation) {
@@ -23,7 +24,7 @@ struct RowMaker {
         constant = binding.cells.cell.constant?.stringValue.flatMap { name in binder.cells[name].map { (name, $0) } }
     }
 
-    /// Makes all rows. Where some stored rows are hidden, `shownKeys` receives the keys of the others.
+    /// Renders all rows. If the section hides some stored rows, `shownKeys` receives the keys of the displayed ones.
     func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> PersistentList<Row> {
         var rows: [Row] = []
         switch binding.cells.source {
@@ -79,10 +80,15 @@ struct RowMaker {
         return PersistentList(rows)
     }
 
-    /// Whatever the limits are.
+    /// The largest number of counted rows, whatever the table's limits are.
     static let mostCountedRows = 100_000
 
-    /// The rows of a section that shows every stored model; `shown` is how they were before the edits in `touched`.
+    /// Renders the rows of a section that shows every stored model, and reuses rows that did not change.
+    ///
+    /// - Parameters:
+    ///   - old: the stored section before the edits.
+    ///   - shown: the rendered rows before the edits.
+    ///   - touched: the edits of the command.
     func rows(
         of stored: StoredSection, after old: StoredSection, shown: PersistentList<Row>, touched: TouchedRows
     ) throws -> PersistentList<Row> {
@@ -92,7 +98,7 @@ struct RowMaker {
         case .edits(let edits): (changes, removed) = (edits.changes, edits.inserted.isEmpty ? [] : edits.removed)
         case .whole: (changes, removed) = ([(0..<old.rows.count, 0..<stored.rows.count)], Array(0..<old.rows.count))
         }
-        // Rows that only changed their places are shown as they were.
+        // Rows that only moved keep their rendering.
         var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }
@@ -116,7 +122,7 @@ struct RowMaker {
 
     private var input: SectionInput { SectionInput(id: section, rowCount: count, header: .null, footer: .null) }
 
-    /// An array for this section, or an object of arrays by section id.
+    /// Returns the models for this section. The template renders an array, or an object of arrays by section id.
     private func models(from template: Computed<SectionInput>) throws -> [JSONText] {
         let value = try template.value(for: input, evaluation) ?? .null
         if let models = value.elements() { return models }
@@ -174,7 +180,7 @@ extension RowMaker {
 }
 
 extension EditingStyle {
-    /// As a row's member `editing` has it: absent for none.
+    /// The value of a row's member `editing`, which is absent for `none`.
     var nameWhenAllowed: String? { self == .none ? nil : rawValue }
 }
 

@@ -1,8 +1,10 @@
-/// Everything bound to one section, precedence resolved: named > all other sections > any section; of two equally
-/// specific bindings the later one.
+/// Everything that is bound to one section, after precedence is resolved.
 ///
-/// This is where every way to bind a table meets; whatever renders, edits or moves asks here and nowhere else.
-/// A class, as it is looked up for every section of every snapshot and has many members to retain.
+/// Bindings that name the section win over those of all other sections, which win over those of any section. Of two
+/// equally specific bindings, the later one wins. Chains and JSON descriptions both end here, and rendering, editing
+/// and moving read only this result.
+///
+/// It is a class because it has many members to retain and every snapshot looks it up for every section.
 final class SectionBinding: Sendable {
     let section: SectionID
     let cells: CellBinding
@@ -22,24 +24,26 @@ final class SectionBinding: Sendable {
     let onDelete: Handler?
     let onInsert: Handler?
     private let ownOnTap: Handler?, ownOnDequeue: CellFiller?
-    /// Shared by all sections.
+    /// The handlers of any section, shared by all sections.
     private let anyOnTap: [Handler], anyOnDequeue: [CellFiller]
     private let onEvent: [[UTF8Key: [UTF8Key: Handler]]]
     let onPrefetch: Handler?
-    /// How near to the section's end a displayed row makes `onPrefetch` run.
+    /// The largest distance from the section's end, in rows, at which a displayed row runs `onPrefetch`.
     let prefetchDistance: Int?
     let updatesManually: Bool
-    /// What any part of a row depends on beside its model.
+    /// What any part of a row reads in addition to its model.
     let rowReads: Reads
-    /// What the header, the footer and their heights depend on beside the section's id.
+    /// What the header, the footer and their heights read in addition to the section's id.
     let titleReads: Reads
 
-    /// From the bindings that name the section, in the order of their declaration, and those that name none. Nil when
-    /// no binding binds the section's cells.
+    /// Resolves the bindings that name the section, in the order of their declaration, and the bindings that name no
+    /// section.
+    ///
+    /// - Returns: `nil` if no binding binds the section's cells.
     init?(section: SectionID, named: [Binding], unnamed: UnnamedBindings) {
         // "All other" sections are those whose cells no binding binds by name.
         let other = named.contains { $0.cells != nil } ? nil : unnamed.other
-        // The one that wins first.
+        // The winning binding is first.
         let ownByPrecedence = named.reversed() + [other].compactMap { $0 }
         let byPrecedence = ownByPrecedence + [unnamed.any].compactMap { $0 }
         guard let bound = byPrecedence.first(where: { $0.cells != nil }), let cells = bound.cells else { return nil }
@@ -48,7 +52,7 @@ final class SectionBinding: Sendable {
             for binding in byPrecedence { if let value = part(binding) { return value } }
             return nil
         }
-        // A view stands before the titles of bindings as specific as its own.
+        // A view wins over the titles of equally specific bindings.
         func title(_ view: (Binding) -> Computed<SectionInput>?, else title: (Binding) -> Computed<SectionInput>?)
             -> Computed<SectionInput>?
         {
@@ -89,22 +93,25 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// The section's own, and those of any section: all of them are called.
+    /// The tap handlers of the section itself and of any section. All of them are called.
     var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
 
-    /// The section's own, and those of any section: all of them are called.
+    /// The functions that fill cells, of the section itself and of any section. All of them are called.
     var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
     /// Whether the section's rows may be moved at all.
     var allowsMoving: Bool { moving != nil && cells.source.isStored }
 
-    /// Whether rows of a model type may be moved here: those of the section's own type, and all others where a
-    /// program's `onInsert` makes the models itself.
+    /// Returns whether rows of a model type may be moved into this section.
+    ///
+    /// The section accepts rows of the same model type. It also accepts other types if a program's `onInsert` creates
+    /// the models itself.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }
 
-    /// Asked for where rows may move to: what the section shows can follow from other sections' facts then.
+    /// The policy that decides where rows may move to. With a policy, what the section shows can depend on other
+    /// sections' facts.
     private var movePolicy: PassingPolicy? {
         if allowsMoving, case .passing(let policy)? = moving?.targets { policy } else { nil }
     }
@@ -113,13 +120,15 @@ final class SectionBinding: Sendable {
 
     var moveReads: Reads { movePolicy?.reads ?? [] }
 
-    /// The handler of a cell's event, that of the more specific binding.
+    /// Returns the handler of a cell's event from the most specific binding that has one.
     func handler(of event: String, from cell: String) -> Handler? {
         for handlers in onEvent { if let handler = handlers[UTF8Key(cell)]?[UTF8Key(event)] { return handler } }
         return nil
     }
 
-    /// Whether every row has an id. O(1).
+    /// Returns whether every row has an id.
+    ///
+    /// - Complexity: O(1).
     func isDiffable(_ stored: StoredSection) -> Bool {
         if case .counted = cells.source { return false }
         if modelType.isIDOptional, cells.source.isStored { return stored.isWhollyIdentified }

@@ -1,4 +1,4 @@
-/// Which sections are displayed, and in which order (Braid's `sectionDisplayBehavior`).
+/// Which sections are displayed, and in which order. Source: Braid's `sectionDisplayBehavior`.
 public struct SectionDisplay: Sendable {
     /// The rule that decides which sections are displayed. The raw value is the wire form.
     public enum Behavior: String, Sendable, CaseIterable {
@@ -8,12 +8,12 @@ public struct SectionDisplay: Sendable {
         /// sections with rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
-        /// Why it cannot be set which sections are displayed; nil where it can.
+        /// The reason why a command cannot set the displayed sections. `nil` if it can.
         var whyNotSet: String? {
             self == .manuallyManaged ? nil : "The sections' display is automatic (\(rawValue)): it cannot be set."
         }
 
-        /// Whether automatic display shows a section.
+        /// Returns whether automatic display shows a section.
         func shows(_ section: SectionInput) -> Bool {
             section.rowCount > 0
                 || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)
@@ -21,28 +21,30 @@ public struct SectionDisplay: Sendable {
     }
 
     enum Order: Sendable {
-        /// As declared; for dynamic sections in order of first appearance.
+        /// As declared. Dynamic sections are in the order of their first appearance.
         case declared
-        /// As the function sorts the sections that are to be displayed.
+        /// As the function sorts the displayed sections.
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])
-        /// Ascending by the expression's value; sections with equal values stay as declared.
+        /// Ascending by the expression's value. Sections with equal values keep their declared order.
         case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
 
-        /// What it follows from, beside the sections' own facts.
+        /// What the order reads in addition to the sections' own facts.
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
     /// The rule that decides which sections are displayed.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
-    /// What is displayed at first under manual management; nil: all sections.
+    /// The sections that manual management displays at first. `nil` displays all sections.
     var displayed: [SectionID]?
 
     init() {}
 
-    /// The displayed ones among the table's sections, as positions in `table.sections`.
+    /// Returns the displayed sections, in order, as positions in `table.sections`.
     ///
-    /// `input` gives a section's facts; its row count is that of the rows it would display. O(sections log sections).
+    /// - Parameter input: returns the facts of the section at a position. Its row count is the number of rows that the
+    ///   section would display.
+    /// - Complexity: O(sections log sections).
     func displayedPositions(
         in table: TableModel, _ evaluation: Evaluation, input: (Int) throws -> SectionInput
     ) throws -> [Int] {
@@ -67,7 +69,7 @@ public struct SectionDisplay: Sendable {
             guard sorted.count == ids.count, Set(sorted) == Set(ids) else {
                 throw Refusal(
                     .templateFailed,
-                    "The sections cannot be ordered: the function must give back the sections that it was given, each once."
+                    "The sections cannot be ordered: the function must return the sections that it received, each once."
                 )
             }
             return sorted.compactMap { table.position(of: $0) }

@@ -1,25 +1,25 @@
-/// Gathers what binding chains bind, in the order in which they are written, and makes a `Binder` of it.
+/// Collects what binding chains bind, in the order in which they are written, and makes a `Binder` from it.
 ///
-/// The one way to bind a table: a program writes chains, and a table description is compiled by writing the same ones.
+/// A program's chains and a compiled table description both use it, so that a table is bound in one way only.
 final class TableBindings<Section: TableSection> {
-    /// The declared sections; nil when sections are dynamic and come with the models.
+    /// The declared sections. `nil` if sections are dynamic and come with the models.
     let declared: [SectionID]?
     /// The program's sections by their ids.
     let sections: SectionNames<Section>
-    /// Swift models, by the numbers that stand for them in the table.
+    /// The program's Swift models, by the numbers that represent them in the table.
     let values = Values()
     var providers: [any ModelProvider] = []
-    /// Sequences that were bound. Each calls the closure whenever it has given something.
+    /// The asynchronous sequences that were bound. Each calls its closure after every element.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
-    /// Refreshes the program's binder, unless a command is under way.
+    /// Updates the program's binder, unless a command is running.
     var refresh: () -> Void = {}
-    /// Mistakes of a program, for `finish()` to throw, or, of those that are made after it, for any command.
+    /// The program's mistakes. `finish()` throws those made before it. Every later command throws those made after it.
     var mistakes: [String] = []
     var isFinished = false
     var bindings: [Binding] = []
     private var owners: [SectionID: Int] = [:]
     private(set) var ownerOfOthers: Int?
-    /// Found out once: `sections(of:)` all others, and what was found not to be a `mismatch(of:in:)`.
+    /// Caches the result of `sections(of:)` for all other sections.
     private var others: [SectionID]?
     private var agreed: Set<Assumption> = []
 
@@ -28,7 +28,9 @@ final class TableBindings<Section: TableSection> {
         var type: UTF8Key
     }
 
-    /// `sections`: the declared ones, in order; nil: dynamic.
+    /// Creates an empty collection of bindings.
+    ///
+    /// - Parameter sections: the declared sections, in order. `nil` makes sections dynamic.
     init(sections: [Section]?) {
         declared = sections?.map(\.sectionID)
         self.sections = SectionNames(areDeclared: sections != nil)
@@ -37,7 +39,7 @@ final class TableBindings<Section: TableSection> {
 
     // MARK: Starting chains
 
-    /// For the single section of an unsectioned table.
+    /// Starts a chain for the single section of an unsectioned table.
     func onTable() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.table) }
 
     func onSection(_ section: Section) -> BindingChain<Section, any ReuseIdentifiable, Never> { onSections([section]) }
@@ -52,14 +54,16 @@ final class TableBindings<Section: TableSection> {
         return on(.sections(sections.map(\.sectionID)))
     }
 
-    /// For every section whose cells are not bound by name: those that `onSection` and `onSections` leave.
+    /// Starts a chain for every section whose cells are not bound by name, that is, by `onSection` or `onSections`.
     func onAllOtherSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
 
-    /// The same scope as `onAllOtherSections()`, for tables that bind no section by name.
+    /// Starts a chain with the same scope as `onAllOtherSections()`, for tables that bind no section by name.
     func onAllSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
 
-    /// For any section, bound by name or not: a fallback for dimensions, and handlers called in addition. It binds no
-    /// cells, titles, editing or moving.
+    /// Starts a chain for any section, bound by name or not.
+    ///
+    /// The chain is a fallback for dimensions, and its handlers are called in addition to others. It binds no cells,
+    /// titles, editing or moving.
     func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {
@@ -68,7 +72,7 @@ final class TableBindings<Section: TableSection> {
         return BindingChain(bindings: self, index: bindings.count - 1)
     }
 
-    /// What is bound once the binder is made would do nothing.
+    /// Records a mistake if the binder is already made, because a later binding would have no effect.
     func noteBinding() {
         if isFinished, mistakes.isEmpty {
             mistakes.append("Something was bound after `finish()`: bind all chains before it.")
@@ -81,8 +85,10 @@ final class TableBindings<Section: TableSection> {
 
     // MARK: Whose cells are whose
 
-    /// A section's cells are bound once. Returns what is bound already, with the binding that did so; a nil section
-    /// stands for all other sections.
+    /// Records that a binding binds the cells of its sections, which only one binding may do.
+    ///
+    /// - Returns: the sections whose cells are already bound, with the binding that binds them. A `nil` section means
+    ///   all other sections.
     func claimCells(_ index: Int) -> [(section: SectionID?, owner: Binding)] {
         let scope = bindings[index].scope
         others = nil
@@ -100,15 +106,15 @@ final class TableBindings<Section: TableSection> {
         }
     }
 
-    /// The binding that binds the section's cells by name.
+    /// Returns the binding that binds the section's cells by name.
     func owner(of section: SectionID) -> Binding? { owners[section].map { bindings[$0] } }
 
-    /// Those of the sections whose cells nothing binds.
+    /// Returns the sections whose cells no binding binds.
     func unbound(among sections: [SectionID]) -> [SectionID] {
         ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : []
     }
 
-    /// The declared sections that a binding is about.
+    /// Returns the declared sections to which a binding applies.
     func sections(of binding: Binding) -> [SectionID] {
         switch binding.scope {
         case .sections, .table: binding.scope.named(in: declared)
@@ -123,7 +129,8 @@ final class TableBindings<Section: TableSection> {
         return sections
     }
 
-    /// A section whose models are of another type than the binding assumes.
+    /// Returns a section whose models are of another type than the binding assumes, or `nil` if there is no such
+    /// section.
     func mismatch(of binding: Binding, in binder: Binder) -> (section: SectionID, bound: ModelType)? {
         guard let assumed = binding.assumedType, !agreed.contains(Assumption(scope: binding.scope, type: assumed))
         else { return nil }
@@ -145,7 +152,7 @@ final class TableBindings<Section: TableSection> {
 }
 
 extension Scope {
-    /// The sections that are bound by name.
+    /// Returns the sections that the scope binds by name.
     func named(in declared: [SectionID]?) -> [SectionID] {
         switch self {
         case .table: declared ?? []
@@ -155,14 +162,17 @@ extension Scope {
     }
 }
 
-/// A program's sections by their ids: what its closures are given.
+/// A program's sections by their ids. The engine knows ids, and the program's closures receive sections.
 final class SectionNames<Section: TableSection> {
     private var byID: [SectionID: Section] = [:]
     private let areDeclared: Bool
 
     init(areDeclared: Bool) { self.areDeclared = areDeclared }
 
-    /// Of dynamic sections the newest is the one that is meant by its id. Throws for declared ones that share an id.
+    /// Adds a section.
+    ///
+    /// Of two dynamic sections with the same id, the newer one wins. Throws if two different declared sections share an
+    /// id.
     func add(_ section: Section) throws(Refusal) {
         let known = byID.updateValue(section, forKey: section.sectionID)
         guard !areDeclared || known == nil || known == section else {

@@ -27,7 +27,7 @@ extension TableSection where Self: CollectionIdentifiable {
     public var sectionID: SectionID { SectionID(collectionId) }
 }
 
-// The cases of an enum have names, and their `collectionId` by default is no better one.
+// An enum's cases have names, and their default `collectionId` is not better than the name.
 extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
     /// The name of the enum's case.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
@@ -43,7 +43,7 @@ extension SectionID: TableSection {
     public var sectionID: SectionID { self }
 }
 
-// Braid's default: a `Comparable` section enum with comparable raw values is ordered by them.
+// Braid's default order: a `Comparable` section enum with comparable raw values is ordered by the raw values.
 extension TableSection where Self: RawRepresentable & Comparable, RawValue: Comparable {
     /// Orders sections by their raw values. Source: Braid's default order of sections.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
@@ -53,7 +53,7 @@ extension TableSection where Self: RawRepresentable & Comparable, RawValue: Comp
 ///
 /// Source: Braid's `CollectionIdentifiable`.
 public protocol CollectionIdentifiable {
-    /// The identity: unique within a section, and the same as long as the model stands for the same thing.
+    /// The identity. It is unique within a section, and does not change while the model represents the same thing.
     var collectionId: String { get }
 }
 

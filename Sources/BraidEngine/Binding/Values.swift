@@ -1,21 +1,21 @@
-/// Swift values that stand in a table, each by a number.
+/// The Swift values that a table contains, each represented by a number.
 ///
-/// The engine stores, compares and diffs JSON. A program's model stands in it as a number of its own: a row whose model
-/// did not change keeps its number, and a new number means a changed model. So whatever the engine does for JSON it
-/// does for any Swift type, without a second implementation.
+/// The engine stores, compares and diffs JSON. In this JSON a number represents a program's model. A row keeps its
+/// number while its model is unchanged, and a new number means a changed model. The engine's functions for JSON
+/// therefore work for any Swift type without a second implementation.
 ///
-/// Numbers that went out of use are retired. They are forgotten by the command after the one that retired them, so that
-/// a view can still make the cells of rows that the last update takes away. Numbers that a command added are forgotten
-/// if it fails.
+/// A number that is no longer used is retired. The next command after the one that retired it forgets it: until then, a
+/// view can still make the cells of rows that the last update removes. If a command fails, the numbers that it added
+/// are forgotten.
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []
-    /// Retired by the last command that succeeded.
+    /// The numbers that the last successful command retired.
     private var outgoing: [Int] = []
     private var added: [Int] = []
     private var next = 1
 
-    /// A number for a value that the table does not know yet.
+    /// Stores a value that is new to the table, and returns its number.
     func add(_ value: Any) -> JSONText {
         defer { next += 1 }
         values[next] = value
@@ -23,15 +23,15 @@ final class Values {
         return .number(next)
     }
 
-    /// The value that stands behind a number.
+    /// The value that a number represents.
     subscript(number: JSONText) -> Any? { Self.integer(number).flatMap { values[$0] } }
 
-    /// The number is of no more use, if the command under way succeeds.
+    /// Retires a number if the running command succeeds.
     func retire(_ number: JSONText) {
         if let number = Self.integer(number) { retired.append(number) }
     }
 
-    /// Nil for what is no number of a value.
+    /// Returns the integer, or `nil` if the text cannot be the number of a value.
     private static func integer(_ number: JSONText) -> Int? {
         number.withBytes { digits in
             guard digits.count < 19, digits.allSatisfy(\.isDigit) else { return nil }
@@ -44,7 +44,7 @@ final class Values {
         (outgoing, retired, added) = (retired, [], [])
     }
 
-    /// Forgets a number at once.
+    /// Forgets a number immediately.
     func forget(_ number: JSONText) {
         if let number = Self.integer(number) { values[number] = nil }
     }
@@ -55,8 +55,10 @@ final class Values {
     }
 }
 
-/// What a program gives its binder stays with it: binders that run closures are not `Sendable`, so that these closures
-/// are called where the program made them, and need not be `Sendable` either.
+/// A wrapper that lets a `Sendable` type contain a program's closures and values.
+///
+/// It is safe because binders that run a program's closures are not `Sendable` themselves. The closures are called
+/// where the program created the binder, so they need not be `Sendable`.
 struct Confined<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

@@ -9,7 +9,8 @@ extension Binder {
         return sections(showing: .cellByModelType(RegisteredCells(), typeNamesCell: true), of: type)
     }()
 
-    /// Binds DataSourceController's own table, whose models are numbers: nothing in its rows depends on the models.
+    /// The binder of ``DataSourceController``'s table. Its models are numbers that represent the program's values, so
+    /// nothing in its rows depends on a model.
     static let values = sections(showing: Computed(constant: .string("")), of: ModelType(id: nil))
 
     private static func sections(showing cell: Computed<RowInput>, of type: ModelType) -> Binder {
@@ -57,7 +58,7 @@ extension Snapshot {
         return (Self.title(section.header), Self.title(section.footer))
     }
 
-    /// A title without its heights: a string, null, or `{"view": name, "viewModel"?: …}`.
+    /// Returns a title without its heights: a string, null, or `{"view": name, "viewModel"?: …}`.
     private static func title(_ shown: JSONText) -> JSONText {
         if let title = shown["title"] { return title }
         guard let members = shown.members() else { return .null }

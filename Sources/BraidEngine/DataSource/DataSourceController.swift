@@ -67,7 +67,7 @@ public final class DataSourceController {
     }
 }
 
-// What is stored.
+// Access to the stored rows.
 extension DataSourceController {
     private var stored: Snapshot { unpublished?.snapshot ?? snapshot }
 
@@ -92,7 +92,7 @@ extension DataSourceController {
     /// The delegate's empty state, while there are no stored rows. `nil` otherwise.
     public var emptyState: Any? { totalRowCount == 0 ? delegate?.emptyState(for: self) : nil }
 
-    /// The number that stands for the row's model in the engine's table.
+    /// Returns the number that represents the row's model in the engine's table.
     func number(at path: RowPath) -> JSONText? { try? stored.modelObject(at: path) }
 
     func numbers(at paths: [RowPath]) -> [JSONText] { paths.compactMap { number(at: $0) } }
@@ -123,7 +123,7 @@ extension DataSourceController {
 
 // Changes.
 extension DataSourceController {
-    /// A new number for a row of a call.
+    /// Returns a new number for a row of a call.
     func number(for row: Any) -> JSONText { values.add(row) }
 
     func forget(_ numbers: [JSONText]) {
@@ -131,10 +131,12 @@ extension DataSourceController {
         values.commit()
     }
 
-    /// Carries a call out and tells the delegate.
+    /// Carries out a call and notifies the delegate.
     ///
-    /// `old` are the numbers that the call takes out of the table, `new` those that it puts in; those that are not in
-    /// the table afterwards are forgotten. `data` is that of sections, by their indices after the call.
+    /// - Parameters:
+    ///   - old: the numbers that the call removes from the table. They are forgotten if the call is applied.
+    ///   - new: the numbers that the call adds to the table. They are forgotten if the call is not applied.
+    ///   - data: the data of sections, by the sections' indexes after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],
         data: [Int: (any SectionDataModelType)?] = [:]
@@ -144,12 +146,12 @@ extension DataSourceController {
             outcome = try binder.applying(
                 .dataSource(call, notify: notify), to: table, shown: snapshot, unpublished: unpublished, now: "")
         } catch {
-            // Rows that are numbers have neither ids nor schemas that a call could offend against.
+            // No call can be refused, because rows that are numbers have neither ids nor schemas.
             return assertionFailure("The data source refused a call: \(error)")
         }
         let isApplied = outcome.kind == .applied
         (table, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
-        // What is told of is brought by an update, if only by one that changes nothing.
+        // Every notification comes with an update, even if the update is empty.
         if isApplied || outcome.notification != nil, unpublished == nil { lastUpdate = outcome.update }
         forget(isApplied ? old : new)
         keep(data, isIgnored: outcome.isIgnored)

@@ -1,4 +1,5 @@
-/// An object that changes rows by index path. An index out of bounds never fails; each method says what it does then.
+/// An object that changes rows by index path. An index out of bounds never fails. Each method says what it does
+/// instead.
 ///
 /// With `notify` false, the change is stored. The delegate is not notified, and no update contains the change until a
 /// later call notifies. Index paths count in the stored rows.
@@ -15,7 +16,7 @@ public protocol RowManager: AnyObject {
     func update(rows: [Any], atSection section: Int, notify: Bool)
     /// Replaces rows, in ascending order. If one section's index is too high, the whole call is ignored. A row that
     /// does not exist, or a negative index, is skipped. Notifies `dataSourceWasMutated(_:rows:)` with the replaced
-    /// rows, even if there are none.
+    /// rows, even if the list is empty.
     func update(rows: [RowPath: Any], notify: Bool)
     /// Removes a row. Ignored if the row does not exist. An empty section is removed with it. Notifies
     /// `dataSourceWasMutated(_:)`.

@@ -1,4 +1,4 @@
-// What a binding is about, and what it binds: a chain of links, each read by itself.
+// The compilation of one binding: its scope, and the links of its chain. Each link is read by itself.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
@@ -89,7 +89,7 @@ extension DescriptionCompiler {
                     return nil
                 }
                 if ids.isEmpty {
-                    reader.fault(on.appending("sections"), .invalidValue, "a scope must name one section at least")
+                    reader.fault(on.appending("sections"), .invalidValue, "a scope must name at least one section")
                 }
                 for (index, id) in ids {
                     reader.requireSection(SectionID(id), at: on.appending("sections").appending(index))
@@ -117,7 +117,7 @@ extension DescriptionCompiler {
             for (event, steps) in reader.map(events, at: pointer, what: "the events of a cell") {
                 let place = pointer.appending(event)
                 if let declaration = cells[UTF8Key(cell)], declaration.events[UTF8Key(event)] == nil {
-                    // Of many events the first few: they are told again with each fault.
+                    // Messages list at most 16 events, because each fault on the cell repeats the list.
                     let declared =
                         declaration.events.count > 16
                         ? "\(declaration.events.count) others"
@@ -157,7 +157,7 @@ extension DescriptionCompiler {
 }
 
 extension Scope {
-    /// The scope names sections, and not this one.
+    /// Returns whether the scope names sections, but not this one.
     func excludes(_ section: SectionID) -> Bool {
         if case .sections(let ids) = self { !ids.contains(section) } else { false }
     }

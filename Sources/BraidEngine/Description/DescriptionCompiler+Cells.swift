@@ -1,4 +1,4 @@
-// Cells, and where their rows come from.
+// The compilation of a binding's cells and of the source of their rows.
 extension DescriptionCompiler {
     mutating func bindCells(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer
@@ -8,12 +8,12 @@ extension DescriptionCompiler {
             for member in ["viewModel", "shown"] where object[member] != nil {
                 reader.fault(
                     pointer.appending(member), .conflict,
-                    "`\(member)` stands in the binding that binds the cells, with its `cell` and `models`")
+                    "`\(member)` belongs in the binding that binds the cells, with its `cell` and `models`")
             }
             if type != nil {
                 reader.warn(
                     pointer.appending("modelType"), .conflict,
-                    "`modelType` says nothing here: it stands in the binding that binds the cells, with its `cell` and `models`"
+                    "`modelType` has no effect here: it belongs in the binding that binds the cells, with its `cell` and `models`"
                 )
             }
             return
@@ -36,7 +36,7 @@ extension DescriptionCompiler {
             if object["viewModel"] != nil {
                 reader.fault(
                     pointer.appending("viewModel"), .conflict,
-                    "`viewModels` are what the cells are given: there is nothing for a `viewModel` template to do")
+                    "`viewModels` already contain what the cells show: remove the `viewModel` template")
             }
         } else if let models = object["models"] {
             readModels(models, "models", chain, &reader)
@@ -60,7 +60,7 @@ extension DescriptionCompiler {
         return nil
     }
 
-    /// `cell` or `cellProvider`. `pointer` is the binding's.
+    /// Reads `cell` or `cellProvider`. `pointer` is the binding's pointer.
     private func cell(_ object: JSONObject, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Computed<
         RowInput
     >? {
@@ -99,18 +99,19 @@ extension DescriptionCompiler {
         {
             reader.fault(
                 pointer.appending("cell"), .conflict,
-                "cells by model type show `models` as they are: there is no view model and no number of cells beside them"
+                "cells by model type show `models` unchanged: remove `viewModel`, `viewModels` and `numberOfCells`"
             )
         }
         if object["cellProvider"] != nil, object["viewModels"] != nil {
             reader.fault(
                 pointer.appending("viewModels"), .conflict,
-                "a `cellProvider` goes with `models`, which it reads; view models go with a `cell`")
+                "a `cellProvider` reads `models`; to bind `viewModels`, use a `cell`")
         }
         return cell
     }
 
-    /// `modelsFrom`, `numberOfCells`, or the stored models, all or those that are `shown`.
+    /// Reads the source of a section's rows: `modelsFrom`, `numberOfCells`, or the stored models, all or only those
+    /// that are `shown`.
     private func source(_ object: JSONObject, _ binding: Binding, _ reader: inout DescriptionReader) -> RowSource {
         let pointer = binding.pointer
         var source = RowSource.stored
@@ -144,7 +145,7 @@ extension DescriptionCompiler {
         return source
     }
 
-    /// What can be seen of derived models without a context.
+    /// Checks what is known of derived models before a template is rendered.
     private func checkDerived(
         _ source: JSONValue, _ template: JSONeTemplate, _ binding: Binding, _ reader: inout DescriptionReader
     ) {
@@ -225,7 +226,7 @@ extension DescriptionCompiler {
 }
 
 extension Computed where Input == RowInput {
-    /// Whether the expression holds for the row: a JSON boolean.
+    /// Creates a rule that renders the truth of an expression for a row, as a JSON boolean.
     init(holding expression: Expression) {
         let reads = Reads(names: expression.freeNames)
         self.init(reads: reads) { input, evaluation in

@@ -1,8 +1,8 @@
-// What can be said only once all bindings are known.
+// Checks that need all bindings of the description.
 extension DescriptionCompiler {
-    /// Rows move only between sections of one model type, whose rows are stored.
+    /// Checks that rows move only between sections of one model type, and only into sections whose rows are stored.
     func checkMoves(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
-        // Of sections that are not named: many bindings may be about them.
+        // The model types of each scope. Many bindings can share a scope that names no section.
         var typesOfScope: [Scope: Set<UTF8Key?>] = [:]
         for binding in bindings.bindings {
             guard case .sections(let targets)? = binding.moving?.targets else { continue }
@@ -20,7 +20,7 @@ extension DescriptionCompiler {
                     continue
                 }
                 guard types.contains(where: { $0 != to.modelType.name }) else { continue }
-                // One is enough to say it.
+                // One conflicting section is enough for the message.
                 let other = sources.first {
                     binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false
                 }
@@ -33,7 +33,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Editing and moving bound to sections whose rows are derived, in a binding of its own.
+    /// Checks that no binding without cells binds editing or moving only to sections whose rows are derived.
     func checkPolicies(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         for binding in bindings.bindings where binding.cells == nil && reader.faultCount < DescriptionReader.faultLimit
         {
@@ -52,7 +52,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Derived rows are no rows of a handler's to change.
+    /// Warns about actions on the handler's own row where that row is derived, because no action can change it.
     func checkActions(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
         for binding in bindings.bindings where reader.warnings.count < DescriptionReader.faultLimit {
@@ -68,7 +68,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// `assumingModelType` must name the type that is bound there.
+    /// Checks that `assumingModelType` names the model type that the section's cells are bound to.
     func checkAssumedTypes(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         for binding in bindings.bindings {
             guard let name = binding.assumedType else { continue }

@@ -1,8 +1,9 @@
-// What a binding binds beside cells: titles, dimensions, editing, moving.
+// The compilation of a binding's other links: titles, dimensions, editing and moving.
 extension DescriptionCompiler {
     typealias Chain = BindingChain<SectionID, Never, JSONText>
 
-    /// `member` is `header` or `footer`. A nil section stands for all of the scope.
+    /// Reads the titles of a binding. `member` is `header` or `footer`. A `nil` section means all sections of the
+    /// scope.
     func titles(
         _ object: JSONObject, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader
     ) -> [(section: SectionID?, title: Computed<SectionInput>)] {

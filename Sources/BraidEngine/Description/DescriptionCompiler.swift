@@ -1,5 +1,6 @@
-/// Compiles a description's JSON by writing binding chains. One pass, in the order of the document; faults are
-/// gathered.
+/// Compiles a description's JSON by writing binding chains, in one pass in the order of the document.
+///
+/// The compiler does not stop at a fault: the reader collects all faults.
 struct DescriptionCompiler {
     struct Compiled {
         var name: String
@@ -8,7 +9,7 @@ struct DescriptionCompiler {
         var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     }
 
-    /// The sections of the table: nil while they are dynamic.
+    /// The sections of the table, in declared order. `nil` if sections are dynamic.
     var sections: [SectionID]?
     var modelTypes: [UTF8Key: ModelType] = [:]
     var cells: [UTF8Key: CellDeclaration] = [:]
@@ -84,7 +85,7 @@ struct DescriptionCompiler {
             if let owner = bindings.owner(of: section)?.pointer, !pointer.tokens.starts(with: owner.tokens) {
                 reader.fault(
                     pointer, .conflict,
-                    "the models of the section \"\(section)\" stand with the binding of its cells, \(owner)")
+                    "the models of the section \"\(section)\" belong in the binding of its cells, \(owner)")
             }
         }
         let binder = bindings.binder(
@@ -121,7 +122,7 @@ extension DescriptionCompiler {
             let ids = reader.strings(value ?? .null, at: pointer, what: "`sections`") ?? []
             sections = ids.map { SectionID($0.text) }
             if ids.isEmpty {
-                reader.fault(pointer, .invalidValue, "`sections` must name one section at least, or be \"dynamic\"")
+                reader.fault(pointer, .invalidValue, "`sections` must name at least one section, or be \"dynamic\"")
             }
             for (index, id) in ids where DescriptionReader.isRemark(id) {
                 reader.fault(
@@ -151,8 +152,9 @@ extension DescriptionCompiler {
             case .string(let text)?:
                 guard let id = JSONPointer(text) else {
                     reader.fault(
-                        pointer.appending("id"), .invalidValue,
-                        "\"\(text)\" is no JSON Pointer; one begins with \"/\", such as \"/id\"")
+                        pointer.appending("id"),
+                        .invalidValue,
+                        "\"\(text)\" is not a JSON Pointer; a JSON Pointer begins with \"/\", such as \"/id\"")
                     continue
                 }
                 modelTypes[UTF8Key(name)] = ModelType(name: name, id: id, schema: schema)
@@ -206,7 +208,7 @@ extension DescriptionCompiler {
             if display.behavior != .manuallyManaged {
                 reader.fault(
                     pointer, .conflict,
-                    "`displayed` goes with the behaviour \"manuallyManaged\" only; this one decides by itself")
+                    "`displayed` needs the behaviour \"manuallyManaged\"; this one decides by itself")
             }
             let ids = reader.strings(displayed, at: pointer, what: "`displayed`") ?? []
             for (index, id) in ids { reader.requireSection(SectionID(id), at: pointer.appending(index)) }
@@ -215,8 +217,9 @@ extension DescriptionCompiler {
         let pointer = root.appending("order")
         if object["order"] != nil, display.behavior == .manuallyManaged {
             reader.fault(
-                pointer, .conflict,
-                "`order` goes with automatic behaviours; under \"manuallyManaged\" the displayed sections are set in order"
+                pointer,
+                .conflict,
+                "`order` is only for automatic behaviours; under \"manuallyManaged\" the displayed sections are set in order"
             )
         }
         switch object["order"] {

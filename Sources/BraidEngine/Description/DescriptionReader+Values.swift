@@ -1,13 +1,13 @@
-// The values that a description's members share: titles, dimensions, handlers.
+// Readers of values that several members of a description share: titles, dimensions, handlers.
 extension DescriptionReader {
-    /// A JSON Type Definition (RFC 8927).
+    /// Reads a JSON Type Definition (RFC 8927).
     mutating func schema(_ value: JSONValue, at pointer: JSONPointer) -> JTDSchema? {
         let (schema, faults) = JTDSchema.compile(value)
         for found in faults { fault(pointer.appending(found.pointer), found.code, found.message) }
         return schema
     }
 
-    /// A title: a template that gives a string or null, or `{"view": name, "viewModel": template}`.
+    /// Reads a title: a template that renders a string or null, or `{"view": name, "viewModel": template}`.
     mutating func title(_ value: JSONValue, at pointer: JSONPointer) -> Computed<SectionInput>? {
         let rule = "a title must be a string, null, a template, or {\"view\": name, \"viewModel\": template}"
         var value = value, isView = false
@@ -47,7 +47,7 @@ extension DescriptionReader {
         }
     }
 
-    /// A number from 0, `"automatic"`, or a template that gives one of them.
+    /// Reads a dimension: a number of at least 0, `"automatic"`, or a template that renders one of them.
     mutating func dimension<Input>(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [],
         context: @escaping @Sendable (Input, Evaluation, Reads) -> JSONeContext
@@ -79,7 +79,9 @@ extension DescriptionReader {
         }
     }
 
-    /// `name`: what its steps may read beside their row.
+    /// Reads a handler.
+    ///
+    /// - Parameter name: a name that the handler's steps may read in addition to the names of a row.
     mutating func handler(_ value: JSONValue, at pointer: JSONPointer, over name: String? = nil) -> Handler {
         handlerNames = Self.rowNames + (name.map { [$0] } ?? [])
         defer { handlerNames = [] }
@@ -123,7 +125,7 @@ extension DescriptionReader {
             return condition.map { .choice($0, then: then, otherwise: otherwise) }
         }
         for member in ["do", "else"] where object[member] != nil {
-            fault(pointer.appending(member), .conflict, "`\(member)` goes with an `if`")
+            fault(pointer.appending(member), .conflict, "`\(member)` needs an `if`")
         }
         let named = Self.actions.filter { object[$0] != nil }
         guard named.count == 1, let name = named.first, let argument = object[name] else {
@@ -186,7 +188,8 @@ extension DescriptionReader {
         }
     }
 
-    /// A template that must give an object, an array or a string: what can be seen of it without a context is checked.
+    /// Reads a template that must render a value of one kind. The kind is checked as far as it is known before
+    /// rendering.
     private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> JSONeTemplate?
     {
         guard let template = template(value, at: pointer) else { return nil }
@@ -199,7 +202,8 @@ extension DescriptionReader {
         return template
     }
 
-    /// A template of an object from section ids to values. Those that stand there by name are checked.
+    /// Reads a template that renders an object from section ids to values. Members that the template names literally
+    /// are checked.
     private mutating func bySection<Checked>(
         _ value: JSONValue, at pointer: JSONPointer, _ check: (inout Self, JSONValue, JSONPointer) -> Checked?
     ) -> JSONeTemplate? {
@@ -212,7 +216,7 @@ extension DescriptionReader {
         return template
     }
 
-    /// A template of an array of section ids. Those that stand there are checked.
+    /// Reads a template that renders an array of section ids. Ids that the template contains literally are checked.
     private mutating func displayed(_ value: JSONValue, at pointer: JSONPointer) -> JSONeTemplate? {
         guard let template = template(value, at: pointer, giving: .array) else { return nil }
         guard case .array(let elements) = value else { return template }
@@ -221,7 +225,7 @@ extension DescriptionReader {
             let place = pointer.appending(index)
             guard let id = self.template(element, at: place, giving: .string)?.constant?.stringValue else { continue }
             requireSection(SectionID(id), at: place)
-            if !seen.insert(SectionID(id)).inserted { fault(place, .duplicate, "\"\(id)\" stands in `display` twice") }
+            if !seen.insert(SectionID(id)).inserted { fault(place, .duplicate, "\"\(id)\" is in `display` twice") }
         }
         return template
     }
@@ -242,7 +246,7 @@ extension DescriptionReader {
                 fault(place, .wrongType, "`section` must be a section's id, or a template that gives one")
             }
         case "row":
-            // A text is no index: "${row}" gives one.
+            // A string is not an index: `"${row}"` renders a string.
             if !template.canGive(.number) || constant.map({ ($0.intValue ?? -1) < 0 }) ?? false {
                 fault(
                     place, constant.map { .rejecting($0, accepting: .number) } ?? .wrongType,
@@ -264,7 +268,7 @@ extension DescriptionReader {
         return template
     }
 
-    /// Nil when the action names none.
+    /// Reads the target of an action, or returns `nil` if the action names none.
     private mutating func target(_ object: JSONObject, at pointer: JSONPointer) -> ActionTarget? {
         if object["id"] != nil {
             if object["row"] != nil { fault(pointer, .conflict, "a target has either `id` or `row`") }
@@ -294,7 +298,7 @@ extension Computed {
     }
 }
 
-// A template's failure at run time is the command's refusal: nothing has changed.
+// A template that fails at run time refuses the command, so that nothing changes.
 extension JSONeTemplate {
     func rendered(_ context: JSONeContext) throws(Refusal) -> JSONValue? {
         let whole = context.sharedBudget?.budget ?? JSONeBudget()

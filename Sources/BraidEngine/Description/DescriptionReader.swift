@@ -1,21 +1,22 @@
-/// Reads a description's JSON, gathering every fault with its pointer instead of stopping at the first.
+/// Reads a description's JSON and collects every fault with its pointer, instead of stopping at the first fault.
 struct DescriptionReader {
-    /// The whole document: models are sliced from it, as they were written.
+    /// The whole document. Models are sliced from it in their original spelling.
     let text: JSONText
-    /// The declared sections, once they are known; nil while they are dynamic.
+    /// The declared sections, once they are known. `nil` if sections are dynamic.
     var declared: Set<SectionID>?
-    /// The first hundred: a long name in each pointer would make an answer of any size.
+    /// The first hundred faults. Without the limit, a long name that every pointer repeats could make an answer of any
+    /// size.
     private(set) var faults: [Refusal.Fault] = []
     private(set) var faultCount = 0
     static let faultLimit = 100
-    /// What is no fault, but surely not meant; the first hundred.
+    /// The first hundred warnings: what is allowed but probably a mistake.
     private(set) var warnings: [Refusal.Fault] = []
-    /// What the templates of the handler that is being read may read beside what all may.
+    /// The names that templates of the current handler may read in addition to the names that all templates may read.
     var handlerNames: [String] = []
-    /// Actions of handlers that are about the handler's own row.
+    /// The pointers of actions that change their handler's row.
     var actionsOnOwnRow: [JSONPointer] = []
 
-    /// Each binding's text: to look for it from the document's start would take as long as all before it.
+    /// Each binding's text. Without it, finding a binding would scan the document from its start each time.
     private let bindings: [JSONText]
 
     init(_ text: JSONText) {
@@ -28,7 +29,7 @@ struct DescriptionReader {
         if faults.count < Self.faultLimit { faults.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
-    /// An object's members; unknown ones are faults. `$schema` and `$comment` may stand anywhere.
+    /// Reads an object. Unknown members are faults, except `$schema` and `$comment`, which every object may contain.
     mutating func object(_ value: JSONValue, at pointer: JSONPointer, members known: [String], what: String)
         -> JSONObject?
     {
@@ -44,7 +45,7 @@ struct DescriptionReader {
         return object
     }
 
-    /// An object from names of the author's choosing to values.
+    /// Reads an object whose member names the author chooses.
     mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> [(name: String, value: JSONValue)]
     {
         guard let value else { return [] }
@@ -55,7 +56,7 @@ struct DescriptionReader {
         return object.members.filter { !Self.isRemark($0.name) }
     }
 
-    /// `$schema` and `$comment` may stand in every object of the format.
+    /// Returns whether a member is `$schema` or `$comment`, which every object of the format may contain.
     static func isRemark(_ name: String) -> Bool { name == "$schema" || name == "$comment" }
 
     mutating func string(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> String? {
@@ -67,7 +68,9 @@ struct DescriptionReader {
         return string
     }
 
-    /// Those that are strings, each once, with their indices in the array.
+    /// Reads an array of strings. Elements that are not strings, and repeated ones, are faults and are left out.
+    ///
+    /// - Returns: the strings with their indices in the array.
     mutating func strings(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [(index: Int, text: String)]? {
         guard case .array(let elements) = value else {
             fault(pointer, .wrongType, "\(what) must be an array of strings")
@@ -78,7 +81,7 @@ struct DescriptionReader {
         for (index, element) in elements.enumerated() {
             if let string = string(element, at: pointer.appending(index), what: "an element of \(what)") {
                 if !seen.insert(UTF8Key(string)).inserted {
-                    fault(pointer.appending(index), .duplicate, "\"\(string)\" stands in \(what) twice")
+                    fault(pointer.appending(index), .duplicate, "\"\(string)\" is in \(what) twice")
                 } else {
                     strings.append((index, string))
                 }
@@ -99,7 +102,9 @@ struct DescriptionReader {
         return nil
     }
 
-    /// `names`: what the template may read beside what all may.
+    /// Reads a template.
+    ///
+    /// - Parameter names: the names that the template may read in addition to the names that all templates may read.
     mutating func template(_ value: JSONValue, at pointer: JSONPointer, over names: [String] = []) -> JSONeTemplate? {
         do throws(JSONeError) {
             var template = try JSONeTemplate(value)
@@ -127,12 +132,13 @@ struct DescriptionReader {
         }
     }
 
-    /// What every template may read.
+    /// The names that every template may read.
     private static let commonNames = ["state", "models", "section", "count", "now"]
-    /// What is made for a row may read these, too.
+    /// The additional names that templates for a row may read.
     static let rowNames = ["model", "row"]
 
-    /// Whoever reads a name that nothing gives fails, but only once it comes to that.
+    /// Warns about names that nothing provides. It is not a fault, because rendering fails only if it reaches such a
+    /// name.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let known = Self.commonNames + names + handlerNames
         for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
@@ -147,13 +153,14 @@ struct DescriptionReader {
         return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }
 
-    /// Said once, of parts that are read by themselves again where they stand.
+    /// Adds a warning. It replaces the same warning at an enclosing pointer, because the parts of a value are read
+    /// again on their own.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
-    /// Whether a section can be there: it is declared, or sections are dynamic. A fault otherwise.
+    /// Checks that a section can exist: it is declared, or sections are dynamic. Otherwise it adds a fault.
     @discardableResult
     mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
         guard let declared, !declared.contains(id) else { return true }
@@ -161,7 +168,7 @@ struct DescriptionReader {
         return false
     }
 
-    /// The value's own text, digit for digit.
+    /// Returns the text of a value exactly as it is in the document.
     func slice(_ pointer: JSONPointer) -> JSONText {
         if pointer.tokens.count > 1, pointer.tokens[0] == "bindings", let index = JSONPointer.index(pointer.tokens[1]),
             bindings.indices.contains(index)
@@ -171,7 +178,7 @@ struct DescriptionReader {
         return text[pointer] ?? .null
     }
 
-    /// One letter more, less or other.
+    /// Returns whether two names of at least four bytes differ in at most one byte: inserted, removed or replaced.
     private func isNear(_ left: String, _ right: String) -> Bool {
         let left = Array(left.utf8), right = Array(right.utf8)
         guard abs(left.count - right.count) <= 1, left.count > 3 else { return false }

@@ -1,10 +1,10 @@
-/// A handler's steps: actions, and choices between them (2-way, nested).
+/// One step of a handler: an action, or a choice between two lists of steps.
 indirect enum HandlerStep: Sendable {
     case choice(Expression, then: [HandlerStep], otherwise: [HandlerStep])
     case action(HandlerAction)
 }
 
-/// One thing that a handler does. Fields are templates over what the handler may read.
+/// An action of a handler. Its fields are templates over the names that the handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
     case remove(ActionTarget)
@@ -19,19 +19,19 @@ enum HandlerAction: Sendable {
     case reject(JSONeTemplate)
 }
 
-/// The stored row that an action is about.
+/// The stored row that an action changes.
 enum ActionTarget: Sendable {
     case id(JSONeTemplate, section: JSONeTemplate?)
     case place(section: JSONeTemplate, row: JSONeTemplate)
 }
 
-/// Runs a handler's steps on the table.
+/// Runs a handler's steps on a table.
 struct StepRunner {
     let call: HandlerCall
     let context: HandlerContext
-    /// Set whenever the table may have changed, so that expressions read it as it is.
+    /// The values that expressions read. It is replaced after each action, so that expressions read the current table.
     private var evaluation: Evaluation
-    /// Where the handler itself has moved its row.
+    /// The place to which the handler itself has moved its row.
     private var movedTo: (section: SectionID, row: Int)?
 
     init(call: HandlerCall, table: TableModel, context: HandlerContext) {
@@ -69,10 +69,11 @@ struct StepRunner {
         return context
     }
 
-    /// The row that the handler is called for, where it stands now; nil once it is gone.
+    /// Returns the row for which the handler was called, at its current place. `nil` if the row is no longer in the
+    /// table.
     private func current(_ editor: TableEditor) -> (section: SectionID, row: Int, model: JSONText)? {
         guard let key = call.key else { return nil }
-        // It stands in the handler's section, or in the one it was moved to.
+        // The row is in the handler's section, or in a section to which it was moved.
         var places = [(call.section, call.row)]
         if case .movedTo(let section, let row)? = call.reason { places.append((section, row)) }
         if let movedTo { places.append(movedTo) }
@@ -206,8 +207,7 @@ struct StepRunner {
                 return section.index(of: wanted).map { (section.id, $0) }
             }
             guard let place = found.first else {
-                throw Refusal(
-                    .rowNotFound, "The handler looked for a row with the id \"\(wanted)\", which does not exist.")
+                throw Refusal(.rowNotFound, "The handler found no row with the id \"\(wanted)\".")
             }
             guard found.count == 1 else {
                 throw Refusal(
@@ -222,7 +222,8 @@ struct StepRunner {
 
 // Fields.
 extension StepRunner {
-    /// What an action did wrong is the description's fault, not that of the request's row or body.
+    /// Converts an action's refusal into a failure of the handler, because the request's row and body are not the
+    /// cause.
     private func refused(_ refusal: Refusal) -> Refusal {
         switch refusal.code {
         case .ambiguousRow, .badRequest, .modelTypeMismatch, .rowNotFound, .sectionNotFound:
@@ -251,7 +252,8 @@ extension StepRunner {
         try bounded(JSONText(try value(template, names, what)))
     }
 
-    /// What handlers make out of what handlers made could nest deeper and deeper; what a client sends cannot.
+    /// Throws if JSON nests too deeply. Handlers that build on each other's results could nest it without limit, which
+    /// a client's request cannot.
     private func bounded(_ json: JSONText) throws -> JSONText {
         guard json.depth <= 128 else { throw fault("it made JSON that nests deeper than 128 levels") }
         return json
@@ -292,7 +294,7 @@ extension StepRunner {
 }
 
 extension HandlerReason {
-    /// As expressions read it: `"editing"`, or `{"moved": {…}}`.
+    /// The reason as expressions read it: `"editing"` or `{"moved": {…}}`.
     var json: JSONValue {
         func moved(_ name: String, _ section: SectionID, _ row: Int) -> JSONValue {
             .object(

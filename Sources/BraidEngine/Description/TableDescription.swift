@@ -1,9 +1,10 @@
 /// A table description: the JSON document that describes a table, checked and compiled.
+///
 /// Source: docs/table-description.md.
 public struct TableDescription: Sendable {
-    /// The table's name, as the document says.
+    /// The table's name from the document.
     public let name: String
-    /// The document as it was given.
+    /// The document's original text.
     public let text: JSONText
     /// The binder that the document was compiled to.
     public let binder: Binder
@@ -42,7 +43,7 @@ public struct TableDescription: Sendable {
         }
     }
 
-    /// Why the description's own models could not open a session.
+    /// The faults of the description's own models that would prevent a session from opening.
     private var modelFaults: [Refusal.Fault] {
         var faults: [Refusal.Fault] = []
         for (section, models, pointer) in initialModels {
@@ -109,8 +110,7 @@ public struct TableDescription: Sendable {
         return editor.table
     }
 
-    /// Returns the fault that no session can be opened with the description's own models and state. `nil` if one can be
-    /// opened.
+    /// Returns a fault if no session can be opened with the description's own models and state, otherwise `nil`.
     ///
     /// - Parameters:
     ///   - limits: the limits of the session's table.

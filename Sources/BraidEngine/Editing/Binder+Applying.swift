@@ -56,7 +56,10 @@ extension Binder {
         try applying(command, to: table, shown: shown, unpublished: unpublished, now: now, refreshes: false)
     }
 
-    /// `refreshes`: handlers may have changed what is displayed beside the table, as a program's closures can.
+    /// Executes a command.
+    ///
+    /// - Parameter refreshes: whether handlers may have changed what is displayed without changing the table, as a
+    ///   program's closures can.
     func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
         refreshes: Bool
@@ -80,10 +83,12 @@ extension Binder {
     }
 }
 
-// What a program's binder does beside commands.
+// Operations of a program's binder in addition to commands.
 extension Binder {
-    /// The table as it is at first, with the models that a program keeps. `displayed`: the sections that are displayed;
-    /// nil: all of them, or those that have something to show.
+    /// Returns the initial table, with the models that the program keeps.
+    ///
+    /// - Parameter displayed: the displayed sections. `nil` displays all of them or, under automatic display, those
+    ///   that have something to show.
     func openingTable(displayed: [SectionID]? = nil) throws -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
         for id in declaredSections ?? [] { work.editor.ensureSection(id) }
@@ -95,8 +100,9 @@ extension Binder {
         return work.editor.table
     }
 
-    /// Reads the program's models anew, and everything that its closures say. `displayed`: the sections that are to be
-    /// displayed from now on; nil: no others than so far.
+    /// Reads the program's models and everything else that its closures return, and renders the table again.
+    ///
+    /// - Parameter displayed: the sections to display from now on. `nil` keeps the displayed sections.
     func refreshing(_ table: TableModel, shown: Snapshot, displayed: [SectionID]?) throws -> Outcome {
         var work = CommandInProgress(binder: self, table: table, shown: shown, now: "")
         work.isRefresh = true
@@ -111,7 +117,7 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// What a program wants to be displayed: dynamic sections need not have come with any models.
+    /// Checks the sections that a program wants to display. A dynamic section may have no models yet.
     fileprivate mutating func admit(toDisplay ids: [SectionID]) throws(Refusal) {
         guard Set(ids).count == ids.count else {
             throw Refusal(
@@ -125,14 +131,15 @@ extension CommandInProgress {
 }
 
 extension Refusal {
-    /// The same refusal, saying which command of a transaction was refused.
+    /// Returns the same refusal with a pointer to the refused command of the transaction.
     fileprivate func placed(in command: Command, at index: Int) -> Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
         case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending("models"))
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
-            // Others point into what a template made, or into a body that may stand with its name or without.
+            // Other pointers refer to a template's result, or to a body that the transaction may contain with or
+            // without its resource's name. Such pointers would be wrong here.
             var refusal = self
             refusal.faults =
                 faults.isEmpty
@@ -153,7 +160,9 @@ extension Refusal {
 }
 
 extension Snapshot {
-    /// The displayed section. Throws `rowNotFound`.
+    /// Returns a displayed section.
+    ///
+    /// - Throws: ``Refusal`` with `rowNotFound` if the section is not displayed.
     func section(_ reference: SectionReference) throws(Refusal) -> Section {
         switch reference {
         case .displayed(let index):

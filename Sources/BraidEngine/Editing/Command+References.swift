@@ -107,7 +107,7 @@ extension RowReference {
 }
 
 extension JSONText {
-    /// The same, with another value at the end of a path of member names that are all there.
+    /// Returns the same JSON with another value at the end of a path of member names, all of which must exist.
     fileprivate func replacing(_ path: [String], by value: JSONText) -> JSONText {
         guard let name = path.first, let members = members() else { return value }
         var writer = JSONWriter(capacity: count + value.count)

@@ -19,9 +19,10 @@ public enum RowReference: Sendable, Equatable {
 public indirect enum Command: Sendable {
     /// Deletes a row. The section's editing policy must allow it.
     case delete(RowReference)
-    /// Inserts a new row before the named one. `nil` as the model: the binding's `insert.template` makes it.
+    /// Inserts a new row before the named one. With a `nil` model, the binding's `insert.template` creates the model.
     ///
-    /// The reference may name the section's row count, to append, if the policy allows inserts for every row.
+    /// To append, the reference may name the section's row count as the row. The editing policy must then allow inserts
+    /// for every row.
     case insert(RowReference, model: JSONText?)
     /// Moves a row. The target index counts after the row has been taken out, which is UITableView's rule.
     case move(RowReference, to: SectionReference, row: Int)
@@ -51,8 +52,10 @@ public indirect enum Command: Sendable {
     case transaction([Command])
 }
 
-// The JSON forms, in transactions and in the journal: an object with one member, whose name is that of the command's
-// kind and whose value is the body of that resource: `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`.
+// The JSON form of a command: an object with one member.
+//
+// The member has the name of the resource that accepts the command, and that resource's body as its value: `{"edits":
+// {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`. Transactions and the journal contain commands in this form.
 extension Command {
     /// Creates the command that the body of an HTTP resource asks for.
     ///
@@ -110,7 +113,7 @@ extension Command {
             }
             let partial = given?.value.boolValue ?? false
             if resource.name == "transactions" {
-                throw Refusal.bad(pointer, .conflict, "a transaction cannot stand inside a transaction")
+                throw Refusal.bad(pointer, .conflict, "a transaction cannot contain a transaction")
             }
             self = try Command(
                 resource: resource.name, body: resource.value, partial: partial, at: pointer.appending(resource.name))

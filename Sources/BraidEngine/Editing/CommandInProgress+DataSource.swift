@@ -1,22 +1,22 @@
-// The data source's rows.
+// The data source's calls on rows.
 extension CommandInProgress {
-    /// What a call has done, as far as someone must be told.
+    /// The effect of a call, as far as the delegate has to be notified of it.
     enum DataSourceEffect {
         case ignored(reason: String)
         case table
         case section(Int)
         case rows([RowPath])
-        /// All rows of a section, as many as are displayed afterwards.
+        /// All displayed rows of a section after the call.
         case rowsOfSection(Int)
-        /// A registration.
+        /// A registration of a cell, which sends no notification.
         case nothingToTell
     }
 
-    /// A call that was carried out, and is to be shown.
+    /// A call that was carried out and has to be shown.
     struct DataSourceCall {
         var effect: DataSourceEffect
         var notify: Bool
-        /// What was displayed before.
+        /// The snapshot before the call.
         var shown: Snapshot
     }
 
@@ -24,7 +24,8 @@ extension CommandInProgress {
         DataSourceCall(effect: try carryOut(command), notify: notify, shown: shown)
     }
 
-    /// After the snapshot was brought up to date. Returns why the call was ignored, if it was.
+    /// Decides what is published and notified, after the snapshot was updated. Returns the reason why the call was
+    /// ignored, or `nil`.
     mutating func conclude(_ call: DataSourceCall) -> String? {
         switch call.effect {
         case .ignored(let reason): return reason
@@ -32,9 +33,9 @@ extension CommandInProgress {
         default:
             guard call.notify else { break }
             publishes = true
-            // To be told is to be shown what was kept back, even if this call has changed nothing.
+            // A notification also publishes earlier unpublished changes, even if this call changed nothing.
             if unpublished != nil { isRevision = true }
-            // Where the display is automatic, other sections may have come or gone with the change.
+            // With automatic display, the change may have shown or hidden other sections.
             notification =
                 shown.sections.map(\.id) == call.shown.sections.map(\.id)
                 ? told(call.effect, since: call.shown) : .dataSource
@@ -48,7 +49,7 @@ extension CommandInProgress {
         case .table: .dataSource
         case .section(let section): .section(section)
         case .rows(let paths):
-            // With its new model a row may be hidden: where it stood is another one, or none.
+            // The new model may hide a row. Its index path would then refer to another row or to none.
             paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count }
                 ? .rows(paths) : .dataSource
         case .rowsOfSection(let section):
@@ -112,7 +113,7 @@ extension CommandInProgress {
         if let path = rows.first(where: { $0.at.section >= shown.sections.count })?.at {
             return noSection(path.section)
         }
-        // Where all of them are stored is settled before the first changes: that may hide it, and shift what follows.
+        // All rows are located before the first one changes, because a change may hide its row and shift later rows.
         var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
         for (number, (path, model)) in rows.enumerated() {
             try meter.checkTime(at: number)
@@ -120,7 +121,7 @@ extension CommandInProgress {
             let pointer = JSONPointer.root.appending("rows").appending(number).appending("model")
             places.append((path, section, index, try identified(model, in: section, at: pointer)))
         }
-        // Rows may take over each other's ids: all give theirs up before the first takes another.
+        // Rows may exchange their ids, so all of them give up their old ids before the first one gets a new id.
         for (number, (_, section, index, row)) in places.enumerated()
         where editor.table[section]?.rows[index].id != row.id {
             try meter.checkTime(at: number)
@@ -141,7 +142,7 @@ extension CommandInProgress {
     }
 }
 
-// What the calls have in common.
+// Helpers that the calls share.
 extension CommandInProgress {
     func noSection(_ index: Int) -> DataSourceEffect {
         .ignored(
@@ -156,7 +157,7 @@ extension CommandInProgress {
         )
     }
 
-    /// Where a displayed row is stored; nil: there is no such row.
+    /// Returns where a displayed row is stored, or `nil` if no such row is displayed.
     private func storedPlace(of path: RowPath) throws -> (section: SectionID, index: Int)? {
         guard shown.sections.indices.contains(path.section) else { return nil }
         let section = shown.sections[path.section]

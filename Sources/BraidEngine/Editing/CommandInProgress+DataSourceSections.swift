@@ -1,4 +1,4 @@
-// The data source's sections.
+// The data source's calls on sections.
 extension CommandInProgress {
     mutating func addSection(_ content: SectionContent, at index: Int?) throws(Refusal) -> DataSourceEffect {
         let next = index.flatMap { shown.sections.indices.contains($0) ? shown.sections[$0].id : nil }
@@ -75,7 +75,9 @@ extension CommandInProgress {
 }
 
 extension CommandInProgress {
-    /// A new section, displayed before another one or at the end; nil: with an id of its own.
+    /// Creates a section that is displayed before another section, or at the end.
+    ///
+    /// - Parameter id: the section's id. `nil` generates an id.
     mutating func makeSection(_ id: SectionID?, before next: SectionID?) throws(Refusal) -> SectionID {
         let id = try insertSection(id, before: next)
         if var list = displayedList {
@@ -86,7 +88,7 @@ extension CommandInProgress {
         return id
     }
 
-    /// As `makeSection`; the list of displayed sections, where there is one, is left as it is.
+    /// Creates a section as `makeSection` does, but does not change the list of displayed sections.
     private mutating func insertSection(
         _ id: SectionID?, before next: SectionID?, avoiding taken: Set<SectionID> = []
     ) throws(Refusal) -> SectionID {
@@ -107,13 +109,13 @@ extension CommandInProgress {
         if let list = displayedList { editor.setDisplayedSections(list.filter { !ids.contains($0) }) }
     }
 
-    /// The list of displayed sections, where there is one: sections that come must come into it, too.
+    /// The list of displayed sections, to which new sections must be added. `nil` if the display has no such list.
     private var displayedList: [SectionID]? {
         guard binder.display.behavior == .manuallyManaged else { return nil }
         return editor.table.displayedSections ?? binder.display.displayed
     }
 
-    /// `pointer` is where the content stands in its document.
+    /// Replaces the content of a section. `pointer` is the content's position in its document.
     mutating func fill(_ id: SectionID, with content: SectionContent, at pointer: JSONPointer) throws(Refusal) {
         _ = try requireStored(id)
         try setHeader(content.header, of: id)

@@ -14,7 +14,7 @@ extension CommandInProgress {
         let place = try resolve(reference, orEnd: true)
         let (binding, stored, index) = try requireEditing(.insert, place)
         if binding.cells.isProvided {
-            // The program makes the model: there is none to give it.
+            // The program creates the model itself, so the handler receives none.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
             try readProvided(isEdit: true)
             return try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
@@ -60,8 +60,8 @@ extension CommandInProgress {
         }
         if isWithin, place.row == targetRow { return }
 
-        // In the stored rows, some of which may not be shown: behind all of them, or where the row stands that the
-        // moved one is to stand before.
+        // The target index counts stored rows, some of which may be hidden. It is the end, or the stored index of the
+        // row before which the moved row is placed.
         guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
             throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
         }
@@ -103,7 +103,7 @@ extension CommandInProgress {
         try handler.run(call, &editor, HandlerContext(binder: binder, now: now, meter: meter))
     }
 
-    /// Braid's rule: a handler leaves exactly one model fewer, or more, than there were.
+    /// Checks that a handler left exactly one model more or fewer. Source: Braid's rule for `onDelete` and `onInsert`.
     func checkCount(of section: SectionID, is expected: Int, after handler: String) throws(Refusal) {
         let count = editor.table[section]?.rows.count ?? 0
         guard count == expected else {
@@ -114,7 +114,8 @@ extension CommandInProgress {
         }
     }
 
-    /// The stored section and the index in it at which the edit is to be made.
+    /// Returns the stored section, and the index in it at which the edit applies. Throws if the editing policy does not
+    /// allow the edit.
     func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (
         binding: SectionBinding, stored: StoredSection, index: Int
     ) {
@@ -127,7 +128,7 @@ extension CommandInProgress {
                 section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
             allowed = try binding.editingStyle(for: input, evaluation)
         } else {
-            // At the section's end there is no row that a template could be asked about.
+            // There is no row at the section's end, so only a constant policy can allow an insert there.
             allowed = binding.editing?.constant?.stringValue.flatMap(EditingStyle.init) ?? .none
         }
         guard allowed == style else {
@@ -139,7 +140,7 @@ extension CommandInProgress {
         return (binding, stored, index)
     }
 
-    /// What is bound to a section whose rows are stored ones. Throws `editingNotAllowed` for derived rows.
+    /// Returns the binding of a section whose rows are stored. Throws `editingNotAllowed` for derived rows.
     func requireStored(_ section: SectionID) throws(Refusal) -> SectionBinding {
         let binding = try binder.requiredBinding(of: section)
         guard binding.cells.source.isStored else {
@@ -151,7 +152,7 @@ extension CommandInProgress {
         return binding
     }
 
-    /// A model as it is stored in a section, with its identity. `pointer` is where it stands in the request.
+    /// Returns a model with its identity, as a section stores it. `pointer` is the model's position in the request.
     func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (
         id: RowID?, model: JSONText
     ) {
@@ -162,7 +163,7 @@ extension CommandInProgress {
         }
     }
 
-    /// The index of the row among its section's stored rows.
+    /// Returns the index of the row among its section's stored rows. Throws if the policies do not allow the move.
     func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding)
         throws -> Int
     {

@@ -33,9 +33,9 @@ extension CommandInProgress {
             RowEvent(at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], kind: kind))
     }
 
-    /// Rows that a client has on its screen: near a section's end they make `onPrefetch` run, once for each growth.
+    /// Runs `onPrefetch` for displayed rows near a section's end, once for each growth of the section.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
-        // Who is called is settled before the first handler runs: it may change the rows of the others.
+        // The handlers are chosen before the first one runs, because a handler may change the rows of the others.
         var nearest: [(section: Section, row: Int, handler: Handler, call: HandlerCall)] = []
         var indexes: [SectionID: Int] = [:]
         for reference in references {

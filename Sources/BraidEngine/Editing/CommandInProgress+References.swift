@@ -1,12 +1,14 @@
-// References.
+// The lookup of the rows and sections that commands name.
 extension CommandInProgress {
-    /// A displayed row. `row` counts among the displayed rows.
+    /// A displayed row. `row` is its index among the section's displayed rows.
     struct Place {
         var section: Section
         var row: Int
     }
 
-    /// The displayed row that is meant. `orEnd`: the place behind a section's last row will do.
+    /// Returns the displayed row to which a reference refers.
+    ///
+    /// - Parameter orEnd: whether the place after the section's last row is accepted.
     func resolve(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> Place {
         try meter.checkTime()
         switch reference {
@@ -41,8 +43,9 @@ extension CommandInProgress {
         }
     }
 
-    /// Where a section is displayed. O(1) where sections are displayed as they are stored, O(log sections) where they
-    /// are in that order, else O(sections).
+    /// Returns the index of a section among the displayed sections.
+    ///
+    /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some are, else O(sections).
     func displayedPlace(of id: SectionID) -> Int? {
         let table = editor.table
         if let position = table.position(of: id) {
@@ -53,24 +56,28 @@ extension CommandInProgress {
         return shown.sections.firstIndex { $0.id == id }
     }
 
-    /// The indexes of the displayed sections that may display a row with the id. Ascending.
+    /// Returns the indexes of the displayed sections that may display a row with the id, in ascending order.
     fileprivate func displayedPlaces(ofSectionsThatMayShow id: RowID) -> [Int] {
         let all = shown.sections.indices
         guard all.count > TableModel.fewSections, !binder.derivesOtherSections else { return Array(all) }
         let sections =
             editor.table.positions(ofSectionsWith: id).map { editor.table.sections[$0].id } + binder.derivedSections
-        // To find one section among the displayed ones can take as long as to look at a few hundred of them.
+        // Finding one section among the displayed ones can cost as much as examining a few hundred sections.
         guard sections.count <= 16 else { return Array(all) }
         return Set(sections.compactMap { displayedPlace(of: $0) }).sorted()
     }
 
-    /// The displayed section. Throws `rowNotFound`.
+    /// Returns a displayed section.
+    ///
+    /// - Throws: ``Refusal`` with `rowNotFound` if the section is not displayed.
     func displayed(_ reference: SectionReference) throws(Refusal) -> Section {
         if case .id(let id) = reference, let place = displayedPlace(of: id) { return shown.sections[place] }
         return try shown.section(reference)
     }
 
-    /// O(log rows) where every stored row is shown, else O(rows).
+    /// Returns the index of a row among the section's displayed rows.
+    ///
+    /// - Complexity: O(log rows) if every stored row is displayed, else O(rows).
     fileprivate func displayedIndex(of id: RowID, in section: Section) -> Int? {
         if isWhollyShown(section) { return editor.table[section.id]?.index(of: id) }
         return section.rows.indexes(of: id).first
@@ -80,7 +87,7 @@ extension CommandInProgress {
         if case .stored? = binder.binding(of: section.id)?.cells.source { true } else { false }
     }
 
-    /// Where a displayed row stands among the stored rows; nil behind the last one, and for derived rows.
+    /// Returns the index of a displayed row among the stored rows. `nil` after the last row, and for derived rows.
     func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) throws -> Int? {
         guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
         switch binding.cells.source {
@@ -88,13 +95,14 @@ extension CommandInProgress {
         case .derived, .counted: return nil
         case .shown(let shown):
             if let id = section.rows[row].id { return stored.index(of: id) }
-            // Without identity, by counting those that are shown.
+            // A row without an id is found by counting the displayed rows.
             let places = try storedPlaces(of: section.id, shown)
             return row < places.count ? places[row] : nil
         }
     }
 
-    /// Where a stored row is displayed; nil where it is hidden, and in sections whose rows are derived.
+    /// Returns the index of a stored row among the displayed rows. `nil` if the row is hidden or the section's rows are
+    /// derived.
     func displayedIndex(ofStored index: Int, in section: SectionID) throws -> Int? {
         switch binder.binding(of: section)?.cells.source {
         case .stored: index
@@ -103,8 +111,10 @@ extension CommandInProgress {
         }
     }
 
-    /// Where the rows that a section shows are stored: by the time when they were shown, which may have passed for
-    /// some.
+    /// Returns the stored indexes of the rows that a section displays.
+    ///
+    /// The expression `shown` reads the time at which the rows were displayed, because the current time could hide
+    /// other rows.
     private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
         try search.storedPlaces(of: section) {
             guard let stored = editor.table[section] else { return [] }
@@ -117,15 +127,16 @@ extension CommandInProgress {
     }
 }
 
-/// Looks for displayed rows by their ids, in the sections that may show them. Some sections must be searched row by
-/// row: after many such searches an index of all displayed rows is made, so that n references to n rows do not cost n
-/// times n looks.
+/// Looks for displayed rows by their ids in the sections that may display them.
+///
+/// Some sections must be searched row by row. After many such searches the object builds an index of all displayed
+/// rows, so that *n* references to *n* rows do not take O(*n*²).
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
     private var stored: [SectionID: [Int]] = [:]
 
-    /// Where the rows that a section shows are stored, found once for all who ask.
+    /// Returns the stored indexes of the rows that a section displays. `find` runs once for each section.
     func storedPlaces(of section: SectionID, _ find: () throws -> [Int]) rethrows -> [Int] {
         if let known = stored[section] { return known }
         let found = try find()
@@ -133,11 +144,11 @@ final class RowSearch {
         return found
     }
 
-    /// In the section, or, where it is nil, in all of them: in order.
+    /// Returns the places of the rows with an id in one section, or in all sections if `section` is `nil`, in order.
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }
-        // An index takes as long as looking at each row sixteen times.
+        // Building the index costs about as much as examining each row sixteen times.
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
                 looks += command.isWhollyShown(section) ? 0 : section.rows.count
@@ -165,7 +176,7 @@ final class RowSearch {
             for (row, shown) in section.rows.enumerated() {
                 guard let id = shown.id else { continue }
                 let path = RowPath(section: place, row: row)
-                // Of equal ids in a section the first, as in a search.
+                // If a section contains an id twice, the index keeps the first row, as a search does.
                 if let known = index[id] {
                     if (known.others.last ?? known.first).section != place { index[id]?.others.append(path) }
                 } else {
@@ -177,6 +188,6 @@ final class RowSearch {
         return index
     }
 
-    /// Other rows are displayed.
+    /// Discards all results, because other rows are displayed now.
     func reset() { (looks, index, stored) = (0, nil, [:]) }
 }

@@ -1,10 +1,13 @@
-// Which rows without ids are the same before and after the command.
+// The rows without ids that a command leaves unchanged.
 extension CommandInProgress {
-    /// The displayed rows of a section without ids that stay, as stretches: those that stand for the same stored row.
+    /// Returns the displayed rows of a section without ids that represent the same stored row before and after the
+    /// command, as ranges.
     ///
-    /// `nil` where the command does not say what happened to single rows: it replaced all models, or another change
-    /// made the rows look different. What was stored with `notify: false` counts as changes of single rows. So the
-    /// update follows from the two tables and the command alone, and is the same after a restart and on every server.
+    /// Changes that were stored with `notify: false` count as changes of single rows. The update therefore depends only
+    /// on the two tables and the command, and is the same after a restart and on every server.
+    ///
+    /// - Returns: `nil` if the command does not say what happened to single rows, because it replaced all models or
+    ///   another change rendered the rows again.
     func stayingRows(in section: SectionID) -> [MatchedStretch]? {
         guard !editor.refilledSections.contains(section), unpublished != nil || editor.editedSections.contains(section)
         else { return nil }

@@ -1,4 +1,4 @@
-/// One command, or one transaction, under way.
+/// The execution of one command or one transaction.
 struct CommandInProgress {
     let binder: Binder
     let now: String
@@ -9,26 +9,26 @@ struct CommandInProgress {
     /// The table and the snapshot after the last command of the transaction.
     var shownTable: TableModel
     var shown: Snapshot
-    /// For rows of `shown`.
+    /// Finds rows of `shown`.
     let search = RowSearch()
-    /// A revision is made even if nothing changed.
+    /// Whether the command creates a revision even if nothing changed.
     var isRevision = false
-    /// A revision is made if anything is displayed in another way, even if no model changed.
+    /// Whether the command creates a revision if the display changed, even if no model changed.
     var isRefresh = false
-    /// The models that a program keeps were read since the last handler ran.
+    /// Whether the program's models were read since the last handler ran.
     private var hasReadProvided = false
     var rowEvents: [RowEvent] = []
-    /// What was stored before this command and is not published.
+    /// The changes that were stored but not published before this command.
     let unpublished: Unpublished?
-    /// What clients see, while that is not what is stored.
+    /// The table that clients see. `nil` if it is the stored table.
     let seen: SeenTable?
-    /// Whether what is stored is published in the end: always, but for data source calls without `notify`.
+    /// Whether the stored table is published in the end. Only data source calls without `notify` leave it unpublished.
     var publishes = false
     var isTransaction = false
-    /// What the data source's delegate is told.
+    /// The notification for the data source's delegate.
     var notification: DataSourceNotification?
 
-    /// `shown` is the published snapshot: that of `table`, unless something is unpublished.
+    /// Starts a command. `shown` is the published snapshot, which shows `table` unless a change is unpublished.
     init(binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String) {
         self.binder = binder
         self.now = now
@@ -46,7 +46,7 @@ struct CommandInProgress {
 
     var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter) }
 
-    /// Returns why the command was ignored, if it was.
+    /// Executes one command and updates the snapshot. Returns the reason why the command was ignored, or `nil`.
     mutating func perform(_ command: Command) throws -> String? {
         try meter.checkTime()
         var ignored: String?
@@ -68,7 +68,7 @@ struct CommandInProgress {
         case .displayedRows(let rows): try noteDisplayed(rows)
         case .dataSource(let command, let notify): call = try carryOut(command, notify: notify)
         case .reset(let opening): try reset(to: opening)
-        case .transaction: throw Refusal(.badRequest, "A transaction cannot stand inside a transaction.")
+        case .transaction: throw Refusal(.badRequest, "A transaction cannot contain a transaction.")
         }
         if !hasReadProvided { try readProvided() }
         try show()
@@ -76,8 +76,9 @@ struct CommandInProgress {
         return ignored
     }
 
-    /// Reads anew the models that a program keeps: its handlers may have changed them. `isEdit`: one row came, went or
-    /// moved.
+    /// Reads the models that the program keeps again, because its handlers may have changed them.
+    ///
+    /// - Parameter isEdit: whether the command only inserted, deleted or moved one row.
     mutating func readProvided(isEdit: Bool = false) throws {
         hasReadProvided = true
         let providers = binder.providers.value
@@ -93,8 +94,11 @@ struct CommandInProgress {
         }
     }
 
-    /// Leaves exactly the sections that the program names now, so that what is displayed does not depend on earlier
-    /// commands: those that chains bind by name, in that order, then all others by id.
+    /// Brings the sections to exactly those that the program names now, so that the display does not depend on earlier
+    /// commands.
+    ///
+    /// Sections that chains bind by name come first, in the order of binding. All others follow in the order of their
+    /// ids.
     private mutating func arrangeProvidedSections() throws(Refusal) {
         var others = binder.providers.value.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
         if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
@@ -106,13 +110,14 @@ struct CommandInProgress {
         editor.arrangeSections(sections)
     }
 
-    /// Brings the snapshot up to date with the table.
+    /// Updates the snapshot to match the table.
     mutating func show() throws {
         let step = editor.takeStep()
-        // What reads the time is made anew with every revision, as it will be when the session is read again.
+        // What reads the time is rendered again for every revision, because loading the session from the store will do
+        // the same.
         guard step.changedAnything || binder.readsNow else { return }
         search.reset()
-        // To count all rows takes a look at each section: only where some came, which have new keys then.
+        // Counting all rows visits every section. It is needed only if rows were added, which then have new keys.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [Binder.Remade] = []
         shown = try binder.snapshot(
@@ -120,7 +125,7 @@ struct CommandInProgress {
             after: .init(table: shownTable, snapshot: shown, step: step), remade: &remade, evaluation)
         for (id, rowCount) in remade {
             editor.noteWhole(id)
-            // Models that follow from the state were replaced by this.
+            // Rows that derive from the state or from other models were replaced.
             if binder.binding(of: id)?.cells.source.isStored == false { try editor.noteFilled(id, rows: rowCount) }
         }
         shownTable = editor.table
@@ -171,7 +176,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Nil: none of its own, as before any was set. Null: none, whatever the table's description binds.
+    /// Sets a header. `nil` restores the header that the description binds. JSON null shows none, whatever the
+    /// description binds.
     mutating func setHeader(_ title: JSONText?, of section: SectionID) throws(Refusal) {
         try editor.setHeader(stored(title, isBound: binder.binding(of: section)?.header != nil), of: section)
     }
@@ -184,7 +190,7 @@ extension CommandInProgress {
         title.flatMap { $0.isNull && !isBound ? nil : $0 }
     }
 
-    /// Every section, title and model as in `opening`; rows whose ids stay keep their identity.
+    /// Restores every section, title and model of `opening`. Rows whose ids remain keep their identity.
     mutating func reset(to opening: TableModel) throws(Refusal) {
         let ids = opening.sections.map(\.id)
         try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))
@@ -200,14 +206,15 @@ extension CommandInProgress {
         editor.setDisplayedSections(opening.displayedSections)
         editor.setState(opening.state)
         editor.setCells(opening.cells)
-        // If the stored table is the opening one already, clients may still see another.
+        // Even if the stored table equals the opening table, clients may still see another one.
         if unpublished != nil { isRevision = true }
     }
 
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {
         for id in ids { _ = try editor.position(of: id) }
         if let reason = binder.display.behavior.whyNotSet { return reason }
-        // What declared sections show is set already; dynamic ones may come to more.
+        // For declared sections, displaying the same list again changes nothing. For dynamic sections, the stored list
+        // may contain more sections than are displayed.
         if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
         return nil
     }

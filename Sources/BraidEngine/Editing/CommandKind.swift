@@ -63,7 +63,7 @@ public struct CommandKind: Sendable {
         let object = try BodyReader(body, at: pointer, members: ["delete", "insert", "model"])
         switch (object["delete"], object["insert"]) {
         case (let row?, nil):
-            if object["model"] != nil { throw object.fault("model", .conflict, "a delete takes no model") }
+            if object["model"] != nil { throw object.fault("model", .conflict, "a delete must not have a `model`") }
             return .delete(try RowReference(row, at: pointer.appending("delete")))
         case (nil, let row?):
             return .insert(try RowReference(row, at: pointer.appending("insert")), model: object["model"])

@@ -1,5 +1,8 @@
-// The JSON form: `{"data-source": {call: arguments}}`, in transactions and in the journal. The arguments are the
-// resource's body, with the indices of its path as `at`; every call but `registerCell` takes `notify`.
+// The JSON form of a call: `{"data-source": {call: arguments}}`. Transactions and the journal contain calls in this
+// form.
+//
+// The arguments are the body of the call's HTTP resource, with the indexes of its path as `at`. Every call except
+// `registerCell` accepts `notify`.
 extension DataSourceCommand {
     /// The name of a call. The raw value is the name on the wire.
     public enum Call: String, CaseIterable, Sendable {
@@ -72,7 +75,7 @@ extension Command {
         self = .dataSource(try DataSourceCommand(call, object, at: pointer), notify: notify)
     }
 
-    /// `{call: arguments}`.
+    /// Creates the command from the form `{call: arguments}`.
     init(dataSource json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         let names = DataSourceCommand.Call.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         guard let members = json.members(), members.count == 1 else {
@@ -176,7 +179,7 @@ extension BodyReader {
         return string
     }
 
-    /// `[section, row]`.
+    /// Reads an index path, `[section, row]`.
     func indexPath(_ name: String) throws(Refusal) -> RowPath {
         let value = try required(name)
         let numbers = value.elements()?.map { $0.intValue ?? -1 } ?? []

@@ -2,8 +2,8 @@
 public struct SectionContent: Sendable {
     /// The section's id. `nil` means that a replaced section keeps its id, and a new one gets `s1`, `s2`, …
     public var id: SectionID?
-    /// The header, as ``Command/setHeaders(_:)`` accepts it. `nil` means none of its own: the table's description may
-    /// bind one.
+    /// The header, as ``Command/setHeaders(_:)`` accepts it. With `nil` the section shows the header that the table's
+    /// description binds, if any.
     public var header: JSONText?
     /// The footer, of the same form as ``header``.
     public var footer: JSONText?
@@ -25,9 +25,10 @@ public struct SectionContent: Sendable {
 /// displayed, rows among those that are shown. An index out of bounds is never refused; each case says what it does.
 /// The table's `editing` policies do not apply, and no handlers run.
 ///
-/// These calls are refused: a model that does not match the table's description (`modelInvalid`, `duplicateRowID`), a
-/// change of derived rows (`editingNotAllowed`), and an added or removed section if the table declares its sections
-/// (`sectionsAreDeclared`).
+/// These calls are refused:
+/// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
+/// - a change of derived rows (`editingNotAllowed`),
+/// - an added or removed section if the table declares its sections (`sectionsAreDeclared`).
 ///
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
@@ -38,8 +39,8 @@ public enum DataSourceCommand: Sendable {
     case updateRow(JSONText, at: RowPath)
     /// Replaces all rows of a section. Ignored if the section does not exist.
     case updateRowsOfSection([JSONText], at: Int)
-    /// Replaces the models of rows. If one section's index is too high, the whole call is ignored. A row that does not
-    /// exist, or a negative index, is skipped.
+    /// Replaces the models of rows. If one section's index is too high, the whole call is ignored. Any other index path
+    /// without a row is skipped.
     case updateRows([(at: RowPath, model: JSONText)])
     /// Removes a row. Ignored if the row does not exist. If the section is empty then, it is removed, unless it is
     /// declared.
@@ -57,8 +58,8 @@ public enum DataSourceCommand: Sendable {
     case removeSection(at: Int)
     /// Removes all sections, displayed or not.
     case removeAllSections
-    /// Registers a cell for a model type, and makes the rows of that type again. It is always published, and nobody is
-    /// notified.
+    /// Registers a cell for a model type, and makes the rows of that type again. It is always published, and sends no
+    /// notification.
     case registerCell(String, modelType: String)
 }
 

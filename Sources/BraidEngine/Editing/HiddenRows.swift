@@ -1,6 +1,7 @@
-/// The sections and rows that an update hid, as the journal keeps them:
-/// `{"sections": [{"at": index, "id": …, "rows": [id or null]}], "rows": [{"at": [section, row], "id"?: …}]}`. Indices
-/// count in the table before the update.
+/// The sections and rows that an update hid, as the journal stores them.
+///
+/// The JSON form is `{"sections": [{"at": index, "id": …, "rows": [id or null]}], "rows": [{"at": [section, row],
+/// "id"?: …}]}`. Indexes count in the table before the update.
 struct HiddenRows: Sendable {
     struct HiddenSection: Sendable {
         var index: Int
@@ -10,7 +11,8 @@ struct HiddenRows: Sendable {
 
     /// The sections that the update deleted or reloaded, with all their rows.
     var sections: [HiddenSection] = []
-    /// Single rows: those that the update deleted, and those without an id in whose place it shows another model.
+    /// The single rows that the update deleted, and the rows without an id whose place shows another model after the
+    /// update.
     var rows: [RowPath: RowID?] = [:]
 
     init() {}
@@ -30,7 +32,7 @@ struct HiddenRows: Sendable {
         }
     }
 
-    /// The id of the row that was displayed there, if the journal has it.
+    /// Returns the id of the row that was displayed at a path, if the journal contains it.
     func id(at path: RowPath) -> RowID? {
         if let id = rows[path] { return id }
         guard let section = sections.first(where: { $0.index == path.section }), section.rows.indices.contains(path.row)
@@ -38,7 +40,9 @@ struct HiddenRows: Sendable {
         return section.rows[path.row]
     }
 
-    /// Where the rows with the id were displayed. O(rows).
+    /// Returns the index paths at which rows with the id were displayed.
+    ///
+    /// - Complexity: O(rows).
     func places(of id: RowID) -> [RowPath] {
         var places = rows.filter { $0.value == id }.map(\.key)
         for section in sections {
@@ -58,7 +62,8 @@ extension BatchUpdate {
     public func hidden(in before: Snapshot) -> JSONText? {
         var sections: [Int] = []
         var rows: [(at: RowPath, id: RowID?)] = []
-        // The index before the update of each section before the stage. Rows do not change section before they go.
+        // The original index, before the update, of each section at the current stage. Rows do not change their section
+        // before they are deleted.
         var origins: [Int?] = Array(before.sections.indices)
         for stage in stages {
             func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
@@ -119,7 +124,7 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// What is known of each section after the stage, from what is known of those before it; `nil` for an inserted one.
+    /// Maps known facts of the sections before the stage to the sections after it. `nil` for an inserted section.
     fileprivate func sectionsAfter<Known>(_ before: [Known?]) -> [Known?] {
         let leaving = Set(deleteSections + moveSections.map(\.from))
         var staying = before.indices.lazy.filter { !leaving.contains($0) }.map { before[$0] }.makeIterator()
@@ -132,8 +137,9 @@ extension BatchUpdate.Stage {
         }
     }
 
-    /// Turns the sections after the stage, and the number of rows in each, into those before it. Of a deleted section
-    /// neither is known (`nil` and 0), of a reloaded one the number is not.
+    /// Converts the section ids and row counts after the stage to those before it.
+    ///
+    /// A deleted section has an unknown id and count (`nil` and 0). A reloaded section has an unknown count.
     func undo(in sections: inout [SectionID?], counts: inout [Int]) {
         func count(_ paths: some Sequence<RowPath>, _ difference: Int) {
             for path in paths where counts.indices.contains(path.section) { counts[path.section] += difference }
@@ -148,7 +154,7 @@ extension BatchUpdate.Stage {
         count(moveRows.lazy.map(\.from), 1)
     }
 
-    /// What is known of each section before the stage, from what is known of those after it; `nil` for a deleted one.
+    /// Maps known facts of the sections after the stage to the sections before it. `nil` for a deleted section.
     private func sectionsBefore<Known>(_ after: [Known]) -> [Known?] {
         let arrivals = Set(insertSections.map(\.at) + moveSections.map(\.to))
         var staying = after.indices.lazy.filter { !arrivals.contains($0) }.map { after[$0] }.makeIterator()

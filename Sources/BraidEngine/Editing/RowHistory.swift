@@ -9,7 +9,8 @@ public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
         var hidden: HiddenRows
-        /// The ids of the sections that were displayed before the update; `nil` where the journal does not say.
+        /// The ids of the sections that were displayed before the update. `nil` for ids that the journal does not
+        /// contain.
         var sections: [SectionID?] = []
     }
 
@@ -84,7 +85,9 @@ public struct RowHistory: Sendable {
         }
     }
 
-    /// Where the row is displayed now. `orEnd`: the place behind the section's last row is accepted.
+    /// Returns where the row is displayed now.
+    ///
+    /// - Parameter orEnd: whether the place after the section's last row is accepted.
     private func rebased(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> RowPath {
         switch reference {
         case .at(let section, let row):
@@ -94,7 +97,7 @@ public struct RowHistory: Sendable {
             guard let place = trace(path).place else { throw .gone(reference) }
             return place
         case .id(let id, let section):
-            // An id says by itself which row it is.
+            // An id identifies the row without the history.
             var found: [RowPath] = []
             let only = try section.map { section throws(Refusal) in try rebased(section) }
             for (index, section) in now.sections.enumerated() where only == nil || only == index {
@@ -117,7 +120,7 @@ public struct RowHistory: Sendable {
             "There was no row \(row) at the base: the section \(name) had \(countsThen[section]) rows, counted from 0.")
     }
 
-    /// The index that a section had among the displayed sections then.
+    /// Returns the index of a section among the sections displayed at the earlier revision.
     private func index(of section: SectionReference) throws(Refusal) -> Int {
         switch section {
         case .displayed(let index):
@@ -136,7 +139,7 @@ public struct RowHistory: Sendable {
         }
     }
 
-    /// The index that a section has among the displayed sections now.
+    /// Returns the index of a section among the sections displayed now.
     private func rebased(_ section: SectionReference) throws(Refusal) -> Int {
         try rebased(section: try index(of: section))
     }
@@ -151,7 +154,7 @@ public struct RowHistory: Sendable {
         return index
     }
 
-    /// The place behind the last row of a section that was displayed then.
+    /// Returns the place after the last row of a section, given the section's index at the earlier revision.
     private func end(of section: Int) throws(Refusal) -> RowPath {
         let index = try rebased(section: section)
         return RowPath(section: index, row: now.sections[index].rows.count)
@@ -160,17 +163,17 @@ public struct RowHistory: Sendable {
 
 // Following one row.
 extension RowHistory {
-    /// What became of a row.
+    /// The result of following a row through the updates.
     private enum Fate {
         case displayed(at: RowPath)
         case gone
-        /// The row may still be displayed, but cannot be told from others.
+        /// The row may still be displayed, but cannot be distinguished from other rows.
         case unknown
 
         var place: RowPath? { if case .displayed(let place) = self { place } else { nil } }
     }
 
-    /// What became of the row that was displayed at `path` then.
+    /// Follows the row that was displayed at `path` at the earlier revision.
     private func trace(_ path: RowPath) -> Fate {
         var place: RowPath? = path, isUnknown = false
         // Set when the row was hidden, until it is displayed again in the same section.
@@ -193,7 +196,7 @@ extension RowHistory {
             if let own = arrivals.first(where: { sections[$0.section] == section }) {
                 (place, lost) = (own, nil)
             } else if place == nil {
-                // In another section, if no other row can be meant.
+                // In another section, the row is recognized only if no other row can be meant.
                 let hasRival = steps[...number].enumerated().contains { number, step in
                     step.hidden.places(of: id).contains { place in !losses.contains { $0 == (number, place) } }
                 }
@@ -204,7 +207,8 @@ extension RowHistory {
         return place.map { .displayed(at: $0) } ?? (isUnknown ? .unknown : .gone)
     }
 
-    /// The places at which the row may have been displayed then that is displayed at `path` now and has the id.
+    /// Returns the places, at the earlier revision, of the row that is displayed at `path` now and has the id. Several
+    /// are possible.
     private func origins(of path: RowPath, _ id: RowID) -> [RowPath] {
         steps.reversed().reduce([path]) { places, step in
             var before = places.compactMap { step.update.preceding($0) }
@@ -216,16 +220,16 @@ extension RowHistory {
 
 // The target of a move.
 extension RowHistory {
-    /// The place that the row is to be moved to. The target is the place between two rows that the client saw. In this
-    /// order:
-    /// 1. What was to go to the section's end goes to its end.
-    /// 2. The row goes before the row that it was to precede.
-    /// 3. It goes behind the nearest row above its place that is still in the section.
-    /// 4. What was to go to the section's beginning goes to its beginning.
-    /// 5. It goes before the nearest row below its place that is still in the section.
+    /// Returns the place to which the row is moved. The client meant the place between two rows that it saw. The first
+    /// rule that applies decides:
+    /// 1. If the client meant the section's end, the row moves to the section's end.
+    /// 2. The row moves before the row that it was to precede.
+    /// 3. The row moves after the nearest row above the place that is still in the section.
+    /// 4. If the client meant the section's beginning, the row moves to the section's beginning.
+    /// 5. The row moves before the nearest row below the place that is still in the section.
     ///
-    /// Throws `rowGone` where no such row is left, and where rows without ids have changed, so that it is not known
-    /// which are left.
+    /// - Throws: ``Refusal`` with `rowGone` if no such row remains. Also if rows without ids have changed, because it
+    ///   is then unknown which rows remain.
     private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal)
         -> RowPath
     {
@@ -265,7 +269,8 @@ extension RowHistory {
         return RowPath(section: end.section, row: at.section == end.section ? min(place, end.row - 1) : place)
     }
 
-    /// The index of the first of these rows that is still in the section; `nil` if none of the first 16 is.
+    /// Returns the index of the first of these rows that is still in the section. `nil` if none of the first 16 rows
+    /// is.
     private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal)
         throws(Refusal) -> Int?
     {
@@ -279,7 +284,7 @@ extension RowHistory {
         return nil
     }
 
-    /// The row's index then, if it was displayed in that section.
+    /// Returns the row's index at the earlier revision if the row was displayed in that section, otherwise `nil`.
     private func source(of moved: RowReference, at: RowPath, in section: Int) throws(Refusal) -> Int? {
         switch moved {
         case .at(let reference, let row): return try index(of: reference) == section ? row : nil
@@ -298,7 +303,7 @@ extension RowHistory {
         }
     }
 
-    /// The number of rows on one side of the place that are looked for.
+    /// The number of rows on each side of the place that are examined.
     private static let mostNeighbours = 16
 }
 
@@ -314,14 +319,14 @@ extension Refusal {
     }
 }
 
-// Calls to the data source. What was out of bounds then stays out of bounds.
+// Calls to the data source. An index that was out of bounds at the earlier revision stays out of bounds.
 extension RowHistory {
-    /// `at`: where the row, or the section's first row, stands that the call is about.
+    /// Returns the rebased call, and the index path of its row or of its section's first row now.
     private func rebased(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
         switch call {
         case .addRow(let model, let path):
             let at = try rebased(path)
-            // A section too high makes a new one; a row too high is the section's last.
+            // A section index that is too high creates a section. A row index that is too high appends the row.
             guard now.sections.indices.contains(at.section) else { return (.addRow(model, at: at), nil) }
             return (
                 .addRow(model, at: at),
@@ -361,13 +366,14 @@ extension RowHistory {
         return try rebased(RowReference(path))
     }
 
-    /// The index of a section now. For a section that was not displayed then: its own, unless another section has that
-    /// by now.
+    /// Returns the current index of a section, given its index at the earlier revision.
+    ///
+    /// An index that was out of bounds is raised if necessary, so that it stays out of bounds.
     private func presentSection(_ index: Int) throws(Refusal) -> Int {
         sectionsThen.indices.contains(index) ? try rebased(.displayed(index)) : max(index, now.sections.count)
     }
 
-    /// The place, if a row is displayed there; `nil` if the call is ignored.
+    /// Returns the path if a row is displayed there. `nil` if the call is ignored.
     private func displayed(_ path: RowPath) -> RowPath? {
         now.sections.indices.contains(path.section) && now.sections[path.section].rows.indices.contains(path.row)
             ? path : nil

@@ -6,7 +6,7 @@ public struct Unpublished: Sendable {
     public let published: TableModel
     /// The snapshot of the stored table, which a later command publishes.
     public internal(set) var snapshot: Snapshot
-    /// The rows that differ between the two.
+    /// The rows that differ between the two tables.
     var touched: TouchedRows
 
     init(published: TableModel, snapshot: Snapshot, touched: TouchedRows) {
@@ -15,7 +15,7 @@ public struct Unpublished: Sendable {
         self.touched = touched
     }
 
-    /// Restores unpublished changes from the two tables, as after a restart. Any row may differ.
+    /// Restores unpublished changes from the two tables, for example after a restart. Any row may differ.
     ///
     /// - Parameters:
     ///   - published: the table that clients see.
@@ -34,7 +34,7 @@ public struct Unpublished: Sendable {
 }
 
 extension CommandInProgress {
-    /// Stored, and shown to nobody: clients see the table as before, at the next revision.
+    /// Returns the outcome of a change that is stored but not shown. Clients see the old table at the next revision.
     func unpublishedOutcome(_ change: TableChange) -> Outcome {
         var kept = unpublished ?? Unpublished(published: beforeTable, snapshot: before, touched: TouchedRows())
         var snapshot = before
@@ -49,21 +49,25 @@ extension CommandInProgress {
     }
 }
 
-/// The published table, for the commands of one transaction to look for rows in.
+/// The published table, in which the commands of one transaction look for rows.
 final class SeenTable {
     let command: CommandInProgress
 
     init(_ command: CommandInProgress) { self.command = command }
 }
 
-// Row references, while something is unpublished. A client that names a row by its place means the row that it sees
-// there; where the row stands in the stored table is another matter.
+// The rebasing of row references while a change is unpublished.
+//
+// An index path from a client refers to the row that the client sees there. The stored table may contain that row at
+// another place.
 extension CommandInProgress {
-    /// The command with references into the stored table, to the same rows.
+    /// Returns the command with references to the same rows in the stored table.
     ///
-    /// A row is the same one if it has the same id in the same section. Without ids: if it stands for the same stored
-    /// row with the same model (or, where rows are derived, shows the same in the same place).
-    /// Throws `rowNotFound` for a row that is there no longer, or is not the same.
+    /// A row with an id is the same if it has the same id in the same section. A row without an id is the same if it
+    /// represents the same stored row with the same model. A derived row without an id is the same if it shows the same
+    /// content at the same place.
+    ///
+    /// - Throws: ``Refusal`` with `rowNotFound` if the row no longer exists or is not the same.
     func rebased(_ command: Command) throws -> Command {
         guard let seen = seen?.command else { return command }
         if case .move(let row, let section, let index) = command {
@@ -72,8 +76,9 @@ extension CommandInProgress {
         return try command.replacingRows { try rebased($0, seen, orEnd: $1) }
     }
 
-    /// Whether the commands of clients may name the row: clients see it, or this command has made it. Rows that were
-    /// stored before and not published are unknown to them, in a transaction as well.
+    /// Returns whether clients' commands may name the row: clients see it, or this command has created it.
+    ///
+    /// Rows of earlier unpublished changes are unknown to clients, also within a transaction.
     func isKnown(_ id: RowID, in section: Section) throws(Refusal) -> Bool {
         guard let seen = seen?.command else { return true }
         if let place = seen.displayedPlace(of: section.id),
@@ -88,7 +93,7 @@ extension CommandInProgress {
     private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws
         -> RowReference
     {
-        // The commands of a transaction count in the table as those before them left it, which nobody has seen.
+        // Index paths in a transaction count in the table after the preceding commands, which no client has seen.
         if isTransaction {
             if case .id(_, let section) = reference, section.map({ if case .id = $0 { true } else { false } }) ?? true {
                 return reference
@@ -113,7 +118,7 @@ extension CommandInProgress {
         return .at(section, row: row)
     }
 
-    /// Where a row without an id is displayed in the stored table.
+    /// Returns the index of a row without an id among the rows of the stored table's snapshot.
     private func rowWithoutID(_ place: Place, _ seen: CommandInProgress) throws -> Int? {
         let id = place.section.id
         guard let binding = binder.binding(of: id), binding.cells.source.isStored else {
@@ -127,7 +132,7 @@ extension CommandInProgress {
             let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
-        // Most often its rank is what it was.
+        // The row's rank is usually unchanged, so it is tried first.
         var index = section.index(ofRank: row.rank)
         if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
@@ -136,7 +141,7 @@ extension CommandInProgress {
         return section.rows[index].model == row.model ? try displayedIndex(ofStored: index, in: id) : nil
     }
 
-    /// The target is the place before the row that the client sees there, or the section's end.
+    /// Rebases a move. The target is the place before the row that the client sees there, or the section's end.
     private func rebasedMove(
         _ reference: RowReference, _ section: SectionReference, _ index: Int, _ seen: CommandInProgress
     ) throws -> Command {

@@ -85,7 +85,7 @@ extension BindingChain where Model == Never {
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 
-    // For chains of one section, the same with its models alone.
+    // The same for chains of one section, with the models as an array.
 
     /// Binds one cell of a type to each model of the chain's only section.
     ///
@@ -150,7 +150,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: alone(numberOfCells))
     }
 
-    /// Of the chain's only section.
+    /// Returns a closure that returns the value for the chain's only section.
     private func alone<Value>(_ value: @escaping () throws -> Value) -> () throws -> [Section: Value] {
         let named = binding.scope.named(in: bindings.declared)
         guard named.count == 1, let section = try? bindings.sections.section(named[0]) else {
@@ -160,7 +160,9 @@ extension BindingChain where Model == Never {
         return { [section: try value()] }
     }
 
-    /// `name` nil: as the cell that is made is called.
+    /// Binds cells that a closure makes.
+    ///
+    /// - Parameter name: the cells' name. If `nil`, each cell's own reuse identifier is its name.
     private func provide<NewCell, NewModel>(
         _: NewCell.Type, _ models: @escaping () throws -> [Section: [NewModel]], name: JSONText?,
         showsModel: Bool = true,
@@ -180,7 +182,7 @@ extension BindingChain where Model == Never {
         let models = ProvidedModels(bindings: bindings, chain: index, models)
         if name == nil { models.cells = made }
         bindings.providers.append(models)
-        // The id is asked of the model itself; the pointer says that there is one.
+        // The pointer only says that models have an id. The id itself comes from the Swift model.
         let modelType = ModelType(
             name: String(reflecting: NewModel.self), id: models.traits.identity == nil ? nil : .root)
         return claiming(cells, of: modelType).carrying(NewCell.self, NewModel.self)
@@ -247,10 +249,12 @@ extension ViewModelBindable {
 }
 
 extension Values {
-    /// Throws `modelTypeMismatch`.
+    /// Returns the Swift model that a number represents.
+    ///
+    /// - Throws: ``Refusal`` with `modelTypeMismatch` if there is no such model or it has another type.
     func model<Model>(_ number: JSONText) throws(Refusal) -> Model {
         guard let value = self[number] else {
-            throw Refusal(.modelTypeMismatch, "There is no model where one of the type \(Model.self) is expected.")
+            throw Refusal(.modelTypeMismatch, "No model was found where the binding chain expects a \(Model.self).")
         }
         guard let model = value as? Model else {
             throw Refusal(

@@ -1,6 +1,6 @@
-// What a program does when something happens to a row. A handler that throws refuses the command: the table stays as
-// it was. Rows count from 0 within their section; at `onDelete` before the row is taken out, at `onInsert` after it was
-// put in.
+// Handlers of a program. A handler that throws refuses the command, so the table does not change.
+//
+// Rows count from 0 within their section: in `onDelete` before the row is removed, in `onInsert` after it is inserted.
 
 extension BindingChain {
     private func handler(takesModel: Bool = true, _ run: @escaping (Section, HandlerCall) throws -> Void) -> Handler {
@@ -59,7 +59,7 @@ extension BindingChain {
             })
     }
 
-    /// Removes a row's model from the program's data. The command fails unless exactly one model has gone.
+    /// Removes a row's model from the program's data. The command fails unless the section loses exactly one model.
     ///
     /// The closure gets the section, the row's index in it, the reason and the model.
     @discardableResult
@@ -68,8 +68,8 @@ extension BindingChain {
         return onDelete(handler { try run($0, $1.row, bindings.deletionReason($1), bindings.values.model($1.model)) })
     }
 
-    /// Removes a row's model from the program's data, without the model. The command fails unless exactly one model has
-    /// gone.
+    /// Removes a row's model from the program's data, without the model. The command fails unless the section loses
+    /// exactly one model.
     ///
     /// The closure gets the section, the row's index in it and the reason.
     @discardableResult
@@ -78,7 +78,7 @@ extension BindingChain {
         return onDelete(handler(takesModel: false) { try run($0, $1.row, bindings.deletionReason($1)) })
     }
 
-    /// Inserts a model into the program's data at a row. The command fails unless exactly one model has come.
+    /// Inserts a model into the program's data at a row. The command fails unless the section gains exactly one model.
     ///
     /// The closure gets the section, the new row's index in it, the reason and the moved model. The model is `nil` for
     /// an insert by editing, for which the program makes the model.
@@ -92,8 +92,8 @@ extension BindingChain {
             })
     }
 
-    /// Inserts a model that the program makes into its data at a row. The command fails unless exactly one model has
-    /// come.
+    /// Inserts a model that the program makes into its data at a row. The command fails unless the section gains
+    /// exactly one model.
     ///
     /// Rows of another model type can be moved to the chain's sections, too. The closure gets the section, the new
     /// row's index in it and the reason.
@@ -130,8 +130,9 @@ extension TableBindings {
 }
 
 extension ViewEventEmitting {
-    /// The one name of all events of the type, whose parameters are the program's value. Another type has another one,
-    /// though its cells may be called the same.
+    /// The single name of all events of the type. The event's parameters are the program's value.
+    ///
+    /// The name comes from the type, so that two types whose cells share a reuse identifier have different names.
     static var eventName: String { "\(ObjectIdentifier(Self.self))" }
 }
 

@@ -1,5 +1,6 @@
-// What closures say of rows and sections: titles, views, dimensions, editing, moving. A closure may read anything, so
-// whatever it says is asked for again whenever the binder refreshes. Rows count from 0 within their section.
+// Rules of rows and sections that closures return: titles, views, dimensions, editing, moving.
+//
+// A closure may read anything, so the binder calls it again at every refresh. Rows count from 0 within their section.
 
 extension BindingChain {
     func rule(_ rule: @escaping (Section, Int) throws -> JSONText?) -> Computed<RowInput> {
@@ -97,8 +98,8 @@ extension BindingChain {
         let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
-            // An equal view model keeps its number, so that a section's facts change only if what they say does.
-            // The last that stands for something yet: those of a command that failed do not.
+            // An equal view model keeps its number, so that a section's facts change only if its view model does.
+            // Numbers of failed commands have no value any more, so the last one with a value is used.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
             if let known = numbers.last, let old = values[known] as? BoundView<View>,
@@ -116,7 +117,7 @@ extension BindingChain {
     }
 }
 
-/// What a header or footer shows: stands in the table by a number, so that views of the same name are told apart.
+/// The content of a header or footer. A number represents it in the table, so that two views with the same name differ.
 protocol ShownView {
     var view: any ReuseIdentifiable { get }
 }
@@ -126,8 +127,7 @@ private struct BoundView<View: ViewModelBindable>: ShownView {
     var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
 
-/// The numbers of the view models that a chain's headers, or footers, were given: the last one that is shown, and those
-/// of commands since.
+/// The numbers of the view models of a chain's headers or footers: the last displayed one, and those of later commands.
 private final class ViewMemory {
     var numbers: [SectionID: [JSONText]] = [:]
 }

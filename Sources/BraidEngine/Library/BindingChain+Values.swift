@@ -1,5 +1,5 @@
-// Models, numbers and titles as plain values. A value stays as it is, unless the program asks for a closure that
-// replaces it.
+// Models, numbers and titles as plain values. A value is constant, unless the program asks for a closure that replaces
+// it.
 
 /// A closure that receives the update closure of a bound value. The update closure replaces the value and refreshes the
 /// table.
@@ -17,7 +17,7 @@
 public typealias UpdateHandler<Value> = (_ update: @escaping (Value) -> Void) -> Void
 
 extension BindingChain {
-    /// The closure that reads the value, or what it was replaced with.
+    /// Returns a closure that returns the value, or the value that has replaced it.
     private func replaceable<Value>(_ value: Value, _ updatedWith: UpdateHandler<Value>?) -> () -> Value {
         guard let updatedWith else { return { value } }
         let replaceable = Replaceable(value)
@@ -35,7 +35,7 @@ private final class Replaceable<Value> {
 }
 
 extension BindingChain where Model == Never {
-    // By section.
+    // Values by section.
 
     /// Binds one cell of a type to each model, for models that are a value.
     ///
@@ -106,7 +106,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: replaceable(numberOfCells, updatedWith))
     }
 
-    // For chains of one section.
+    // Values of chains of one section.
 
     /// Binds one cell of a type to each model of the chain's only section, for models that are a value.
     ///
@@ -176,7 +176,7 @@ extension BindingChain where Model == Never {
     }
 }
 
-// Titles. Nil: the section has none.
+// Titles. `nil` means that the section has no title.
 extension BindingChain {
     /// Binds one header title for every section of the chain. `nil` means no header.
     ///
@@ -226,7 +226,7 @@ extension BindingChain {
         return self
     }
 
-    /// The id of a section that the program names.
+    /// Returns the id of a section that the program names, and registers the section.
     private func named(_ section: Section) -> SectionID {
         bindings.mistake { () throws(Refusal) in try bindings.sections.add(section) }
         return section.sectionID

@@ -8,7 +8,9 @@ public enum Dimension: Sendable, ExpressibleByIntegerLiteral, ExpressibleByFloat
     public init(integerLiteral value: Int) { self = .points(Double(value)) }
     public init(floatLiteral value: Double) { self = .points(value) }
 
-    /// As a snapshot has it. Throws `templateFailed` for what is no height.
+    /// The dimension in its JSON form.
+    ///
+    /// - Throws: ``Refusal`` with `templateFailed` if the height is negative or not finite.
     var json: JSONText {
         get throws(Refusal) {
             switch self {

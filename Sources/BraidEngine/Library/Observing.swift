@@ -1,8 +1,8 @@
 import Synchronization
 
-// Braid's Rx, with Swift's own means: sequences in, a stream of updates out.
+// Braid's Rx bindings, built on Swift concurrency: asynchronous sequences as input, and a stream of updates as output.
 
-/// What a sequence gave last.
+/// The latest element of a sequence.
 final class Latest<Element: Sendable>: Sendable {
     private let element: Mutex<Element>
 
@@ -13,7 +13,7 @@ final class Latest<Element: Sendable>: Sendable {
     func set(_ new: Element) { element.withLock { $0 = new } }
 }
 
-/// Who listens to a binder's updates.
+/// The subscribers to a binder's updates.
 final class Subscribers: Sendable {
     private let continuations = Mutex<(next: Int, all: [Int: AsyncStream<BatchUpdate>.Continuation])>((0, [:]))
 
@@ -54,7 +54,7 @@ extension TableBindings {
     }
 }
 
-// Sequences in the place of closures. What is not here takes the closure of `latest(of:initially:)`.
+// Asynchronous sequences in place of closures. Other bindings accept the closure of `latest(of:initially:)`.
 extension BindingChain where Model == Never {
     /// Binds one cell of a type to each model of the chain's only section. The models are the sequence's latest
     /// element.

@@ -1,24 +1,25 @@
 /// The cells that a chain's cell provider makes, and their names.
 ///
-/// A row's snapshot has the name of its cell, so the provider is called when a row is rendered. A row with the same
-/// model and place keeps the name, and the provider is not called for it again. The cell itself is kept until the next
-/// command, for a view that asks for it; a view that asks later gets a new one, as `UITableView` does when a row comes
-/// into sight again.
+/// A row's snapshot contains the name of its cell, so the provider is called when a row is rendered. A row with the
+/// same model and place keeps the name without another call.
+///
+/// The cell itself is kept until the next command, in case a view asks for it. A view that asks later gets a new cell,
+/// as `UITableView` does when a row scrolls into view again.
 final class ProvidedCells {
     private let make: (RowInput) throws -> any ReuseIdentifiable
     private var names: [SectionID: [Named?]] = [:]
-    /// Made since the last command began.
+    /// The cells made since the last command began.
     private var made: [SectionID: [Int: any ReuseIdentifiable]] = [:]
 
     private struct Named {
         var model: JSONText
-        /// A JSON string.
+        /// The cell's name as a JSON string.
         var name: JSONText
     }
 
     init(_ make: @escaping (RowInput) throws -> any ReuseIdentifiable) { self.make = make }
 
-    /// The name of the row's cell, which is made unless the row has the same model as before.
+    /// Returns the name of the row's cell. The cell is made only if the row's model has changed.
     func name(of row: RowInput) throws -> JSONText { try known(row) ?? newName(of: row) }
 
     /// Makes the row's cell, and returns its name.
@@ -31,7 +32,7 @@ final class ProvidedCells {
         return name
     }
 
-    /// The row's cell, as it was rendered or made now.
+    /// Returns the row's cell: the one made at rendering, or a new one.
     func cell(for row: RowInput) throws -> any ReuseIdentifiable {
         if known(row) != nil, let cell = made[row.section]?[row.row] { return cell }
         return try make(row)
@@ -44,10 +45,10 @@ final class ProvidedCells {
         return known.name
     }
 
-    /// A command begins: what the provider reads may change.
+    /// Drops all cells, because the values that the provider reads may change with the new command.
     func dropCells() { made = [:] }
 
-    /// Drops the names of rows that are gone. `count` returns the number of rows of a section.
+    /// Drops the names of rows that no longer exist. `count` returns the number of rows of a section.
     func dropNames(count: (SectionID) -> Int) {
         for (section, known) in names {
             let count = count(section)

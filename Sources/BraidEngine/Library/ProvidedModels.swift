@@ -1,16 +1,19 @@
-/// What a model type says of its models. The less it says, the coarser the updates (Braid's tiers of diffing).
+/// What a model type's conformances say about its models. With fewer conformances, updates are coarser. Source: Braid's
+/// tiers of diffing.
 struct ModelTraits<Model> {
-    /// Nil: rows have no identity. They are told apart by their places, and a section in which anything changed is
-    /// reloaded.
+    /// Returns a model's identity. `nil` if rows have no identity: they are then identified by their places, and a
+    /// section with any change is reloaded.
     let identity: ((Model) -> String)?
-    /// Nil: any model may have changed, whenever the models are read.
+    /// Compares two models. `nil` if models cannot be compared: every model may then have changed at every reading.
     let areEqual: ((Model, Model) -> Bool)?
-    /// Whether two models are equal and, if they have identity, stand for the same thing: equal ones need not. Nil
-    /// where `areEqual` is. By address, as a program may have many models, and a copy of one counts references.
+    /// Compares two models by equality and, if the models have identity, by identity as well. `nil` if `areEqual` is
+    /// `nil`.
+    ///
+    /// It accepts pointers, because copying a model counts references and a program may have many models.
     let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
-        // Found once for each chain, so that a model costs a call, and not a look at its conformances.
+        // The conformances are looked up once for each chain, not once for each model.
         func identity<Known: CollectionIdentifiable>(_: Known.Type) -> (Model) -> String {
             { unsafeBitCast($0, to: Known.self).collectionId }  // Known is Model
         }
@@ -45,14 +48,14 @@ struct ModelTraits<Model> {
 
 final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     private let bindings: TableBindings<Section>
-    /// The chain's place in `bindings`.
+    /// The chain's index in `bindings`.
     private let chain: Int
     private let provided: () throws -> [Section: [Model]]
     let traits = ModelTraits<Model>()
-    /// The cells that a provider makes for the models.
+    /// The cells that a cell provider makes for the models.
     var cells: ProvidedCells?
     private(set) var sections: Set<SectionID> = []
-    /// The models that the table holds, by section, and those that it will hold if the command under way succeeds.
+    /// The models in the table, by section. `pending` contains those after the running command, if it succeeds.
     private var held: [SectionID: [Model]] = [:]
     private var pending: [SectionID: [Model]]?
     private var changes: [Change] = []
@@ -63,7 +66,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         var section: SectionID
         var models: [Model]
         var oldCount: Int
-        /// Where models differ, ascending: all between two stretches is the same before and after.
+        /// The ranges in which the models differ, ascending. Everything between two ranges is the same before and
+        /// after.
         var stretches: [TableEditor.Stretch]
     }
 
@@ -102,13 +106,13 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         for (section, models) in before where !models.isEmpty && !sections.contains(section) {
             read.append((section, []))
         }
-        // A dictionary's own order differs from run to run.
+        // The order of a dictionary differs from run to run, so sections are sorted.
         read.sort { $0.section < $1.section }
         changes = []
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            // Where something else has changed the rows, `place` refuses.
+            // If something else has changed the rows, `place` refuses the command.
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
@@ -149,7 +153,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
                 Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
-                    // Both have elements, as there are such indexes.
+                    // Both lists have elements, because the indexes are valid.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
                 }
@@ -159,15 +163,15 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
-    /// Which models stand for the same thing.
+    /// Compares models by identity.
     private struct Identities {
-        /// Whether the old and the new model at these places do.
+        /// Returns whether an old and a new model at these places have the same identity.
         let areSame: (_ old: Int, _ new: Int) -> Bool
-        /// Where the old model stands that does as the new one at a place.
+        /// Returns the place of the old model with the identity of the new model at a place.
         let old: (_ new: Int) -> Int?
     }
 
-    /// Where two lists of so many models differ, ascending.
+    /// Returns the ranges in which two lists of models differ, ascending.
     private static func stretches(
         _ oldCount: Int, _ newCount: Int, _ ids: Identities?, isSame: (_ old: Int, _ new: Int) -> Bool
     ) -> [TableEditor.Stretch] {
@@ -178,8 +182,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         while suffix < shorter - prefix, isSame(oldCount - 1 - suffix, newCount - 1 - suffix) { suffix += 1 }
 
         let end = (old: oldCount - suffix, new: newCount - suffix)
-        /// Where both go on alike after a place, passing as few as possible: models that come, go or change are mostly
-        /// few, and far from one another.
+        /// Returns the nearest place after `at` from which both lists continue with the same model. Most inserted,
+        /// deleted or changed models are few and far apart.
         func nearest(_ at: (old: Int, new: Int)) -> (old: Int, new: Int)? {
             for distance in 1...8 {
                 for shorter in stride(from: distance, through: 0, by: -1) {
@@ -189,8 +193,10 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             }
             return nil
         }
-        /// A place further on where both have the same row, though it may have changed; passing few of those that were
-        /// looked at, which are further and further apart: blocks that come, go or move are passed at once.
+        /// Returns a later place at which both lists have a model with the same identity, even if it has changed.
+        ///
+        /// The distance between the examined models doubles each time, so that whole blocks that were inserted, deleted
+        /// or moved are skipped quickly.
         func further(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
             var best: (old: Int, new: Int, passed: Int)?, distance = 0
             while at.new + distance < end.new, distance < best?.passed ?? .max {
@@ -207,8 +213,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // To look once more costs about as much as to take a model for another one, or, by ids, some eight: lists that
-        // have little in common are not worth it.
+        // One more search costs about as much as replacing one model, or about eight with ids. The limit bounds
+        // searches in lists that have little in common.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {
@@ -273,14 +279,14 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         try editor.replace(change.stretches, with: arrivals[...], in: section)
     }
 
-    /// Whether the model that stands behind a number is equal to this one.
+    /// Returns whether the model that a number represents is equal to this model.
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {
         guard let areEqual = traits.areEqual, let known = bindings.values[number] as? Model else { return false }
         return areEqual(known, model)
     }
 }
 
-/// The numbers of cells of a chain's sections. A section that has fewer cells than before can prefetch again.
+/// The number of cells of each of a chain's sections. A section with fewer cells than before can prefetch again.
 final class CountedSections<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
@@ -296,7 +302,7 @@ final class CountedSections<Section: TableSection>: ModelProvider {
 
     var sections: Set<SectionID> { Set(counts.keys) }
 
-    /// The number of cells in a section, as it was last read.
+    /// The number of cells in a section at the last reading.
     subscript(section: SectionID) -> Int { counts[section] ?? 0 }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {
@@ -319,7 +325,7 @@ final class CountedSections<Section: TableSection>: ModelProvider {
     func rollBack() {}
 }
 
-/// Titles by section that a program's closure gives.
+/// Titles by section that a program's closure returns.
 final class ProvidedTitles<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
@@ -334,7 +340,8 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider {
 
     var sections: Set<SectionID> { Set(titles.keys) }
 
-    /// The title of a section, as it was last read: nil inside for none, outside for a section that was left out.
+    /// The title of a section at the last reading. The outer `nil` is a section that was left out, the inner `nil` no
+    /// title.
     subscript(section: SectionID) -> String?? { titles[section] }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {
@@ -352,7 +359,7 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider {
 }
 
 extension TableBindings {
-    /// Whether a section is in the scope of the cells that a chain binds.
+    /// Returns whether a section is in the scope of the cells that a chain binds.
     fileprivate func isOwn(_ section: SectionID, of chain: Int) -> Bool {
         let scope = bindings[chain].scope
         switch scope {

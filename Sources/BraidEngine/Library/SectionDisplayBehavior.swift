@@ -3,7 +3,8 @@
 /// Source: Braid, "Hiding, showing, and ordering sections automatically".
 public struct SectionDisplayBehavior<Section: TableSection> {
     let behavior: SectionDisplay.Behavior
-    /// Nil: in ascending order for `Comparable` sections, else as they are declared, or first appeared.
+    /// Returns the sections in order. `nil` orders `Comparable` sections ascending, and other sections as declared or
+    /// by first appearance.
     private let ordering: (([Section]) throws -> [Section])?
 
     /// The sections of `displayedSections`, in that order. All sections until `displayedSections` is set.
@@ -53,14 +54,16 @@ public struct SectionDisplayBehavior<Section: TableSection> {
 
 /// The rule by which a program's binder displays sections.
 ///
-/// A rule that is set after `finish()` counts only if the command that renders the table by it succeeds.
+/// A rule that is set after `finish()` takes effect only if the command that renders the table with it succeeds.
 final class DisplayRule<Section: TableSection>: ModelProvider {
     private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
-    /// The behavior before the command under way.
+    /// The behavior and the displayed sections before the running command.
     private var before: (behavior: SectionDisplayBehavior<Section>, displayed: [SectionID])?
     let sections: Set<SectionID> = []
 
-    /// `displayed`: the sections that the table displays; `nil` before there is a table.
+    /// Sets the behavior.
+    ///
+    /// - Parameter displayed: the sections that the table displays. `nil` before the table exists.
     func set(_ new: SectionDisplayBehavior<Section>, displayed: [SectionID]?) {
         if let displayed, before == nil { before = (behavior, displayed) }
         behavior = new
@@ -71,7 +74,7 @@ final class DisplayRule<Section: TableSection>: ModelProvider {
     func place(into editor: inout TableEditor, _ departures: inout Departures) {
         guard let before else { return }
         editor.noteDisplay()
-        // What is displayed stays, until the program sets other sections.
+        // Displayed sections stay displayed until the program sets other sections.
         if behavior.behavior == .manuallyManaged, before.behavior.behavior != .manuallyManaged {
             editor.setDisplayedSections(before.displayed)
         }

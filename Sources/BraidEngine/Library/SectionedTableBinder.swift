@@ -37,7 +37,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     init(_ sections: [Section]?) {
         bindings = TableBindings(sections: sections)
         bindings.providers.append(rule)
-        // Whoever sets models has nobody to tell why the table does not take them: the next command says so.
+        // The closure that replaces a value cannot throw, so the next command reports the error of this refresh.
         bindings.refresh = { [weak self] in _ = try? self?.refresh() }
     }
 
@@ -92,7 +92,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
         bindings.isFinished = true
-        // A closure may have set others meanwhile.
+        // A closure may have set other sections in the meantime.
         if !isManual || wantedSections == wanted { wantedSections = nil }
     }
 
@@ -123,7 +123,7 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// The displayed table. Empty before ``finish()``.
     ///
-    /// A row's `model` is a number that stands for the program's model, and so is a `viewModel`. Another number means a
+    /// A row's `model` is a number that represents the program's model, and so is a `viewModel`. Another number means a
     /// changed model. ``model(at:as:)`` returns the model itself.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
@@ -210,7 +210,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         return (RowInput(section: section.id, row: path.row, count: section.rows.count, model: model), binding)
     }
 
-    // MARK: Commands. Index paths are over displayed sections; each returns the update to what is displayed then.
+    // MARK: Commands. Index paths are over displayed sections. Each command returns the update to the new snapshot.
 
     /// Calls the program's closures again, for models, titles and rules, and updates the table.
     ///
@@ -225,7 +225,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
         _ = try requireBound()
         let wanted = wantedSections
-        // A closure may have set others meanwhile.
+        // A closure may have set other sections in the meantime.
         defer { if wantedSections == wanted { wantedSections = nil } }
         for section in wanted ?? [] { try bindings.sections.add(section) }
         return try perform { binder, table, shown in
@@ -330,7 +330,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             defer { arrived.finish() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for source in sources { group.addTask { try await source { arrived.yield() } } }
-                // Not `waitForAll`, which keeps the error of one until the others have ended, too.
+                // `waitForAll` would hold back one sequence's error until the other sequences have ended.
                 for try await _ in group {}
             }
         }
@@ -340,7 +340,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         try await reading.value
     }
 
-    // MARK: Carrying out
+    // MARK: Execution
 
     private func requireBound() throws(Refusal) -> (binder: Binder, table: TableModel, snapshot: Snapshot) {
         guard let bound else {
@@ -373,7 +373,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         return outcome.update
     }
 
-    /// What was read of the program's models counts only if the attempt succeeds.
+    /// Runs a body that reads the program's models. The models that it read are kept only if it succeeds.
     private func attempt<Result>(_ body: () throws -> Result) throws -> Result {
         isUnderWay = true
         defer { isUnderWay = false }

@@ -3,9 +3,10 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Who is let in: the controller's token, tokens for single sessions, or, without the former, everyone as a controller.
+/// Authentication: the controller's token, and tokens for single sessions. Without a controller's token, everyone is a
+/// controller.
 struct AccessControl: Sendable {
-    /// Of the controller's token; nil: none is needed.
+    /// The digest of the controller's token. `nil` if no token is needed.
     private let controller: SHA256Digest?
     private let tokens: SessionTokens
 
@@ -14,14 +15,17 @@ struct AccessControl: Sendable {
         self.tokens = tokens
     }
 
-    /// What is known about the requester without waiting.
+    /// What the server knows about the requester without waiting for the store.
     enum Claim: Sendable {
         case known(Requester)
-        /// The token is not in memory. The store has to be asked.
+        /// The token is not cached, so the store must be read.
         case unknown(PresentedToken)
     }
 
-    /// Throws `unauthorized`, or `badRequest` for what is no token at all.
+    /// Returns the requester if it is known without waiting. A route for everyone treats every requester as a
+    /// controller.
+    ///
+    /// - Throws: `unauthorized` without a token, `badRequest` if the field is malformed.
     func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
         guard let controller, admission != .everyone else { return .known(.controller) }
         guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
@@ -29,7 +33,7 @@ struct AccessControl: Sendable {
         return try tokens.known(token).map { .known(Requester($0)) } ?? .unknown(token)
     }
 
-    /// The requester behind a claim. It asks the store if it has to. Throws `invalidToken`.
+    /// Returns the requester of a claim. Reads the store if necessary. Throws `invalidToken`.
     func requester(_ claim: Claim) async throws -> Requester {
         switch claim {
         case .known(let requester): requester
@@ -37,7 +41,7 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// What is wrong with the request's token, as far as that is known without waiting.
+    /// Returns the error of the request's token, if it is known without waiting.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {
         do {
             _ = try claim(head, for: .role(.viewer))
@@ -47,7 +51,8 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Refuses what is not for this requester: first other sessions, of which it must learn nothing, then other roles.
+    /// Refuses a requester that may not use the route. The session is checked first, so that a requester learns nothing
+    /// about other sessions.
     func check(_ requester: Requester, _ admission: Admission, session: String?) throws {
         if let session { try requester.require(session: session) }
         if let role = admission.leastRole { try requester.require(role) }

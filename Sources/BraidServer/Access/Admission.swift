@@ -1,20 +1,20 @@
 import BraidEngine
 import BraidSessions
 
-/// Who may use a route. docs/http-api lists it for every route, and a test compares the two.
+/// Who may use a route. docs/http-api lists this for every route, and a test compares the list with the routes.
 enum Admission: Sendable, Equatable {
-    /// Also who has no token.
+    /// Everyone, even without a token.
     case everyone
     case role(Role)
     /// The highest role that any of the transaction's commands needs.
     case commands
 
-    /// The least role that is let in; nil: none is needed.
+    /// The lowest role that may use the route. `nil` if no role is needed.
     var leastRole: Role? {
         switch self {
         case .everyone: nil
         case .role(let role): role
-        // A viewer may do nothing, so no transaction of one is read.
+        // A viewer may send no command, so the server does not read a viewer's transaction.
         case .commands: .participant
         }
     }

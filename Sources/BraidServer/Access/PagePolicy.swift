@@ -1,28 +1,35 @@
 import BraidHTTP
 import Glibc
 
-/// Which web pages may talk to the server.
+/// The web pages that may send requests to the server.
 ///
-/// A browser lets any page send requests to any server, the one on the user's own machine included. The answers it
-/// keeps from pages of other origins, unless the server allows them (CORS); but a command has been carried out by then.
-/// Where a token is needed no page can do harm without it, as browsers never add one by themselves. Where none is,
-/// everyone is a controller, and so would be every page that the user has open: requests of pages from elsewhere are
-/// refused then. Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2;
-/// RFC 6454, 7.
+/// A browser lets every page send requests to every server, including servers on the user's machine. It hides the
+/// answers from pages of other origins unless the server allows them (CORS). But hiding an answer does not undo the
+/// command.
+///
+/// - With a controller token, a page without a token can do no harm: browsers never add a bearer token themselves.
+/// - Without one, every requester is a controller. The server then refuses requests from pages of other origins.
+///
+/// Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2; RFC 6454, 7.
 package struct PagePolicy: Sendable {
-    /// Origins whose pages may use the API, as browsers write them: `https://app.example`, `http://localhost:3000`; or
-    /// `*`.
+    /// The origins whose pages may use the API, as browsers write them: `https://app.example`, `http://localhost:3000`.
+    /// `*` allows all of them.
     private let origins: Set<String>
     private let allowsAll: Bool
-    /// Whether everyone is a controller.
+    /// Whether every requester is a controller.
     private let isOpen: Bool
-    /// Names that the server answers for, beside IP addresses and localhost; nil: all.
+    /// The host names that the server accepts, in addition to IP addresses and localhost. `nil` accepts all.
     ///
-    /// Keeps out DNS rebinding: a page of evil.example, whose name is then made to lead to 127.0.0.1, is of the same
-    /// origin for the browser; but its requests say `Host: evil.example`. An address cannot be rebound.
+    /// This prevents DNS rebinding. An attacker can make the name evil.example resolve to 127.0.0.1, and the browser
+    /// still treats the page as same-origin. But its requests contain `Host: evil.example`. An IP address cannot be
+    /// rebound.
     private let hosts: Set<String>?
 
-    /// `hosts` are needed for a server without a token on a loopback address only.
+    /// Creates a policy.
+    ///
+    /// - Parameters:
+    ///   - isOpen: whether every requester is a controller, because the server has no token.
+    ///   - hosts: the accepted host names. Only a server without a token on a loopback address needs them.
     package init(origins: [String] = [], isOpen: Bool = true, hosts: Set<String>? = nil) {
         self.origins = Set(origins)
         allowsAll = origins.contains("*")
@@ -32,7 +39,7 @@ package struct PagePolicy: Sendable {
         }
     }
 
-    /// Throws `misdirectedRequest`, `originNotAllowed`.
+    /// Throws `misdirectedRequest` for an unknown host and `originNotAllowed` for a page that may not use the API.
     package func check(_ head: HTTPRequestHead) throws {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)
@@ -51,14 +58,14 @@ package struct PagePolicy: Sendable {
         )
     }
 
-    /// Whether the request is of no page, of a page of this server, or of one that is allowed.
+    /// Returns whether the request comes from no page, from a page of this server, or from an allowed page.
     private func isFromHere(_ head: HTTPRequestHead) -> Bool {
         let origin = head.headers["origin"]
         if let origin, allows(origin) { return true }
-        // What a page cannot set comes first; but browsers tell it only to localhost and over TLS.
+        // Pages cannot set this field, so it takes precedence. But browsers send it only to localhost and over TLS.
         if let site = head.headers["sec-fetch-site"] { return site == "same-origin" || site == "none" }
         guard let origin else { return true }
-        // A proxy may have taken TLS off: the scheme is not compared.
+        // A proxy may have terminated TLS, so the schemes may differ.
         guard let own = head.host?.lowercased(), let authority = Self.authority(origin) else { return false }
         return authority == own || authority == own + ":80" || authority == own + ":443" || authority + ":80" == own
             || authority + ":443" == own
@@ -68,7 +75,7 @@ package struct PagePolicy: Sendable {
 
     // MARK: CORS
 
-    /// For every answer. `head`: nil where it was not understood.
+    /// Returns the CORS fields that every answer needs. `head` is `nil` if it could not be parsed.
     func headers(for head: HTTPRequestHead?) -> [(String, String)] {
         guard !origins.isEmpty else { return [] }
         if allowsAll { return [("Access-Control-Allow-Origin", "*"), Self.exposed] }
@@ -77,8 +84,8 @@ package struct PagePolicy: Sendable {
         return [vary, ("Access-Control-Allow-Origin", origin), Self.exposed]
     }
 
-    /// The answer to a browser that asks whether a page may send a request; nil for any other OPTIONS, and for pages
-    /// that may not.
+    /// Returns the answer to a CORS preflight. Returns `nil` for any other `OPTIONS` request and for pages that may not
+    /// use the API.
     func preflight(_ head: HTTPRequestHead) -> HTTPResponse? {
         guard head.method == "OPTIONS", head.headers["access-control-request-method"] != nil,
             let origin = head.headers["origin"], allows(origin)
@@ -102,8 +109,8 @@ package struct PagePolicy: Sendable {
 
     // MARK: Parts of origins
 
-    /// An origin as browsers write it, or nil: scheme and host in lower case, the port only where it is not the
-    /// scheme's own.
+    /// Returns an origin as browsers write it, or `nil` if the text is no origin. Scheme and host are in lower case.
+    /// The port is omitted if it is the scheme's default port.
     package static func origin(_ text: String) -> String? {
         if text == "*" { return text }
         let text = text.lowercased()
@@ -121,9 +128,9 @@ package struct PagePolicy: Sendable {
         return authority.isEmpty || authority.contains("/") ? nil : authority.lowercased()
     }
 
-    /// Without the port and the root's dot.
+    /// Returns the host without the port and without the root's trailing dot.
     package static func host(_ authority: String) -> Substring {
-        // Bytes, not characters: this is looked at for every request.
+        // This runs for every request, so it compares bytes instead of characters.
         let utf8 = authority.utf8
         if utf8.first == UInt8(ascii: "["), let end = utf8.firstIndex(of: UInt8(ascii: "]")) {
             return authority[...end]

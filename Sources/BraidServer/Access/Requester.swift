@@ -2,15 +2,15 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-/// Who asks: which role it has, and in which session.
+/// The sender of a request: its role, and its token if it has one.
 struct Requester: Sendable {
     var role: Role
-    /// The token that it brought; nil for a controller.
+    /// The requester's token. `nil` for a controller.
     var token: SessionToken?
 
     static let controller = Requester(role: .controller)
 
-    /// Refuses what another role is needed for.
+    /// Throws `role` if the requester's role is lower than the given one.
     func require(_ role: Role) throws {
         guard self.role < role else { return }
         throw ProblemError(
@@ -21,27 +21,29 @@ struct Requester: Sendable {
             ])
     }
 
-    /// Refuses any session but the token's own, as one that does not exist: without having looked, so that neither the
-    /// answer nor its time tells whether it does.
+    /// Throws `noSession` for every session but the token's. The store is not read, so that neither the answer nor its
+    /// time reveals whether the session exists.
     func require(session id: String) throws {
         if let token, token.sessionID != id { throw SessionError(noSession: id) }
     }
 
-    /// The same, once the session is found: another one may have been opened under the id while the request waited.
+    /// Throws `noSession` if the session has another number than the token's. Another session may have been opened with
+    /// the same ID while the request waited.
     func require(sessionNumber number: Int, id: String) throws {
         if let token, token.session != number { throw SessionError(noSession: id) }
     }
 }
 
-/// Tokens as they come with a request: `Authorization: Bearer …`. Source: RFC 6750, 2.1 and 3.
+/// Bearer tokens in requests and challenges in answers. Source: RFC 6750, sections 2.1 and 3.
 package enum Bearer {
-    /// The request's token; `nil` for a request without one.
+    /// Returns the token in the `Authorization` field, or `nil` without one. Throws `badRequest` if the field is
+    /// malformed.
     static func token(in head: HTTPRequestHead) throws -> PresentedToken? {
         let fields = head.headers.values("authorization")
         guard fields.count <= 1 else { throw Self.malformed("There are \(fields.count) Authorization fields.") }
         guard let field = fields.first, field.prefix(6).lowercased() == "bearer",
             field.utf8.count == 6 || field.utf8.dropFirst(6).first == UInt8.space
-        else { return nil }  // another scheme is none that is known here
+        else { return nil }  // An unknown scheme counts as no token.
         let text = field.dropFirst(6).drop { $0 == " " }
         guard Self.isToken(text) else {
             throw Self.malformed("A bearer token is one word of visible ASCII characters.")
@@ -49,11 +51,13 @@ package enum Bearer {
         return PresentedToken(String(text))
     }
 
+    /// Returns whether the text can be a bearer token: one word of visible ASCII characters.
     package static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(\.isVisible)
     }
 
-    /// RFC 6750, 3: a scheme has one parameter at least, and an error only when there was a token.
+    /// Returns a `WWW-Authenticate` field (RFC 6750, section 3). A challenge needs at least one parameter, and contains
+    /// an error only if the request had a token.
     static func challenge(_ error: String? = nil, _ description: String = "", scope: String? = nil) -> (String, String)
     {
         var value = "Bearer realm=\"braid\""

@@ -4,11 +4,12 @@ import BraidSessions
 import Glibc
 import Logging
 
-/// Writes each event to stderr as one line, in one piece: time, level, message and the event's values, as text or as a
-/// JSON object.
+/// A log handler that writes each event to stderr as one line, with a single `write`. A line contains the time, the
+/// level, the message and the event's values, as text or as a JSON object.
 ///
-/// Whatever a client sent stays within its value: it neither breaks the line nor adds a value.
+/// A value that a client sent can neither break the line nor add another value.
 package struct LogLines: LogHandler {
+    /// The form of a line: words and `name=value` pairs, or a JSON object.
     package enum Format: String, CaseIterable { case text, json }
 
     package let format: Format
@@ -29,8 +30,8 @@ package struct LogLines: LogHandler {
         }
     }
 
-    /// The same, for what happens too often for a dictionary of values to be made each time; in the order in which they
-    /// are added.
+    /// Writes a line without a dictionary of values, for frequent events. The values keep the order in which they are
+    /// added.
     func write(_ level: Logger.Level, _ message: String, _ addValues: (inout LogLine) -> Void) {
         var line = LogLine(format, level, message)
         addValues(&line)
@@ -41,13 +42,13 @@ package struct LogLines: LogHandler {
         if case .string(let text) = value { text } else { "\(value)" }
     }
 
-    /// Several lines (a fault's description) become one, and no control reaches a terminal.
+    /// Replaces control characters by spaces, so that a message is one line and cannot control a terminal.
     private static func oneLine(_ message: String) -> String {
         String(decoding: message.utf8.map { $0 < 0x20 || $0 == 0x7F ? .space : $0 }, as: UTF8.self)
     }
 }
 
-/// One line, as it is made.
+/// A log line under construction.
 struct LogLine {
     private let format: LogLines.Format
     private var writer = JSONWriter(capacity: 320)

@@ -3,30 +3,31 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// Counts that requests leave behind: any thread adds to them, without a lock, and `GET /metrics` reads them.
+/// The counters of requests. Every thread can increment them without a lock, and `GET /metrics` reads them.
 ///
-/// No count is kept by anything that a client chose: not by session, path, token or method, but by route and status.
+/// The labels are routes and statuses only. No counter is labelled with a value that clients choose, such as a session,
+/// a path, a token or a method.
 final class Metrics: Sendable {
-    /// Requests that met no route: unknown paths and methods, and what was not HTTP.
+    /// The counters of requests without a route: unknown paths and methods, and bytes that are not HTTP.
     let unrouted = RouteCounters(method: "", template: "")
     private let routed = Mutex<[RouteCounters]>([])
     let start = Double(Clock.system()) / 1000
-    /// What the server under the application knows; nil while there is none.
+    /// Returns the HTTP server's connections. `nil` before the server is known.
     let connections = Mutex<(@Sendable () -> HTTPConnections?)?>(nil)
 
-    /// To be called once, with those of all routes.
+    /// Sets the counters of all routes. Called once.
     func follow(_ routes: [RouteCounters]) { routed.withLock { $0 = routes } }
 
     var routes: [RouteCounters] { routed.withLock { $0 } + [unrouted] }
 }
 
-/// One route's answers: by status, and how long they took.
+/// The counters of one route's answers, by status and by duration.
 final class RouteCounters: Sendable {
     let method: String
     /// The path as documented: `/v1/sessions/{id}`.
     let template: String
 
-    /// Seconds from the request's arrival to the first byte of its answer.
+    /// The upper bounds of the histogram's buckets: seconds from the request's arrival to the first byte of the answer.
     private static let bounds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
     ]
@@ -47,7 +48,7 @@ final class RouteCounters: Sendable {
         sum.add(nanoseconds)
     }
 
-    /// How many there were of each status that there was.
+    /// The number of answers for each status that occurred.
     var answers: [(status: Int, count: Int)] {
         zip(Statuses.known, byStatus).compactMap { $1.value > 0 ? ($0, $1.value) : nil }
     }
@@ -57,7 +58,7 @@ final class RouteCounters: Sendable {
     }
 
     private enum Statuses {
-        /// Those that the server answers with; 0 stands for any other.
+        /// The statuses that the server answers with. 0 represents any other status.
         static let known = [
             0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 417, 421, 422, 429, 431,
             500, 501, 503, 505, 507,

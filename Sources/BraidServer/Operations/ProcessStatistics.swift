@@ -1,7 +1,7 @@
 import BraidRuntime
 import Glibc
 
-/// What the system says of this process; nil where it does not say.
+/// The system's statistics of this process. A value is `nil` if the system does not provide it.
 struct ProcessStatistics {
     var residentBytes: Int?
     var virtualBytes: Int?
@@ -9,12 +9,12 @@ struct ProcessStatistics {
     var openDescriptors: Int?
     var maxDescriptors: Int?
 
-    /// Source: proc(5), getrlimit(2).
+    /// Reads the statistics. Sources: proc(5), getrlimit(2).
     init() {
         if let text = Files.bytes(of: "/proc/self/stat").map({ String(decoding: $0, as: UTF8.self) }),
             let end = text.lastIndex(of: ")")
         {
-            // From the third field on: the second, the name, can contain anything.
+            // Skip the first two fields: the second, the name, can contain any character.
             let fields = text[text.index(after: end)...].split(separator: " ").map { Int($0) ?? 0 }
             if fields.count > 21 {
                 cpuSeconds = Double(fields[11] + fields[12]) / Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -22,7 +22,7 @@ struct ProcessStatistics {
                 residentBytes = fields[21] * sysconf(Int32(_SC_PAGESIZE))
             }
         }
-        // Without the one that the directory is read by.
+        // Do not count the descriptor that reads the directory.
         openDescriptors = Files.names(in: "/proc/self/fd").map { $0.count - 1 }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {

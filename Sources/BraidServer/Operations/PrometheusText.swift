@@ -10,7 +10,7 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// Names, labels and helps are this program's own: none needs escaping.
+    /// Begins a metric family. Names, labels and help texts come from this program and need no escaping.
     mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     }
@@ -25,7 +25,7 @@ struct PrometheusText {
         sample(name, labels, Double(value))
     }
 
-    /// A family of one sample.
+    /// Writes a family with one sample.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
         family(name, kind, help)
         sample(name, [], value)
@@ -35,7 +35,7 @@ struct PrometheusText {
         single(name, kind, help, Double(value))
     }
 
-    /// The samples of one histogram. Its buckets are cumulative.
+    /// Writes the samples of a histogram. The buckets are cumulative.
     mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
         var total = 0
         for (bound, count) in zip(histogram.bounds.map(Self.number) + ["+Inf"], histogram.counts) {

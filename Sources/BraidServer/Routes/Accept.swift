@@ -14,7 +14,8 @@ struct Accept: Sendable {
         }
     }
 
-    /// The weight of a media type, 0...1000: that of the most specific range that contains it. 0: it is not acceptable.
+    /// Returns the weight of a media type, 0...1000: that of the most specific range that contains it. A type of weight
+    /// 0 is not acceptable.
     func weight(of type: String) -> Int {
         for range in [type, type.prefix { $0 != "/" } + "/*", "*/*"] {
             if let weight = weight(ofRange: range) { return weight }
@@ -22,12 +23,12 @@ struct Accept: Sendable {
         return 0
     }
 
-    /// Whether a media type is named, not only matched by a wildcard.
+    /// Returns whether the field names a media type itself, not only by a wildcard.
     func names(_ type: String) -> Bool { weight(ofRange: type) != nil }
 
     private func weight(ofRange range: String) -> Int? { ranges.lazy.filter { $0.range == range }.map(\.weight).max() }
 
-    /// `0.25` is 250; `nil` if the text is not a weight.
+    /// Reads a weight: `0.25` is 250. Returns `nil` if the text is not a weight.
     private static func thousandths(_ text: Substring) -> Int? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let decimals = parts.count == 2 ? parts[1] : ""
@@ -40,11 +41,11 @@ struct Accept: Sendable {
 }
 
 extension HTTPRequestHead {
-    /// `nil` if the request does not say what it accepts: then it accepts everything.
+    /// The `Accept` field. `nil` without the field: the client then accepts everything.
     var accept: Accept? { headers["accept"].flatMap { $0.isEmpty ? nil : Accept($0) } }
 
-    /// Whether an answer of the type `alternative` is wanted more than JSON. Of two equal weights the one that is named
-    /// wins: `*/*` means JSON.
+    /// Returns whether the client prefers the type `alternative` to JSON. At equal weights the client must name the
+    /// type itself: `*/*` means JSON.
     func prefers(_ alternative: String) -> Bool {
         guard let accept else { return false }
         let weight = accept.weight(of: alternative), json = accept.weight(of: "application/json")

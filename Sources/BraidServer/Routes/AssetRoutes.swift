@@ -21,7 +21,7 @@ struct Asset: Sendable {
         etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
     }
 
-    /// `docs/openapi.json`, without its white space. Made for the first request.
+    /// `docs/openapi.json` without white space. It is parsed on first use.
     static let openAPI: Asset = {
         let text = Array(UnsafeBufferPointer(start: cassets_openapi.bytes, count: cassets_openapi.count))
         return Asset("/openapi.json", "application/json", (try? JSONText(parsing: text))?.bytes ?? text)
@@ -42,7 +42,7 @@ struct Asset: Sendable {
 
     var headers: [(String, String)] {
         let type = mediaType == "application/json" ? mediaType : "\(mediaType); charset=utf-8"
-        // A new version of the server may have other bytes.
+        // A new version of the server can contain other bytes, so caches must revalidate.
         var headers = [
             ("Content-Type", type), ("ETag", etag), ("Cache-Control", "no-cache"),
             ("X-Content-Type-Options", "nosniff"),
@@ -51,8 +51,8 @@ struct Asset: Sendable {
         return headers
     }
 
-    /// The page runs this server's scripts and styles alone, talks to this server alone, shows images from wherever a
-    /// table's models have them, and is shown in no other page.
+    /// The fields of an HTML page. The page loads scripts and styles from this server and connects to this server only.
+    /// It shows images from everywhere, because models can name any URL. No other page can embed it.
     private static let pageHeaders = [
         (
             "Content-Security-Policy",
@@ -67,7 +67,7 @@ func assetRoutes() -> [Route] {
     let modules = "/inspector/"
     let byPath = Dictionary(uniqueKeysWithValues: Asset.web.map { ($0.path, $0) })
     return Asset.web.filter { !$0.path.hasPrefix(modules) }.map { asset in
-        // Links to the page carry parameters of others: `utm_source` and the like.
+        // Links to the page can carry unknown parameters such as `utm_source`.
         Route.inMemory(
             "GET", asset.path, for: .everyone, ignoresUnknownQuery: asset.mediaType == "text/html",
             produces: asset.mediaType

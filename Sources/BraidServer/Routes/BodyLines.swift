@@ -1,14 +1,14 @@
 import BraidHTTP
 
-/// The lines of a body, one by one as they arrive. Blank ones are left out, but counted.
+/// The lines of a body, one at a time as they arrive. Blank lines are skipped but counted.
 struct BodyLines {
     private let body: HTTPBodyReader
-    /// The longest line that is taken.
+    /// The length of the longest accepted line, in bytes.
     private let limit: Int
     private var bytes: [UInt8] = []
-    /// Where the next line starts in `bytes`.
+    /// The index in `bytes` at which the next line starts.
     private var start = 0
-    /// The number of the line that was given last, from 1.
+    /// The number of the line that `next()` returned last, from 1.
     private(set) var number = 0
 
     init(_ body: HTTPBodyReader, limit: Int) {
@@ -16,9 +16,10 @@ struct BodyLines {
         self.limit = limit
     }
 
-    /// The next line without its end; nil at the body's end. What stands behind the last line break is a line too.
+    /// Returns the next line without its line feed, or `nil` at the end of the body. Bytes after the last line feed are
+    /// a line as well.
     ///
-    /// Holds one line and what came with it: the sender is slowed down until this is called again.
+    /// It buffers one line and the bytes that arrived with it. This slows the sender down until the next call.
     mutating func next() async throws -> [UInt8]? {
         var searched = start
         while true {
@@ -43,7 +44,7 @@ struct BodyLines {
     }
 
     private mutating func taking(_ line: ArraySlice<UInt8>) throws -> [UInt8]? {
-        if line.isEmpty, start == 0 { return nil }  // nothing behind the last line break
+        if line.isEmpty, start == 0 { return nil }  // no bytes after the last line feed
         number += 1
         guard line.count <= limit else { throw tooLong(number) }
         return line.allSatisfy { $0 == .space || $0 == .tab || $0 == .carriageReturn } ? nil : Array(line)

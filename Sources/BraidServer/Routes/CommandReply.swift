@@ -3,11 +3,11 @@ import BraidHTTP
 import BraidSessions
 
 extension Sessions {
-    /// Query parameters of every request that changes a session.
+    /// The query parameters of every request that changes a session.
     static let commandQuery: Set<String> = ["dryRun", "form"]
 
-    /// Answers a request that changes a session, with everything that such a request can ask for with its command:
-    /// `dryRun`, `form`, `base`, `Prefer`, `If-Match`, `Idempotency-Key`.
+    /// Executes and answers a request that changes a session. The request's options are `dryRun`, `form`, `base`,
+    /// `Prefer`, `If-Match` and `Idempotency-Key`.
     ///
     /// - Parameter notifies: whether the answer contains the notification of the data source's delegate.
     func respond(
@@ -21,7 +21,7 @@ extension Sessions {
         options.role = context.requester.role
         let request = CommandRequest(
             session: context.parameter("id"), number: context.requester.token?.session, content, options)
-        // A dry run changes nothing, so its answer is not kept.
+        // A dry run changes nothing, so its answer is not stored.
         guard let key = try IdempotencyKey(context), !form.dryRun else {
             let (session, answer) = try await perform(request)
             return form.response(answer, of: session, notifies: notifies)

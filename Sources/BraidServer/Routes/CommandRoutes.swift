@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// The routes of all commands. The engine declares the commands (`CommandKind`).
+/// Returns the routes of all commands. The engine declares the commands (`CommandKind`).
 func commandRoutes(_ sessions: Sessions) -> [Route] {
     CommandKind.all.compactMap { kind in
         guard let method = kind.method else { return nil }
@@ -19,11 +19,11 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
 }
 
 extension RequestContext {
-    /// The command that the body asks for. Throws `role` if the requester may not send it.
+    /// Returns the command in the body. Throws `role` if the requester may not send it.
     fileprivate func command(of kind: CommandKind) throws -> CommandRequest.Content {
         guard kind.name != "reset" else {
             if !request.body.isEmpty, try json() != .emptyObject {
-                throw ProblemError(.badRequest, "A reset takes no body, or {}.")
+                throw ProblemError(.badRequest, "A reset accepts no body, or {}.")
             }
             return .reset
         }
@@ -35,7 +35,7 @@ extension RequestContext {
 }
 
 extension Command {
-    /// `{resource: body}`, as the journal keeps it.
+    /// Returns the journal's text of a command: `{resource: body}`, with `"partial": true` for a partial command.
     static func journalText(resource: String, body: JSONText, partial: Bool) -> JSONText {
         var writer = JSONWriter(capacity: body.count + 32)
         writer.beginObject()
@@ -50,7 +50,7 @@ extension Command {
     }
 }
 
-/// How a command's answer is to look: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
+/// The requested form of a command's answer: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
 struct CommandForm: Sendable {
     var dryRun: Bool
     var isSequential: Bool
@@ -64,7 +64,7 @@ struct CommandForm: Sendable {
         case let form?: throw ProblemError(.badRequest, "`form` is \"stages\" or \"sequential\", not \"\(form)\".")
         }
         for preference in (context.head.headers["prefer"] ?? "").split(separator: ",") {
-            // A preference may have parameters behind semicolons.
+            // A preference can have parameters after a semicolon.
             let name = preference.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
             if name.hasPrefix("return=") { self.preference = self.preference ?? String(name.dropFirst(7)) }
         }
@@ -72,12 +72,14 @@ struct CommandForm: Sendable {
 
     var asksForSnapshot: Bool { preference == "representation" }
 
-    /// The response without its snapshot, and without the headers that belong to that.
+    /// The response with a snapshot, without the snapshot and the headers that describe it.
     var snapshotHead: HTTPResponse {
         HTTPResponse(status: 200, headers: [("Preference-Applied", "return=representation")])
     }
 
-    /// Answers of the data source have a `notification`.
+    /// Returns the response to a command.
+    ///
+    /// - Parameter notifies: whether the body contains `notification`, as answers of the data source do.
     func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {
         let etag = ("ETag", session.position(at: answer.committed).entityTag)
         switch preference {

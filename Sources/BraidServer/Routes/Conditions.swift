@@ -1,12 +1,14 @@
 import BraidHTTP
 import BraidSessions
 
-// Conditions of requests: RFC 9110, section 13.
+// Conditional requests. Source: RFC 9110, section 13.
 
 extension Route {
-    /// Refuses a request that is to be carried out only under a condition which this route does not evaluate: to do it
-    /// all the same would be what the client asked not to be done (RFC 9110, 13.1.1 and 13.1.2). Reading does no harm,
-    /// and `If-Unmodified-Since` says nothing of what has no date of modification (13.1.4).
+    /// Throws `preconditionFailed` if the request has a condition that this route does not evaluate. Executing the
+    /// command anyway would be what the client wanted to prevent (RFC 9110, 13.1.1 and 13.1.2).
+    ///
+    /// GET is exempt because reading does no harm. `If-Unmodified-Since` is ignored because resources have no
+    /// modification date (13.1.4).
     func checkConditions(_ head: HTTPRequestHead) throws {
         guard method != "GET" else { return }
         if !obeysIfMatch, head.headers["if-match"] != nil {
@@ -25,7 +27,7 @@ extension Route {
 }
 
 extension HTTPRequestHead {
-    /// The condition in `If-Match`: that it names the session's entity tag. `nil` for a request without the field.
+    /// The condition in `If-Match`: the field names the session's entity tag. `nil` without the field.
     var positionCondition: PositionCondition? {
         headers["if-match"].map { list in
             PositionCondition(list) { etags(in: list, include: $0.entityTag, weakly: false) }
@@ -33,12 +35,12 @@ extension HTTPRequestHead {
     }
 }
 
-/// The answer 304 if `If-None-Match` names the entity tag, otherwise `nil`.
+/// Returns a 304 answer if `If-None-Match` names the entity tag, otherwise `nil`.
 func notModified(_ ifNoneMatch: String?, _ etag: String) -> HTTPResponse? {
     isKnown(etag, by: ifNoneMatch) ? HTTPResponse(status: 304, headers: [("ETag", etag)]) : nil
 }
 
-/// Whether `If-None-Match` names the entity tag.
+/// Returns whether `If-None-Match` names the entity tag.
 func isKnown(_ etag: String, by ifNoneMatch: String?) -> Bool {
     ifNoneMatch.map { etags(in: $0, include: etag, weakly: true) } ?? false
 }
@@ -48,10 +50,10 @@ extension Position {
     var entityTag: String { "\"\(self)\"" }
 }
 
-/// Whether a list of entity tags, or `*`, names one (RFC 9110, 8.8.3 and 13.1). A tag may have commas between its
-/// quotes. The weak comparison ignores `W/`.
+/// Returns whether a list of entity tags, or `*`, names a tag (RFC 9110, 8.8.3 and 13.1). A tag can contain commas
+/// between its quotes. The weak comparison ignores `W/`.
 func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
-    if list == etag || list == "*" { return true }  // mostly
+    if list == etag || list == "*" { return true }  // the common case
     let quote = UInt8(ascii: "\"")
     var rest = list.utf8[...]
     while true {

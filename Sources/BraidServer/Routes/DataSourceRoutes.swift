@@ -2,10 +2,10 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-/// DataSourceController's RowManager and SectionManager, and what can be read of the stored table.
+/// Returns the routes of DataSourceController's RowManager and SectionManager, and those that read the stored table.
 ///
-/// Every call becomes the command `{"data-source": {call: arguments}}`: the request's body, with the indices of its
-/// path as `at`, and `notify` from the query, if it stands there.
+/// Every call becomes the command `{"data-source": {call: arguments}}`. The arguments are the members of the body, the
+/// indices in the path as `at`, and the query's `notify` if the query has one.
 func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
         var query = Sessions.commandQuery.union(["base"])
@@ -49,7 +49,8 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
 }
 
 extension RequestContext {
-    /// An index in the path: an integer from 0. One beyond all integers is out of any bounds, and no error.
+    /// Returns an index in the path: an integer from 0. A number that is too large for `Int` becomes `Int.max`, which
+    /// is out of every range.
     func index(_ name: String) throws -> Int {
         let text = parameter(name)
         guard text.utf8.allSatisfy(\.isDigit) else {
@@ -58,8 +59,8 @@ extension RequestContext {
         return Int(text) ?? .max
     }
 
-    /// The arguments of a call to the data source: the body's members, and those of the path and the query, which the
-    /// body must not repeat. A call without arguments needs no body.
+    /// Returns the arguments of a call: the members of the body, and those in the path and the query. The body must not
+    /// repeat the latter. A call without arguments needs no body.
     fileprivate func arguments() throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
         if route.pattern.contains("{row}") {

@@ -3,13 +3,13 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-// Requests that may be sent again. Source: draft-ietf-httpapi-idempotency-key-header.
+// Idempotent retries. Source: draft-ietf-httpapi-idempotency-key-header.
 
 extension IdempotencyKey {
-    /// The request's `Idempotency-Key`; `nil` for a request without one. The hash is of method, target and body.
+    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field. The hash covers method, target and body.
     init?(_ context: RequestContext) throws {
         guard let field = context.head.headers["idempotency-key"] else { return nil }
-        // A string of RFC 9651, or, as most clients send it, the bare characters.
+        // The field is a string (RFC 9651). Most clients send it without the quotes.
         let key =
             field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
             ? String(field.dropFirst().dropLast()) : field
@@ -24,8 +24,8 @@ extension IdempotencyKey {
 }
 
 extension Route {
-    /// Refuses a key that the server would ignore: the client would take the request for one that is safe to send
-    /// again.
+    /// Throws `badRequest` if the route ignores keys. The client would otherwise believe that the request is safe to
+    /// repeat.
     func checkKey(_ head: HTTPRequestHead) throws {
         guard !takesKey, head.headers["idempotency-key"] != nil else { return }
         throw ProblemError(
@@ -35,7 +35,7 @@ extension Route {
     }
 }
 
-/// FNV-1a in 64 bits (draft-eastlake-fnv): the same in every process. Tells mistakes apart, not attacks.
+/// The 64-bit FNV-1a hash (draft-eastlake-fnv). It is the same in every process. It detects mistakes, not attacks.
 struct StableHash {
     private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -47,15 +47,15 @@ struct StableHash {
 }
 
 extension RequestContext {
-    /// The encoding of a refusal that is kept under the request's key; `nil` for an error that is not the client's.
+    /// Returns the encoded problem document that is stored with the request's key. Returns `nil` if the client did not
+    /// cause the error.
     func keptRefusal(_ error: any Error) -> JSONText? {
         ProblemError(error)?.response(path: head.plainPath, requestID: requestID).kept(snapshotOf: nil)
     }
 }
 
 extension Sessions {
-    /// Returns a response that was kept. A reference to a snapshot is replaced by the snapshot as it is now, with its
-    /// ETag.
+    /// Returns a stored response. If the response refers to a snapshot, it gets the current snapshot and ETag.
     func response(kept: JSONText) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
@@ -73,8 +73,10 @@ extension Sessions {
 }
 
 extension HTTPResponse {
-    /// As it is kept: `{"status", "headers", "body"?}`, or with `"snapshot": {"session", "epoch"}` for the headers and
-    /// the body of a snapshot.
+    /// Returns the response as the store keeps it: `{"status", "headers", "body"?}`.
+    ///
+    /// - Parameter session: the session whose snapshot is the body. The store then keeps
+    ///   `"snapshot": {"session", "epoch"}` instead of the snapshot and its headers.
     func kept(snapshotOf session: Session?) -> JSONText {
         var writer = JSONWriter()
         writer.beginObject()

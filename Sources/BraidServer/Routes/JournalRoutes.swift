@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// What was done to a session: its commands and updates by revision, page by page, or whole, to be replayed.
+/// Returns the route that reads a session's journal, as pages of JSON or as a whole file for `replay`.
 func journalRoutes(_ sessions: Sessions) -> [Route] {
     [
         Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"], alternative: JournalFile.mediaType) {

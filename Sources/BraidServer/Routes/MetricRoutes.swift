@@ -2,7 +2,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// `GET /metrics`, for Prometheus and what reads its format.
+/// Returns the route `GET /metrics`, in the format of Prometheus.
 func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
     Route("GET", "/metrics", for: .everyone, produces: PrometheusText.mediaType, lane: .operations) { _ in
         var text = PrometheusText()
@@ -10,7 +10,7 @@ func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
         text.write(sessions.metrics.commands)
         text.write(sessions.statistics, behind: sessions.metrics.streamsBehind.value)
         text.write(sharing: sessions.metrics)
-        // A store that is out of order is told of by /readyz; the rest is wanted all the more.
+        // If the store fails, /readyz reports it. The other metrics are then needed all the more.
         text.write(sessions.store.statistics, size: try? await sessions.store.size())
         if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
         text.write(ProcessStatistics(), start: metrics.start)
@@ -25,7 +25,7 @@ extension PrometheusText {
         let series = routes.map { ([("method", $0.method), ("route", $0.template)], $0) }
         family(
             "braid_http_requests_total", .counter,
-            "Requests answered, by route and status; without a route: unknown paths and methods, and what was not HTTP."
+            "Requests answered, by route and status; without a route: unknown paths and methods, and bytes that are not HTTP."
         )
         for (labels, counters) in series {
             for (status, count) in counters.answers {
@@ -34,7 +34,7 @@ extension PrometheusText {
         }
         family(
             "braid_http_request_duration_seconds", .histogram,
-            "From a request's arrival to its answer's first byte, by route. Long polls wait in it.")
+            "From a request's arrival to its answer's first byte, by route. Long polls included.")
         for (labels, counters) in series {
             let seconds = counters.seconds
             if seconds.count > 0 { histogram("braid_http_request_duration_seconds", labels, seconds) }
@@ -42,7 +42,7 @@ extension PrometheusText {
     }
 
     fileprivate mutating func write(_ commands: CommandCounters) {
-        family("braid_commands_total", .counter, "Commands, by kind and by what became of them.")
+        family("braid_commands_total", .counter, "Commands, by kind and outcome.")
         for (kind, outcome, count) in commands.all {
             sample("braid_commands_total", [("kind", kind), ("outcome", outcome.rawValue)], count)
         }
@@ -50,22 +50,22 @@ extension PrometheusText {
 
     fileprivate mutating func write(_ sessions: Sessions.Statistics, behind: Int) {
         single("braid_sessions_in_memory", .gauge, "Sessions that are held in memory.", sessions.inMemory)
-        family("braid_subscribers", .gauge, "Those who follow a session now, by event stream or by long poll.")
+        family("braid_subscribers", .gauge, "Open event streams and waiting long polls.")
         sample("braid_subscribers", [("by", "stream")], sessions.streams)
         sample("braid_subscribers", [("by", "poll")], sessions.polls)
         single(
             "braid_subscribers_behind_total", .counter,
-            "Times that a stream's reader did not keep up, and was sent a snapshot in place of what it missed.", behind)
+            "Times that a stream's reader was too slow and got a snapshot instead of the missed updates.", behind)
     }
 
     fileprivate mutating func write(sharing metrics: SessionMetrics) {
         single(
             "braid_commit_races_lost_total", .counter,
-            "Commits that another server's on the same database came before; each was tried again.",
+            "Commits that lost a race to another server on the same database; each was tried again.",
             metrics.lostRaces.value)
         single(
             "braid_revisions_of_others_total", .counter,
-            "Revisions that other servers on the same database committed, taken over here.",
+            "Revisions that other servers on the same database committed and this server replayed.",
             metrics.revisionsOfOthers.value)
     }
 
@@ -78,7 +78,7 @@ extension PrometheusText {
         guard let size else { return }
         single("braid_sessions", .gauge, "Sessions in the database.", size.sessions)
         single("braid_database_bytes", .gauge, "Length of the database.", size.bytes)
-        single("braid_database_log_bytes", .gauge, "Length of the write-ahead log beside the database.", size.logBytes)
+        single("braid_database_log_bytes", .gauge, "Length of the database's write-ahead log.", size.logBytes)
     }
 
     fileprivate mutating func write(_ connections: HTTPConnections) {
@@ -89,7 +89,7 @@ extension PrometheusText {
         single("braid_http_connections_total", .counter, "Connections accepted.", connections.accepted)
         single(
             "braid_http_connections_stalled_total", .counter,
-            "Connections closed because their reader took nothing of its answer for too long.", connections.stalled)
+            "Connections closed because the client read nothing of its answer for too long.", connections.stalled)
         single("braid_subscribers_dropped_total", .counter, "Of these, event streams.", connections.stalledStreams)
     }
 

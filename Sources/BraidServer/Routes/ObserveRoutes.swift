@@ -2,7 +2,8 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-/// An observable on the way in (Braid's Rx binding): models, line by line for as long as the body goes on.
+/// Returns the route that observes a stream of models (Braid's Rx binding). The body has one line for each set of
+/// models.
 func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
     [
         Route(
@@ -13,14 +14,14 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
             let session = try await sessions.current(id)
             let start = session.position
             var revision = start.revision
-            // For the first line: those behind it come to a session that it has changed.
+            // The condition applies to the first line only, as that line changes the position.
             var options = CommandRequest.Options()
             options.condition = context.head.positionCondition
             try options.condition?.check(start)
             var lines = BodyLines(body, limit: limits.bodyBytes)
             var applied = 0, unchanged = 0
             do {
-                // A line is on disk before the next is taken: what the sender does not get rid of, it has to hold back.
+                // A line is on disk before the next one is read, so a fast sender is slowed down.
                 while let line = try await lines.next() {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(resource: "models", body: models, partial: partial)
@@ -37,7 +38,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
                     .invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message)."
                 ).at(line: lines.number)
             } catch let failure as HTTPFailure {
-                // The body broke off behind a line that is taken.
+                // The body broke off after a line that was applied.
                 throw ProblemError(failure).at(line: lines.number + 1)
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error
@@ -57,7 +58,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
 }
 
 extension ProblemError {
-    /// The same problem, of one line of a body. The lines before it have been applied.
+    /// Returns the same error with the number of the line that caused it.
     func at(line number: Int) -> ProblemError {
         var error = self
         error.line = number

@@ -4,11 +4,11 @@ import BraidSessions
 import BraidStore
 import Logging
 
-/// What needs no session.
+/// Returns the routes that need no session: diff and render.
 func statelessRoutes(clock: Clock) -> [Route] {
     [
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
-            // A snapshot nests deeper than the models in it.
+            // A snapshot is nested deeper than the models in it.
             let body = try context.json(deeper: 12)
             let form = try CommandForm(context)
             let object = try body.object(of: ["from", "to"])
@@ -44,7 +44,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
                     JSONeContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
                 return .json { writer in
                     writer.beginObject()
-                    // An absent value leaves no result.
+                    // A template can evaluate to no value. The answer then has no result.
                     if let result {
                         writer.name("result")
                         writer.value(result)
@@ -73,7 +73,7 @@ extension Refusal {
 }
 
 extension JSONText {
-    /// A body's members; others than these are refused.
+    /// Returns the members of a body. Throws `badRequest` for a member that is not in `names`.
     func object(of names: [String]) throws -> [String: JSONText] {
         let known = names.map { "`\($0)`" }.joined(separator: ", ")
         guard let members = members() else {
@@ -98,7 +98,7 @@ extension JSONText {
     }
 }
 
-/// Liveness, readiness, and the explanations of problems.
+/// Returns the routes for liveness, readiness and the explanations of problems.
 func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
     [
         Route.inMemory("GET", "/healthz", for: .everyone) { _ in healthy },

@@ -1,7 +1,7 @@
 import BraidEngine
 
-/// Every problem that the server can answer with: its name, status and title, in one table. `GET /problems/{name}`
-/// explains them. Source: RFC 9457.
+/// The problems that the server can answer with, each with a name, a status, a title and an explanation.
+/// `GET /problems/{name}` returns the explanation. Source: RFC 9457.
 enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
@@ -57,7 +57,7 @@ enum Problem: String, CaseIterable, Sendable {
     var status: Int { facts.status }
     var title: String { facts.title }
 
-    /// The members that say which problem it is, and `detail`.
+    /// Writes the members `type`, `title`, `status` and `detail`.
     func writeMembers(detail: String, to writer: inout JSONWriter) {
         writer.name("type")
         writer.value("/problems/\(rawValue)")

@@ -3,13 +3,13 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// An error on its way to the client: one shape for all.
+/// An error in the form that clients receive: a problem, a detail, and the faults of the request.
 package struct ProblemError: Error, Sendable {
     var problem: Problem
     package var detail: String
     package var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
-    /// Of a body that is taken line by line, which one is at fault.
+    /// The number of the faulty line, from 1, if the body is read line by line.
     package var line: Int?
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
@@ -19,7 +19,7 @@ package struct ProblemError: Error, Sendable {
         self.headers = headers
     }
 
-    /// What is to be tried again, after a while.
+    /// Creates an error that a retry can overcome after `seconds`.
     package init(unavailable detail: String, retryAfter seconds: Int = 1) {
         self.init(.unavailable, detail, headers: [("Retry-After", "\(seconds)")])
     }
@@ -114,7 +114,7 @@ package struct ProblemError: Error, Sendable {
             .notFound, "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
     }
 
-    /// Any error that reaches the edge. Nil: a fault of ours, to be logged and not shown.
+    /// Converts any error. Returns `nil` for a fault of the server, which is logged and not shown to the client.
     package init?(_ error: any Error) {
         switch error {
         case let problem as ProblemError: self = problem
@@ -158,7 +158,9 @@ package struct ProblemError: Error, Sendable {
         }
     }
 
-    /// `application/problem+json`. `path` is the request's, without its query.
+    /// Returns the answer, of the type `application/problem+json`.
+    ///
+    /// - Parameter path: the request's path without its query.
     func response(path: String, requestID: String) -> HTTPResponse {
         var writer = JSONWriter()
         write(path: path, requestID: requestID, to: &writer)
@@ -185,7 +187,7 @@ package struct ProblemError: Error, Sendable {
 }
 
 extension JSONWriter {
-    /// A member, if there are any, that has each with its pointer.
+    /// Writes a member with the faults and their pointers. Writes nothing if the list is empty.
     package mutating func faults(_ faults: [Refusal.Fault], named name: String) {
         guard !faults.isEmpty else { return }
         self.name(name)

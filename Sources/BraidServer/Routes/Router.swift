@@ -2,7 +2,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// One request on its way through a route.
+/// A request and the values that its handler needs.
 struct RequestContext: Sendable {
     let request: HTTPRequest
     let requestID: String
@@ -12,21 +12,22 @@ struct RequestContext: Sendable {
 
     var head: HTTPRequestHead { request.head }
 
-    /// The path's variable segment of that name.
+    /// Returns the value of a variable path segment.
     func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
 
-    /// Who pays for what the request uses: its session, and its token.
+    /// The account that the request's resources count against: its session and its token.
     var account: Budget.Account { route.account(of: head, requester) }
 
-    /// Refuses a session that is not the one which the token was made for.
+    /// Throws `noSession` if the requester's token is for another session.
     func require(_ session: Session) throws { try requester.require(sessionNumber: session.number, id: session.id) }
 
-    /// The last value of a query parameter; "" for one without a value.
+    /// Returns the last value of a query parameter. A parameter without a value has the value "".
     func query(_ name: String) -> String? { head.query.last { $0.name == name }?.value }
 
     var isLongPoll: Bool { route.isLongPoll(head) }
 
-    /// A flag: there without a value, or with `true` or `1`.
+    /// Returns whether a flag is set: the query parameter has no value, `true` or `1`. Throws `badRequest` for other
+    /// values.
     func flag(_ name: String) throws -> Bool {
         switch query(name) {
         case nil, "false", "0": return false
@@ -38,7 +39,7 @@ struct RequestContext: Sendable {
         }
     }
 
-    /// An integer in a range.
+    /// Returns an integer query parameter. Throws `badRequest` if the value is outside the range.
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = query(name) else { return nil }
         guard let value = Int(text), text.utf8.allSatisfy(\.isDigit), range.contains(value) else {
@@ -51,46 +52,46 @@ struct RequestContext: Sendable {
     }
 }
 
-/// One method on one path pattern.
+/// A method and a path pattern, with the handler of their requests.
 final class Route: Sendable {
     let method: String
     /// The method and the pattern: `GET /v1/tables`.
     let name: String
     /// Who may use the route.
     let admission: Admission
-    /// `{name}` stands for one segment.
+    /// The pattern's segments. `{name}` matches any one segment.
     let pattern: [Substring]
     private let parts: [Part]
-    /// Query parameters that it knows, beside `pretty`.
+    /// The query parameters that the route accepts, in addition to `pretty`.
     let query: Set<String>
-    /// Whether it ignores query parameters that it does not know, instead of refusing them.
+    /// Whether the route ignores unknown query parameters instead of refusing the request.
     let ignoresUnknownQuery: Bool
-    /// Whether the request brings a body: JSON, or what `streamedBody` says.
+    /// Whether requests may have a body. It is JSON, or of the type in `streamedBody`.
     let takesBody: Bool
-    /// The media types of its body. Other types that end with `+json` mean something else than plain JSON.
+    /// The media types of the body. Other types that end with `+json` are not accepted, as they are not plain JSON.
     let bodyTypes: [String]
-    /// The media types that every PATCH accepts: a JSON merge patch (RFC 7396) by either name.
+    /// The media types that every PATCH accepts. Both mean a JSON merge patch (RFC 7396).
     static let patchTypes = ["application/json", "application/merge-patch+json"]
-    /// Whether it does nothing while `If-Match` does not name what there is.
+    /// Whether the route evaluates `If-Match`, and changes nothing if the condition is not met.
     let obeysIfMatch: Bool
-    /// Whether it waits for something that may never happen: then its work ends when the server stops.
+    /// Whether a request may wait for an event that never happens. Its task is then cancelled when the server stops.
     let endsAtStop: Bool
-    /// Whether a request may have an `Idempotency-Key`.
+    /// Whether the route accepts an `Idempotency-Key`.
     let takesKey: Bool
-    /// The media type of its answers.
+    /// The media type of the answers.
     let produces: String
-    /// The media type, beside that one, that it has an answer for.
+    /// A second media type in which the route can answer.
     let alternative: String?
-    /// Its answers, counted.
+    /// The counters of the answers.
     let counters: RouteCounters
-    /// The pool that runs the handler.
+    /// The worker pool that runs the handler.
     let lane: Workers.Lane
-    /// Answers a request in a task. The task is cancelled when the client leaves.
+    /// Answers a request in a task. The task is cancelled when the client disconnects.
     let handle: Handler
     /// Answers a request on the event loop's thread, from memory and in bounded time. Returns `nil` for a request that
     /// needs a task.
     let atOnce: ImmediateHandler?
-    /// In place of `handle`, for a body that is read while it arrives.
+    /// The handler of a body that is read while it arrives. It replaces `handle`.
     let streamedBody: StreamedBody?
 
     typealias Handler = @Sendable (RequestContext) async throws -> HTTPResponse
@@ -130,7 +131,7 @@ final class Route: Sendable {
             streamedBody.map { [$0.contentType] } ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
-    /// A route whose answers are always in memory.
+    /// Creates a route that answers from memory.
     static func inMemory(
         _ method: String, _ pattern: String, for admission: Admission, ignoresUnknownQuery: Bool = false,
         produces: String = "application/json", _ handle: @escaping @Sendable (RequestContext) throws -> HTTPResponse
@@ -140,7 +141,7 @@ final class Route: Sendable {
             atOnce: handle, handle)
     }
 
-    /// A route that reads the request's body while it arrives.
+    /// Creates a route that reads the request's body while it arrives.
     convenience init(
         _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
         streamedBody contentType: String, obeysIfMatch: Bool = false,
@@ -151,13 +152,13 @@ final class Route: Sendable {
             method, pattern, for: admission, query: query, takesBody: true, obeysIfMatch: obeysIfMatch,
             streamedBody: streamedBody
         ) { _ in
-            throw ProblemError(.internalError, "The body was gathered that is to be read while it arrives.")
+            throw ProblemError(.internalError, "The body was buffered, but the route reads it while it arrives.")
         }
     }
 
     func matches(_ path: [String]) -> Bool {
         guard path.count == parts.count else { return false }
-        // From the end, where routes differ.
+        // Start at the end, where paths differ most.
         for place in parts.indices.reversed() {
             switch parts[place] {
             case .literal(let text): if text != path[place] { return false }
@@ -167,16 +168,17 @@ final class Route: Sendable {
         return true
     }
 
-    /// The segment that stands for `{name}` in a path which matches; nil where the route has none.
+    /// Returns the segment of a matching path for `{name}`. Returns `nil` if the pattern does not contain it.
     func parameter(_ name: String, of path: [String]) -> String? {
         for case (let place, .parameter(name)) in parts.enumerated() { return path[place] }
         return nil
     }
 
-    /// Whether a request waits for an update.
+    /// Returns whether a request waits for an update.
     func isLongPoll(_ head: HTTPRequestHead) -> Bool { endsAtStop && head.query.contains { $0.name == "wait" } }
 
-    /// Who pays for what a request uses. A controller's requests count for their session alone.
+    /// Returns the account that a request's resources count against. A controller's requests count against the session
+    /// only.
     func account(of head: HTTPRequestHead, _ requester: Requester) -> Budget.Account {
         Budget.Account(resource: parameter("id", of: head.path), client: requester.token?.id)
     }
@@ -190,10 +192,10 @@ final class Route: Sendable {
     }
 }
 
-/// Finds the route of a request.
+/// A table of routes.
 struct Router: Sendable {
     let routes: [Route]
-    /// Routes by the number of their segments.
+    /// The routes by their number of segments.
     private let bySegments: [[Route]]
     private let streamed: [Route]
 
@@ -204,20 +206,20 @@ struct Router: Sendable {
         streamed = routes.filter { $0.streamedBody != nil }
     }
 
-    /// Whether the request's body is read while it arrives.
+    /// Returns whether the route of the request reads the body while it arrives.
     func streamsBody(method: String, path: [String]) -> Bool {
         streamed.contains { $0.method == method && $0.matches(path) }
     }
 
     enum Match {
         case route(Route)
-        /// The path is known, the method is not; `Allow` lists those that are.
+        /// The path exists, but not with this method. The value is the content of the `Allow` field.
         case otherMethods([String])
         case none
     }
 
     func match(method: String, path: [String]) -> Match {
-        // HEAD is a GET whose body is not sent (RFC 9110, 9.3.2).
+        // HEAD is a GET whose answer has no body (RFC 9110, 9.3.2).
         let wanted = method == "HEAD" ? "GET" : method
         var allowed: [String] = []
         guard path.count < bySegments.count else { return .none }

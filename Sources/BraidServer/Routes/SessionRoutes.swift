@@ -4,7 +4,7 @@ import BraidRuntime
 import BraidSessions
 import BraidStore
 
-/// Sessions, and what can be read of one.
+/// Returns the routes that open, list, read and end sessions, and the route of the snapshot.
 func sessionRoutes(_ sessions: Sessions) -> [Route] {
     [
         Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
@@ -69,7 +69,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
     ]
 }
 
-/// A request for a snapshot, or for a window of it.
+/// A request for a snapshot or for a window of it.
 private struct SnapshotRequest {
     let context: RequestContext
     let window: SnapshotWindow?
@@ -85,7 +85,7 @@ private struct SnapshotRequest {
 }
 
 extension SnapshotWindow {
-    /// `?section=ID&offset=N&limit=M`; `nil` for a request that asks for the whole snapshot.
+    /// Reads `?section=ID&offset=N&limit=M`. Returns `nil` if the request is for the whole snapshot.
     init?(_ context: RequestContext) throws {
         let offset = try context.integer("offset", in: 0...Int.max),
             limit = try context.integer("limit", in: 0...Int.max)

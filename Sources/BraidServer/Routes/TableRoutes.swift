@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// Table descriptions.
+/// Returns the routes that register, validate, read and delete table descriptions.
 func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> [Route] {
     [
         Route("GET", "/v1/tables") { _ in
@@ -29,7 +29,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         Route("POST", "/v1/tables/validate", takesBody: true) { context in
             let body = try context.json()
             let description = try TableDescription(body)
-            // Only a warning: a session can be opened with other models and another state.
+            // This is only a warning: a session can be opened with other models and another state.
             let warnings =
                 description.warnings
                 + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: clock.now()).text)]
@@ -102,9 +102,10 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
 }
 
 extension RequestContext {
-    /// The body, valid JSON.
+    /// Parses the body.
     ///
-    /// `deeper`: levels that it has around what the limit is about.
+    /// - Parameter deeper: the number of nesting levels that the body may have in addition to the limit.
+    /// - Throws: `invalidJSON`, or `JSONError` if the body is not JSON or is nested too deeply.
     func json(deeper: Int = 0) throws -> JSONText {
         guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
         return try JSONText(parsing: request.body, depthLimit: limits.jsonDepth + deeper)

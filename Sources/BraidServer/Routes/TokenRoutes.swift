@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// Tokens for one session each.
+/// Returns the routes that create, list and revoke a session's tokens.
 func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
     [
         Route("POST", "/v1/sessions/{id}/tokens", takesBody: true) { context in
@@ -53,10 +53,10 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
     ]
 }
 
-/// Ten years.
+/// The longest lifetime of a token, in seconds: ten years.
 private let longestLife = 315_360_000
 
-/// `{"role": "participant" | "viewer", "expiresIn": seconds}`
+/// Reads `{"role": "participant" | "viewer", "expiresIn": seconds}`.
 private func tokenRequest(_ body: JSONText) throws -> (role: Role, seconds: Int) {
     let object = try body.object(of: ["role", "expiresIn"])
     func fault(_ name: String, accepting kind: JSONKind, _ detail: String) -> Refusal {

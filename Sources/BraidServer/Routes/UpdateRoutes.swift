@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// What became of a session since a position: as a list, by long polling, or as a stream of events.
+/// Returns the route of the updates since a position: as a list, by long polling, or as an event stream.
 func updateRoutes(_ sessions: Sessions) -> [Route] {
     [
         Route(
@@ -17,10 +17,10 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 for name in ["wait", "coalesce"] where context.query(name) != nil {
                     throw ProblemError(
                         .badRequest,
-                        "`\(name)` is for JSON: a stream of events waits by itself, and tells every revision.")
+                        "`\(name)` is for JSON only: an event stream waits by itself and has every revision.")
                 }
-                // What a reader that lost its connection has last read, before what it once asked for (WHATWG HTML,
-                // 9.2.4).
+                // A reconnecting reader sends the last event ID. It takes precedence over the `since` of the original
+                // URL (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
                 let form = StreamForm(isSequential: isSequential, hasRowEvents: context.requester.role == .controller)
                 let account = context.account
@@ -56,7 +56,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
 private func eventStreamResponse(_ stream: ByteStream) -> HTTPResponse {
     let headers = [
         ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
-        ("X-Accel-Buffering", "no"),  // nginx would hold events back until its buffer is full
+        ("X-Accel-Buffering", "no"),  // Otherwise nginx buffers events.
     ]
     return HTTPResponse(status: 200, headers: headers, body: .stream(stream))
 }

@@ -3,14 +3,14 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// A token for one session, as the server knows it.
+/// A token for one session, as the store contains it.
 package struct SessionToken: Sendable {
     package let id: String
     package let role: Role
-    /// The session's number, which no later session under the same id has.
+    /// The session's number. A later session with the same ID has another number.
     package let session: Int
     package let sessionID: String
-    /// Milliseconds since 1970.
+    /// The time at which the token expires, in milliseconds since 1970.
     let expires: Int
     fileprivate let digest: SHA256Digest
 
@@ -24,11 +24,11 @@ package struct SessionToken: Sendable {
     }
 }
 
-/// A token as a requester presents it.
+/// A token as a request contains it.
 package struct PresentedToken: Sendable {
     let text: String
-    /// What the store knows a token by, so that nobody who reads the database has a token. Comparing two digests takes
-    /// the same time wherever they differ.
+    /// The token's SHA-256 digest. The store contains only digests, so that a reader of the database cannot use the
+    /// tokens. Comparing digests takes the same time wherever they differ.
     package let digest: SHA256Digest
 
     package init(_ text: String) {
@@ -37,26 +37,26 @@ package struct PresentedToken: Sendable {
     }
 }
 
-/// The tokens for single sessions: made, known again, revoked.
+/// Creates, checks and revokes the tokens for single sessions.
 ///
-/// Those in use are kept in memory, so that a request does not wait for the store; one that is revoked goes from there
-/// and from the store before its revocation is answered. Streams and long polls are remembered with the token that let
-/// them in, and end with it.
+/// Tokens in use are cached in memory, so that requests do not wait for the store. A revocation removes the token from
+/// the cache and from the store before it is answered. Every stream and long poll is registered with its token and ends
+/// with the token.
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
-        /// Counts revocations: what was read of the store before one may be what it revoked.
+        /// The number of revocations. If it has changed during a read of the store, the read token may be revoked.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
         var isSweeping = false
     }
 
-    /// Something open-ended that a token let in.
+    /// A stream or a long poll that was opened with a token.
     private struct Follower {
         let token: SessionToken
         let end: @Sendable () -> Void
-        /// Whether there is still something to end.
+        /// Whether the stream or long poll still exists.
         let isThere: @Sendable () -> Bool
     }
 
@@ -73,7 +73,7 @@ package final class SessionTokens: Sendable {
         self.ids = ids
     }
 
-    /// Makes a token for a session. It is told once, here.
+    /// Creates a token for a session. The secret is returned here only: the store keeps its digest.
     package func create(_ role: Role, for sessionID: String, lasting seconds: Int) async throws -> (
         token: String, stored: NewToken
     ) {
@@ -91,6 +91,7 @@ package final class SessionTokens: Sendable {
         return (token, stored)
     }
 
+    /// Returns a page of a session's valid tokens, after the token with the ID `after`. Throws `noSession`.
     package func list(of sessionID: String, after: String?, limit: Int) async throws -> [StoredToken] {
         guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: clock.now()) else {
             throw SessionError(noSession: sessionID)
@@ -98,14 +99,14 @@ package final class SessionTokens: Sendable {
         return tokens
     }
 
-    /// False: the session has no such token.
+    /// Revokes a token. Returns `false` if the session has no such token.
     package func revoke(_ id: String, of sessionID: String) async throws -> Bool {
         let wasThere = try await store.deleteToken(id, of: sessionID)
         if wasThere { end(id) }
         return wasThere
     }
 
-    /// The token is revoked.
+    /// Removes a revoked token from the cache and ends its streams and long polls.
     func end(_ id: String) {
         let ended = state.withLock { state in
             state.revocations += 1
@@ -115,14 +116,16 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
-    /// Ends what tokens let in that are not there any more: another server may have revoked them unheard.
+    /// Ends the streams and long polls of revoked tokens. This server may have missed another server's revocation
+    /// notice.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)
         }
     }
 
-    /// The session has ended, and its tokens with it. Who follows it is told so, and left to read that.
+    /// Removes the tokens of an ended session from the cache. Its streams and long polls stay open, so that they can
+    /// deliver the end of the session.
     func revokeAll(of session: Int) {
         state.withLock { state in
             state.revocations += 1
@@ -136,17 +139,22 @@ package final class SessionTokens: Sendable {
         return Array(taken.values)
     }
 
-    // MARK: Knowing them again
+    // MARK: Checking tokens
 
-    /// Nil: it is not known without asking the store. Where servers share it, another may have revoked the token just
-    /// now.
+    /// Returns the token from the cache, or `nil` if the store must be read. If servers share the store, the store must
+    /// always be read, because another server may have revoked the token.
+    ///
+    /// - Throws: `invalidToken` if the token is malformed, wrong or expired.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         guard store.sharing == nil, let token = state.withLock({ $0.known[id] }) else { return nil }
         return try checked(token, presented)
     }
 
-    /// Throws the same, after the same work, for a token that there never was and for one that is not right.
+    /// Returns the token from the cache or the store.
+    ///
+    /// - Throws: `invalidToken`. An unknown token and a wrong secret cost the same work, so that timing does not tell
+    ///   them apart.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)
@@ -168,7 +176,7 @@ package final class SessionTokens: Sendable {
             guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
             let isCurrent = state.withLock { state in
                 guard state.revocations == revocations else { return false }
-                // Those in use come back soon; nobody has to keep a list of who was here last.
+                // Tokens in use are soon read again, so the cache needs no order of last use.
                 if state.known.count >= Self.mostKnown { state.known = [:] }
                 state.known[id] = token
                 return true
@@ -177,7 +185,7 @@ package final class SessionTokens: Sendable {
         }
     }
 
-    /// `braid_<id>.<secret>`
+    /// Returns the ID in `braid_<id>.<secret>`.
     private static func id(in text: String) -> String? {
         guard text.hasPrefix(prefix), let end = text.firstIndex(of: ".") else { return nil }
         let id = text[..<end].dropFirst(prefix.utf8.count)
@@ -185,17 +193,18 @@ package final class SessionTokens: Sendable {
     }
 }
 
-// MARK: - What a token let in
+// MARK: - Streams and long polls of a token
 
 extension SessionTokens {
-    /// Ends the stream when the token does. Throws if it has ended already.
+    /// Ends the stream when the token ends. Throws `invalidToken` if the token has already ended.
     package func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
         _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in
             stream?.endFromServer()
         }
     }
 
-    /// Cancels the work when the token ends, and then throws whatever it returned.
+    /// Runs the work and cancels it when the token ends. Then this method throws `invalidToken`, whatever the work
+    /// returned.
     package func whileValid<Value: Sendable>(
         _ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value
     )
@@ -224,7 +233,7 @@ extension SessionTokens {
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
-                // Known is what no revocation has taken out since.
+                // Every revocation removes its token from the cache, so a cached token is not revoked.
                 guard state.known[token.id] != nil else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)
@@ -237,7 +246,8 @@ extension SessionTokens {
         }
     }
 
-    /// Runs while there are followers: ends those whose token has expired by the clock, which may be set meanwhile.
+    /// Ends the streams and long polls of expired tokens, once a second while there are any. It reads the clock each
+    /// time, because the system's time can be set.
     private func sweep() async {
         while true {
             try? await Task.sleep(for: .seconds(1))
@@ -253,17 +263,17 @@ extension SessionTokens {
     }
 }
 
-// MARK: - As the store has them
+// MARK: - Digests as text
 
 extension Sequence<UInt8> {
-    /// Two lower-case digits a byte.
+    /// The bytes as text: two lower-case hexadecimal digits for each byte.
     package var hexadecimal: String {
         map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }
 
 extension [UInt8] {
-    /// Nil for anything but pairs of digits.
+    /// Creates the bytes from pairs of hexadecimal digits. Returns `nil` for any other text.
     fileprivate init?(hexadecimal text: String) {
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue.map(UInt8.init) }
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }

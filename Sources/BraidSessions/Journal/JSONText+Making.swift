@@ -1,7 +1,7 @@
 import BraidEngine
 
 extension JSONText {
-    /// An object of these members.
+    /// Creates an object with the given members.
     package init(object members: [(name: String, value: JSONText)]) {
         var writer = JSONWriter()
         writer.beginObject()
@@ -13,7 +13,7 @@ extension JSONText {
         self = writer.text
     }
 
-    /// An array of these elements.
+    /// Creates an array with the given elements.
     package init(parts: [JSONText]) {
         var writer = JSONWriter()
         writer.beginArray()

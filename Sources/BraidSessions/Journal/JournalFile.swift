@@ -1,14 +1,17 @@
 import BraidEngine
 import BraidStore
 
-/// A session's journal as lines of JSON (NDJSON): first what it was opened with,
-/// `{"session", "epoch", "created", "opening", "description"?, "checkpoint"?}`, then the records,
-/// `{"revision", "at", "command", "update"}`. The checkpoint is the stored table at the revision before the first
-/// record, where the journal does not reach back to the opening.
+/// A session's journal as lines of JSON (NDJSON).
+///
+/// - The first line describes the opening: `{"session", "epoch", "created", "opening", "description"?, "checkpoint"?}`.
+/// - Each further line is a record: `{"revision", "at", "command", "update"}`.
+///
+/// If the journal does not reach back to the opening, the first line contains a checkpoint. It is the stored table at
+/// the revision before the first record.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 
-    /// The first line, with its end.
+    /// Returns the first line, line feed included.
     static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -33,6 +36,7 @@ package struct JournalFile {
         return writer.bytes
     }
 
+    /// Returns the records as lines, line feeds included.
     package static func lines(of records: [JournalRecord]) -> [UInt8] {
         var writer = JSONWriter()
         for record in records {
@@ -42,10 +46,10 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Does again what the journal says was done. Returns the snapshot that it leads to, as the server sends it.
+    /// Applies the commands of a journal file again and returns the encoded snapshot that results.
     ///
-    /// Commands are deterministic: the time that templates read is the record's, and ids come with the models. Throws a
-    /// `JournalFault` that names the line.
+    /// Commands are deterministic: templates read the record's time, and the models contain the ids.
+    /// - Throws: `JournalFault` with the number of the line.
     package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
         var replay: Replay?
         var number = 0
@@ -81,7 +85,7 @@ package struct JournalFile {
                 let body = line["opening"]
             else {
                 throw JournalFault(
-                    "the first line must say what the session was opened with: `session`, `epoch`, `created`, `opening`"
+                    "the first line must describe the session's opening: `session`, `epoch`, `created`, `opening`"
                 )
             }
             self.session = session
@@ -98,7 +102,7 @@ package struct JournalFile {
                 model = try binder.openingTable(request.sections, cells: request.cells)
             }
             opening = model
-            // What was done was within the limits of its server.
+            // The server that committed the commands had already applied its limits.
             binder.limits.templateSteps = .max
             if let checkpoint = line["checkpoint"] {
                 (model, snapshot, unpublished) = try StoredSession(checkpoint: checkpoint).restored(by: binder)
@@ -111,7 +115,7 @@ package struct JournalFile {
             guard let revision = record["revision"]?.intValue, let at = record["at"]?.stringValue,
                 let text = record["command"]
             else {
-                throw JournalFault("a record has `revision`, `at`, `command` and `update`")
+                throw JournalFault("a record must contain `revision`, `at` and `command`")
             }
             guard revision == snapshot.revision + 1 else {
                 throw JournalFault("revision \(snapshot.revision + 1) is missing")
@@ -119,16 +123,16 @@ package struct JournalFile {
             let command: Command =
                 Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text)
             let outcome = try binder.applying(command, to: model, shown: snapshot, unpublished: unpublished, now: at)
-            guard outcome.kind == .applied else { throw JournalFault("the command changes nothing, where it once did") }
+            guard outcome.kind == .applied else { throw JournalFault("the command no longer changes anything") }
             if let update = record["update"], update != outcome.update.json {
-                throw JournalFault("the command leads to another update than it once did")
+                throw JournalFault("the command leads to another update than the record's")
             }
             (model, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
         }
     }
 }
 
-/// What is wrong with a journal's file, in a sentence.
+/// A sentence that says what is wrong with a journal file.
 package struct JournalFault: Error, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }

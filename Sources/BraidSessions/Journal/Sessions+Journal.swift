@@ -3,6 +3,7 @@ import BraidRuntime
 import BraidStore
 
 extension JournalRecord {
+    /// Writes the record as a JSON object, as the API and the journal file contain it.
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("revision")
@@ -18,7 +19,7 @@ extension JournalRecord {
 }
 
 extension Session {
-    /// A page of the journal's records after a revision, and whether records are left for another page.
+    /// Returns a page of the journal's records after a revision, and whether more records follow.
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
         let bytes = feed.limits.longHistoryBytes
         var records = try await history(after: revision, limit: limit + 1, bytes: bytes)
@@ -29,11 +30,11 @@ extension Session {
 }
 
 extension Sessions {
-    /// The whole journal as lines of JSON, written as it is read: what the session was opened with, then its records.
+    /// Returns the whole journal as lines of JSON (see `JournalFile`). The stream is written while the store is read.
     package func journalFile(of id: String, for account: Budget.Account) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
-        // The first lines are held until all is read.
+        // The task below holds the first lines until it has read the whole journal.
         let lease: Budget.Lease?
         do {
             lease = try start.lease(streams, for: account)
@@ -45,29 +46,29 @@ extension Sessions {
             do {
                 var lines = start, revision = through
                 while await body.writeWhole(lines.bytes, try lines.lease(streams, for: account)) {
-                    // As many as fill the stream's queue, or one that is larger.
+                    // A page fills the stream's queue, or contains one record that is larger.
                     let records = try await store.journal(
                         of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
                     guard let first = records.first, let last = records.last else {
-                        // Where it has ended meanwhile, there are none.
+                        // The store returns no records if the session has ended meanwhile.
                         return revision < facts.revision ? body.fail() : body.finish()
                     }
-                    // Those between are trimmed since.
+                    // The next records were trimmed meanwhile.
                     guard first.revision == revision + 1 else { return body.fail() }
                     revision = last.revision
                     lines = EventBytes(JournalFile.lines(of: records))
                 }
             } catch {
-                // The client sees that it is not whole: the store is out of order, or there is no room for a large
-                // record.
+                // The store failed, or there is no memory for a large record. The client notices that the body is
+                // incomplete.
                 body.fail()
             }
         }
         return body
     }
 
-    /// The first line of a journal's file with the first page of records, and the revision that they reach to. The file
-    /// ends with the revision in `facts`.
+    /// Returns the first line of a journal file with the first page of records, and the revision of the last record in
+    /// that page. The file ends with the revision in `facts`.
     private func journalFileStart(of id: String, pageBytes: Int) async throws -> (
         facts: SessionSummary, lines: EventBytes, through: Int
     ) {
@@ -79,7 +80,8 @@ extension Sessions {
             facts.revision = max(facts.revision, start)
             let records = try await store.journal(
                 of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
-            // Else commits have trimmed the journal between the two reads, or the session is another one by now.
+            // Otherwise commits have trimmed the journal between the two reads, or the ID now belongs to another
+            // session.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision),
                 checkpoint.map({ $0.facts.number == facts.number }) ?? true
             {

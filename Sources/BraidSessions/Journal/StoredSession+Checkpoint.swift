@@ -1,10 +1,10 @@
 import BraidEngine
 import BraidStore
 
-// A stored table in a journal's file:
+// The checkpoint in a journal file: a stored table as JSON,
 // `{"revision", "at", "nextKey", "nextSection", "state", "displayedSections"?, "cells"?, "sections", "published"?}`.
-// Each section has its rows as `[key, rank, id, model]`. `published` is what clients see, where that is not what is
-// stored.
+// Each section contains its rows as `[key, rank, id, model]`. `published` contains the table that clients see, if it
+// differs from the stored one.
 extension StoredSession {
     func writeCheckpoint(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -56,7 +56,7 @@ extension StoredSession {
         writer.endArray()
     }
 
-    /// Throws a `JournalFault` or a `StoreError` if the text is not a checkpoint.
+    /// Reads a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is not a checkpoint.
     package init(checkpoint: JSONText) throws {
         func integer(_ json: JSONText, _ name: String) throws -> Int {
             guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }

@@ -2,23 +2,26 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// A command for a session, with everything that a request can ask for with it.
+/// A command for a session, with the options of its request.
 package struct CommandRequest: Sendable {
+    /// The command of a request.
     package enum Content: Sendable {
-        /// A command, and its form in the journal.
+        /// A command and its text in the journal.
         case command(Command, text: JSONText)
-        /// The return to the table that the session was opened with.
+        /// Returns the session to the table that it was opened with.
         case reset
     }
 
+    /// The options that a request can set for its command.
     package struct Options: Sendable {
         /// Whether the command is computed and answered, but not stored.
         package var dryRun = false
         /// A condition on the session's position. It is checked when the command has the session's lock.
         package var condition: PositionCondition?
-        /// The position at which the command's references count. The command is rebased.
+        /// The position whose index paths and ids the command uses. The session rebases the command from this position
+        /// to the current one. `nil`: the command refers to the current table.
         package var base: Position?
-        /// The requester's role, for its limits.
+        /// The requester's role. It decides which limits apply.
         package var role = Role.controller
 
         package init() {}
@@ -31,7 +34,8 @@ package struct CommandRequest: Sendable {
 
         /// - Parameters:
         ///   - answer: encodes the answer to a command.
-        ///   - refusal: encodes the answer to an error that the client caused; `nil` to keep none.
+        ///   - refusal: encodes the answer to an error that the client caused. It returns `nil` if the store should
+        ///     keep no answer.
         package init(
             answer: @escaping @Sendable (Session, Session.Answer) -> JSONText,
             refusal: @escaping @Sendable (any Error) -> JSONText?
@@ -43,8 +47,8 @@ package struct CommandRequest: Sendable {
 
     /// The id of the session.
     let session: String
-    /// The number of the only session that the requester may use; `nil` if it may use every one. Another session may
-    /// have been opened under the id.
+    /// The number of the only session that the requester may use, or `nil` if the requester may use every session. The
+    /// number matters because another session may have been opened with the same ID.
     let sessionNumber: Int?
     let content: Content
     let options: Options
@@ -58,7 +62,7 @@ package struct CommandRequest: Sendable {
         self.options = options
     }
 
-    /// Throws `noSession` for a session that the requester may not use.
+    /// Throws `noSession` if the requester may not use the session.
     func check(_ session: Session) throws {
         if let sessionNumber, sessionNumber != session.number { throw SessionError(noSession: session.id) }
     }
@@ -67,13 +71,14 @@ package struct CommandRequest: Sendable {
 extension Sessions {
     /// Executes a command.
     ///
-    /// - Throws: ``SessionError``, a `Refusal` of the engine, or a `StoreError`. Nothing was changed. Throws
-    ///   `CancellationError` if the task is cancelled before the command has the session's lock.
+    /// - Throws: ``SessionError``, a `Refusal` of the engine, or a `StoreError`. In each case the command has changed
+    ///   nothing. Throws `CancellationError` if the task is cancelled before the command gets the session's lock.
     package func perform(_ request: CommandRequest) async throws -> (session: Session, answer: Session.Answer) {
         try await perform(request, keep: nil)
     }
 
-    /// Executes a command and keeps the answer under a key, or returns the answer that is kept under the key.
+    /// Executes a command and stores its answer with the key. If the store already contains an answer for the key,
+    /// returns that answer instead.
     package func perform(
         _ request: CommandRequest, once key: IdempotencyKey, _ encoding: CommandRequest.AnswerEncoding
     ) async throws -> Once<(session: Session, answer: Session.Answer)> {
@@ -91,7 +96,7 @@ extension Sessions {
             let (command, text) = try await command(of: request, for: session)
             do {
                 try limits.check(command, of: request.options.role)
-                // The executor is chosen before the command waits for the lock: no thread is held while it waits.
+                // Choose the executor before waiting for the lock, so that no thread is blocked meanwhile.
                 let answer = try await withTaskExecutorPreference(Workers.shared[session.lane(for: command)]) {
                     try await session.perform(command, text: text, request.options, keep: keep)
                 }
@@ -115,7 +120,7 @@ extension Sessions {
                 return (.reset(to: try await session.openingTable()), JSONText(object: [("reset", .emptyObject)]))
             }
         } catch {
-            // If another server has ended the session, the session is stale and this is no refusal.
+            // If another server has ended the session, `refresh` throws `StaleSession` and the error is no refusal.
             try await session.refresh()
             throw error
         }

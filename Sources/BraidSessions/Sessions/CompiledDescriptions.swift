@@ -1,7 +1,8 @@
 import BraidEngine
 import Synchronization
 
-/// Table descriptions, compiled: sessions with the same text share what binds them.
+/// A cache of compiled table descriptions. Sessions whose descriptions have the same text share one compiled
+/// description.
 final class CompiledDescriptions: Sendable {
     private let compiled = Mutex<[JSONText: TableDescription]>([:])
     private static let most = 256

@@ -1,18 +1,18 @@
 import BraidRuntime
 
-/// Sessions that nobody asks for leave memory; the next request reads them from the store again.
+/// Drops idle sessions from memory. The next request for such a session reads it from the store.
 ///
-/// A clock hand instead of clocks: a look-up marks the session, each sweep takes the marks away, and a session that has
-/// none at `sweeps` sweeps one after the other is dropped. So a request pays one relaxed store.
+/// This is the clock algorithm. A look-up sets the session's count of unused sweeps to 0, and each sweep increments it.
+/// A sweep drops the sessions whose count has reached `sweeps`. So the algorithm costs a request one relaxed store.
 package struct IdleSessions: Sendable {
-    /// How long a session stays in memory that nobody asks for, at least; and a quarter more, at most.
+    /// The shortest time that an unused session stays in memory. The longest is a quarter more.
     let time: Duration
 
     private static let sweeps = 5
 
     package init(time: Duration) { self.time = time }
 
-    /// Until the task is cancelled.
+    /// Runs the sweeps until the task is cancelled.
     package func unload(from sessions: Sessions) async {
         while (try? await Task.sleep(for: time / (Self.sweeps - 1))) != nil {
             if sessions.unloadIdle(after: Self.sweeps) > 0 { Memory.trimSoon() }
@@ -21,7 +21,7 @@ package struct IdleSessions: Sendable {
 }
 
 extension Sessions {
-    /// Drops the sessions from memory that nobody has asked for between the last `sweeps` calls. Gives their number.
+    /// Drops the sessions that no request has used since `sweeps` calls, and returns their number.
     func unloadIdle(after sweeps: Int) -> Int {
         inMemory.count { session in
             guard session.isUnused(for: sweeps), session.unload() else { return false }

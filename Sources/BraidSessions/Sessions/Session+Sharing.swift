@@ -2,12 +2,15 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-// A session of a store that other servers use, too. What is in memory is a copy then: who commands it is told by the
-// commit that it is behind, who reads it asks first. It catches up by doing again what the journal says the others did,
-// which costs what the commands cost, and not what the session is large.
+// Sessions in a store that several servers share. The session in memory is then a copy.
+//
+// - A command learns from its commit that the copy is behind. A read asks the store first.
+// - A copy catches up by applying the other servers' commands from the journal again. The cost depends on the commands,
+//   not on the size of the session.
 
 extension Session {
-    /// Makes the copy what the session was when this was called, or later. Throws `StaleSession` where that cannot be.
+    /// Updates the copy to a revision that is at least the one stored at the time of the call. Throws `StaleSession` if
+    /// the copy cannot catch up.
     func refresh() async throws {
         guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return }
         try await commands.lock()
@@ -20,22 +23,22 @@ extension Session {
         await endTurn()
     }
 
-    /// The same, for those who follow the session; if it cannot be now, the next notice comes.
+    /// Refreshes the copy in the background, for its followers. If this fails, the next notice tries again.
     func refreshSoon() { Task { try? await refresh() } }
 
-    /// Another server has come to that revision.
+    /// Handles the notice that another server has committed `revision`.
     func hear(revision: Int) {
         if feed.hear(revision: revision) { refreshSoon() }
     }
 
-    /// The same for who has the turn already. Returns whether there was something to catch up with.
+    /// Refreshes the copy for a caller that holds the session's lock. Returns whether the copy was behind.
     func catchUp() async throws -> Bool {
         guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return false }
         try await follow(through: revision)
         return true
     }
 
-    /// Nil where nobody else can have changed it.
+    /// Returns the revision in the store, or `nil` if servers cannot share the store.
     private func storedRevision() async throws -> Int? {
         guard let sharing = store.sharing else { return nil }
         let before = current
@@ -44,7 +47,8 @@ extension Session {
             markStale(.ended)
             throw StaleSession()
         }
-        // The database has lost what was committed: a standby took over that had not heard of it. What is stored holds.
+        // The database has lost commits: a standby that had not received them took over. The stored state is
+        // authoritative.
         guard stored.number > before.snapshot.revision || stored == before.stored else {
             markStale()
             throw StaleSession()
@@ -55,10 +59,11 @@ extension Session {
     private func follow(through revision: Int) async throws {
         while case let position = current.stored, position.number < revision {
             if isStale { throw StaleSession() }
-            // With the revision that the copy is at, to see that it is the same one. (The first, 0, is the epoch's.)
+            // Read the copy's own revision as well, to check that the journal contains the same one. Revision 0 has no
+            // record, as the epoch identifies it.
             var records = try await history(
                 after: max(0, position.number - 1), limit: feed.limits.historyPage, bytes: Self.pageBytes)
-            // That one alone may fill the page.
+            // The record of the copy's own revision may fill a page.
             if records.count == 1, records[0].revision == position.number {
                 records += try await history(
                     after: position.number, limit: feed.limits.historyPage, bytes: Self.pageBytes)
@@ -71,7 +76,8 @@ extension Session {
                 guard isKnown, news.first?.revision == position.number + 1 else { throw StaleSession() }
                 for record in news { try await apply(record) }
             } catch {
-                // The journal does not reach back so far, or leads elsewhere here: what is stored holds.
+                // The journal does not reach back to the copy's revision, or contains another history. The stored state
+                // is authoritative.
                 markStale()
                 throw StaleSession()
             }
@@ -95,7 +101,7 @@ extension Session {
         publish(outcome, updateText: record.update, rowEvents: record.rowEvents?.elements() ?? [], at: record.at)
     }
 
-    /// The table as the session was opened with it.
+    /// Returns the table with which the session was opened.
     package func openingTable() async throws -> TableModel {
         guard let stored = try await store.opening(id), stored.facts.number == number else { throw StaleSession() }
         let opening = try SessionOpening(stored.body)
@@ -106,26 +112,30 @@ extension Session {
     }
 }
 
-// MARK: - Turns among servers
+// MARK: - Taking turns with other servers
 
 extension Session {
-    /// Before a command is tried once more that has lost `races` to other servers' commands: from the second on, alone.
+    /// Prepares the next attempt of a command that has lost `races` commits to other servers.
+    ///
+    /// After the first lost race the copy only catches up. From the second on, this server takes the session's turn, so
+    /// that no other server may commit to the session.
     func makeWay(afterRaces races: Int) async throws {
         metrics.lostRaces.add()
-        // The machine of another server has gone in the middle of a commit: the database will find out.
+        // The machine of another server has failed in the middle of a commit. The database will notice.
         guard races < Self.mostRaces else { throw StoreError.revisionConflict }
         guard let sharing = store.sharing, races >= 2 else { return _ = try await catchUp() }
         if sharedTurn.withLock({ $0 == nil }) {
             try await sharing.takeTurn(of: number)
             sharedTurn.withLock { $0 = .now }
         } else {
-            // What was on its way before is still to arrive.
+            // Commits that other servers had already sent can still arrive.
             try? await Task.sleep(for: .milliseconds(1))
         }
         _ = try await catchUp()
     }
 
-    /// Lets the next of this server have its turn, and after a while the other servers.
+    /// Unlocks the session for this server's next command. Ends the turn if no command is waiting or the turn has
+    /// lasted longer than `longestTurn`, so that the other servers can commit.
     func endTurn() async {
         let isDue = sharedTurn.withLock { since in
             guard let begin = since, !commands.isAwaited || .now - begin > Self.longestTurn else { return false }
@@ -143,7 +153,8 @@ extension Session {
 extension Command {
     static func isReset(journalText text: JSONText) -> Bool { text["reset"] != nil }
 
-    /// A command as the journal has it; not for a reset, which brings no table along.
+    /// Reads a command from its text in the journal. The text of a reset contains no table, so `isReset` must be
+    /// checked first.
     package init(journalText text: JSONText) throws {
         if let transaction = text["transactions"] {
             try self.init(resource: "transactions", body: transaction)

@@ -1,7 +1,7 @@
 import BraidEngine
 import BraidRuntime
 
-/// The rows of one section that a snapshot is to show.
+/// A range of rows of one section, for a partial snapshot.
 package struct SnapshotWindow: Sendable {
     var section: SectionID
     var offset: Int
@@ -15,7 +15,8 @@ package struct SnapshotWindow: Sendable {
 }
 
 extension Session {
-    /// The snapshot as it is sent. Encoded once for each revision that someone asks for; large ones are not kept.
+    /// Returns the encoded snapshot and its revision. A snapshot of at most `cachedBytes` is cached until the next
+    /// commit.
     package func encodedSnapshot() -> (revision: Int, bytes: [UInt8]) {
         let state = current
         if let encoded = state.encoded { return (state.snapshot.revision, encoded) }
@@ -34,7 +35,8 @@ extension Session {
     }
     static let largeRowCount = 2_000
 
-    /// The snapshot, encoded while it is sent: a reader takes up some megabytes of it, however long it is.
+    /// Returns the snapshot as a stream that is encoded while it is sent. A reader needs a few megabytes of memory,
+    /// however large the snapshot is.
     package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
         let snapshot = current.snapshot
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
@@ -49,10 +51,12 @@ extension Session {
     }
 
     private static let pieceBytes = 256 * 1024
-    /// Encoded ahead of the sending: with few, the two threads wait for each other all the time.
+    /// The number of pieces that are encoded ahead of the sending. With fewer, the encoding thread and the sending
+    /// thread would keep waiting for each other.
     private static let queuedPieces = 8
 
-    /// The rows in a window. Throws `rowNotFound` if the section is not displayed.
+    /// Returns an encoded snapshot with the rows of a window only. Throws `rowNotFound` if the section is not
+    /// displayed.
     package func encodedSnapshot(window: SnapshotWindow) throws -> (revision: Int, bytes: [UInt8]) {
         let snapshot = current.snapshot
         guard snapshot.sections.contains(where: { $0.id == window.section }) else {
@@ -65,7 +69,7 @@ extension Session {
         )
     }
 
-    /// The table as it is stored, published or not.
+    /// The snapshot of the stored table, unpublished changes included.
     package var storedSnapshot: Snapshot {
         let current = current
         return current.unpublished?.snapshot ?? current.snapshot
@@ -73,7 +77,7 @@ extension Session {
 }
 
 extension ByteStream {
-    /// Writes the bytes once there is room for them. False: the reader has left.
+    /// Writes the bytes as soon as the stream has room. Returns `false` if the stream is closed.
     func writeWhole(_ bytes: [UInt8], _ lease: Budget.Lease? = nil) async -> Bool {
         while true {
             switch write(bytes, lease) {

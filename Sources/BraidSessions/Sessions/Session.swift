@@ -3,15 +3,17 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// One live binder session: what of it has been committed, for everyone to read at once, and the way to change it.
+/// One live session: its committed state, which every thread can read, and the queue of its commands.
 ///
-/// Commands run one at a time in order of arrival. An actor alone would not do: it takes up other work at every
-/// `await`, and the next command must see what this one committed.
+/// Commands run one at a time, in order of arrival. A plain actor is not enough: it interleaves other work at every
+/// `await`, and the next command must see what the previous one committed.
 package final class Session: Sendable {
     package let id: String
+    /// The session's number in the store. It is never used again.
     package let number: Int
-    /// The table's name; nil for a session opened without one.
+    /// The table's name. `nil` for a session that was opened without a table.
     package let table: String?
+    /// The session's epoch. The store assigns a new one when it may have lost revisions.
     package let epoch: String
     let created: Int
     let binder: Binder
@@ -19,33 +21,34 @@ package final class Session: Sendable {
     let store: any SessionStore
     private let clock: Clock
     let descriptions: CompiledDescriptions
-    /// Held by the command that is being carried out.
+    /// The lock that a command holds while it is executed.
     let commands = FIFOLock()
-    /// Held by a request that reads much of the session: a long history, or a large table to be written indented. One
-    /// at a time for each session, as each takes a multiple of what it answers in memory.
+    /// The lock of requests that read much of the session: a long history, or a large table that is written indented.
+    /// Such a request needs a multiple of its answer's size in memory, so each session runs one at a time.
     package let largeReads = FIFOLock()
-    /// Since when no other server may commit to the session; belongs to the holder of `commands`.
+    /// The time since which this server has the session's turn: no other server may commit. `nil` without the turn.
+    /// Only the holder of `commands` may use it.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     private let committed: Mutex<Committed>
     let metrics: SessionMetrics
-    /// Those who follow the session.
+    /// The feed of committed changes, with its subscribers and long polls.
     let feed: ChangeFeed
-    /// How many sweeps have come since somebody asked for the session.
+    /// The number of sweeps since a request last used the session.
     private let unusedSweeps = Atomic(0)
     /// The engine's time for the last command of each kind, in nanoseconds.
     private let engineTimes = Mutex<[String: Int]>([:])
 
-    /// Everything of one revision. Replaced as a whole, and only after the revision is on disk.
+    /// The state of one revision. It is replaced as a whole, and only after the revision is on disk.
     struct Committed: Sendable {
         var model: TableModel
-        /// What clients see: the snapshot of `model`, unless something is unpublished.
+        /// The snapshot that clients see: the snapshot of `model`, unless there are unpublished changes.
         var snapshot: Snapshot
         var unpublished: Unpublished?
-        /// Milliseconds since 1970.
+        /// The time of the revision, in milliseconds since 1970.
         var updated: Int
-        /// The snapshot as it is sent, once someone has asked for it.
+        /// The encoded snapshot, if it is cached.
         var encoded: [UInt8]?
-        /// Set when the session was ended, or dropped from memory: whoever holds it must look it up again.
+        /// Whether the session was ended or dropped from memory. Its users must then look it up again.
         var isStale = false
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
@@ -75,14 +78,14 @@ package final class Session: Sendable {
     var current: Committed { committed.withLock { $0 } }
     var isStale: Bool { committed.withLock { $0.isStale } }
 
-    /// Whoever holds the session must look it up again; those who follow it are told why.
+    /// Marks the session stale, so that its users look it up again. The feed tells its followers why.
     func markStale(_ end: ChangeFeed.End = .dropped) {
         committed.withLock { $0.isStale = true }
         feed.close(end)
     }
 
-    /// Where a command should run, by what it has to look at and by what the last one of its kind took, refused ones
-    /// and dry runs included.
+    /// Returns the worker pool for a command, from the estimated cost of the command and the time of the last command
+    /// of its kind. Refused commands and dry runs count as well.
     func lane(for command: Command) -> Workers.Lane {
         let time = engineTimes.withLock { $0[command.kind.name] ?? 0 }
         return time > Self.longTime
@@ -90,21 +93,22 @@ package final class Session: Sendable {
             ? .long : .short
     }
 
-    /// Nanoseconds.
+    /// In nanoseconds.
     private static let longTime = 2_000_000
-    /// Rows.
+    /// In rows.
     private static let longCost = 1_000
 
-    /// Somebody asks for the session.
+    /// Notes that a request uses the session.
     func use() { unusedSweeps.store(0, ordering: .relaxed) }
 
-    /// Called once by each sweep: whether nobody has asked for the session between that many.
+    /// Counts a sweep. Returns whether no request has used the session for the given number of sweeps.
     func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
 
-    /// Leaves memory, if nobody follows the session and no command is under way: what is on disk is all there is then.
+    /// Marks the session stale if it has no followers and no command is running. The store contains all of its state.
+    /// Returns whether the session may be dropped from memory.
     func unload() -> Bool {
-        // With the lock held, no commit is under way; a command that waits for it finds the session stale, and looks it
-        // up again.
+        // While this method holds the lock, no commit is running. A command that waits for the lock then finds the
+        // session stale and looks it up again.
         guard commands.lockIfFree() else { return false }
         defer { commands.unlock() }
         guard feed.closeIfUnfollowed() else { return false }
@@ -112,41 +116,46 @@ package final class Session: Sendable {
         return true
     }
 
-    /// The position of one of the session's revisions.
+    /// Returns the position of one of the session's revisions.
     package func position(at revision: Int) -> Position { Position(epoch: epoch, revision: revision) }
 
-    /// The position that the session is at.
+    /// The session's current position.
     package var position: Position { position(at: current.snapshot.revision) }
 
-    /// Keeps the encoded snapshot of a revision until the next one is committed.
+    /// Caches the encoded snapshot of a revision until the next commit.
     func cache(_ encoded: [UInt8], of revision: Int) {
         committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
     }
 
+    /// The answer to a command.
     package struct Answer: Sendable {
         package var kind: Outcome.Kind
+        /// The revision after the command. After a dry run, the revision that the command would lead to.
         package var revision: Int
-        /// The revision that the session is at: after a dry run the one before it.
+        /// The session's current revision. After a dry run, the revision before the one in `revision`.
         package var committed: Int
         package var update: BatchUpdate
-        /// The update as JSON, as the journal has it.
+        /// The update as JSON, as the journal contains it.
         package var updateText: JSONText
+        /// The snapshot after the command.
         package var snapshot: Snapshot
-        /// Where the row stands that the command is about, if it was meant as of an earlier revision.
+        /// The current place of the row that the command names, if the command was rebased.
         package var at: RowPath?
-        /// What the data source's delegate is told.
+        /// The notification for the data source's delegate.
         package var notification: DataSourceNotification?
     }
 
-    /// The journal's records after a revision.
+    /// Returns the journal's records after a revision: at most `limit`, and about `bytes` bytes.
     func history(after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
         try await store.journal(of: number, after: revision, limit: limit, bytes: bytes)
     }
 
-    /// Reads the records of `count` revisions after one; fewer if the journal does not have them all.
+    /// Reads the records of the `count` revisions after `revision` and passes them to `body`. If the journal does not
+    /// contain them all, `body` gets fewer.
     ///
-    /// Reads a page at a time. A history of more than one page takes a lease of the memory for answers while `body`
-    /// runs, and throws `unavailable` or `quotaExceeded` if there is none. It waits for nothing but the store.
+    /// The records are read a page at a time. A history of more than one page holds a lease of the memory for answers
+    /// while `body` runs. This method never waits for memory.
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory.
     func withHistory<Value>(
         after revision: Int, count: Int, for account: Budget.Account, _ body: ([JournalRecord]) throws -> Value
     ) async throws -> Value {
@@ -160,7 +169,7 @@ package final class Session: Sendable {
             guard page.first?.revision == revision + records.count + 1 else { break }
             records += page
             guard records.count < count else { break }
-            // Reading a record takes several times the memory of its text.
+            // A parsed record needs several times the memory of its text.
             bytes += page.reduce(0) { $0 + $1.bytes }
             do {
                 try lease.grow(to: 4 * bytes)
@@ -171,10 +180,11 @@ package final class Session: Sendable {
         return try body(records)
     }
 
-    /// Carries a command out: it is on disk before anyone sees it. Throws `CancellationError`, and has changed nothing,
-    /// if the task is cancelled before the command's turn.
+    /// Executes a command. Clients see its result only after it is on disk.
     ///
     /// - Parameter keep: makes the answer that is stored with the command, for a retry.
+    /// - Throws: `CancellationError` if the task is cancelled before the command gets the session's lock. The command
+    ///   has then changed nothing.
     func perform(
         _ command: Command, text: JSONText, _ options: CommandRequest.Options,
         keep: (@Sendable (Session, Answer) -> KeptAnswer)?
@@ -188,7 +198,7 @@ package final class Session: Sendable {
                 do {
                     trial = try await attempt(command, text, options)
                 } catch {
-                    // A copy that is behind may be what the command does not go with.
+                    // The error may only be due to a copy that is behind.
                     guard try await catchUp() else { throw error }
                     continue
                 }
@@ -212,11 +222,11 @@ package final class Session: Sendable {
         return try result.get()
     }
 
-    /// What a command leads to, before it is stored.
+    /// The result of a command before it is stored.
     private struct Trial {
         var answer: Answer
         var outcome: Outcome
-        /// What it starts from.
+        /// The state to which the command was applied.
         var before: Committed
         var text: JSONText
         var at: Int
@@ -242,7 +252,7 @@ package final class Session: Sendable {
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
             now: Instant(millisecondsSince1970: at).text)
-        // Only controllers see what is not published.
+        // Only controllers may see unpublished changes.
         if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
                 command, to: published, shown: before.snapshot, unpublished: nil,
@@ -257,10 +267,10 @@ package final class Session: Sendable {
         return Trial(answer: answer, outcome: outcome, before: before, text: text, at: at)
     }
 
-    /// False: another server's command was first.
+    /// Stores the result and publishes it. Returns `false` if another server committed the revision first.
     private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
         let outcome = trial.outcome, rowEvents = outcome.rowEvents.map(\.json), kept = keep?(self, trial.answer)
-        // Another session was opened under the id since the key was looked up.
+        // Another session was opened with the same ID after the key was looked up.
         if let kept, kept.session != number { throw StaleSession() }
         do {
             try await store.commit(
@@ -275,11 +285,11 @@ package final class Session: Sendable {
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
         } catch StoreError.sessionMissing where store.sharing != nil {
-            // Another server has ended it, and perhaps opened another one under its id.
+            // Another server has ended the session, and may have opened another one with its ID.
             markStale(.ended)
             throw StaleSession()
         } catch {
-            // Whatever the store now holds, it is what holds: the next request reads it from there.
+            // The store may or may not contain the commit. The next request reads the stored state.
             switch error {
             case StoreError.full, StoreError.answered: break
             default: markStale()
@@ -291,7 +301,7 @@ package final class Session: Sendable {
         return true
     }
 
-    /// Makes what is stored what everyone sees. The caller holds `commands`: revisions are published in their order.
+    /// Makes a stored revision visible. The caller holds `commands`, so that revisions are published in order.
     func publish(_ outcome: Outcome, updateText: JSONText, rowEvents: [JSONText], at: Int) {
         let model =
             outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
@@ -312,8 +322,10 @@ package final class Session: Sendable {
 }
 
 extension Session {
-    /// The command with references as they are now, and its form in the journal. Throws `rowGone`, and `baseTooOld`
-    /// where the journal does not reach back to the base.
+    /// Returns the command with its references rebased to the current revision, its text for the journal, and the
+    /// current place of its row.
+    ///
+    /// - Throws: `rowGone` if the row no longer exists. `baseTooOld` if the journal does not reach back to the base.
     private func rebased(
         _ command: Command, _ text: JSONText, base: Position?, _ current: Committed, _ limits: TableLimits
     ) async throws -> (command: Command, text: JSONText, at: RowPath?) {
@@ -341,7 +353,7 @@ extension Session {
             if case .dataSource = command, current.unpublished != nil {
                 throw SessionError(
                     .baseTooOld,
-                    "The session has changes that are not published: until they are, calls to the data source cannot have a base."
+                    "The session has unpublished changes. Until they are published, a call to the data source cannot have a `base`."
                 )
             }
             return try RowHistory(records.map { ($0.update, $0.hidden) }, now: current.snapshot, limits: limits)
@@ -351,5 +363,5 @@ extension Session {
     }
 }
 
-/// The session was ended, or dropped from memory, between look-up and turn.
+/// The error for a session that was ended or dropped from memory after it was looked up. The caller looks it up again.
 struct StaleSession: Error {}

@@ -1,13 +1,15 @@
 import BraidStore
 import Synchronization
 
-/// How many sessions there are, in memory or not, and room for one more.
+/// The number of stored sessions, and the limit for it. Sessions outside memory count as well.
 final class SessionCount: Sendable {
     private let limit: Int
     private let store: any SessionStore
-    /// Nil until it is asked for: a start reads no sessions.
+    /// The count and the time of its last reading. `nil` before the first use, so that a server starts without reading
+    /// sessions.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
-    /// Where servers share the store they are counted again after so long: those of others come and go unseen.
+    /// The time for which a count is valid if servers share the store. This server does not notice the sessions that
+    /// other servers open and end.
     private static let validity = Duration.seconds(60)
 
     init(limit: Int, store: any SessionStore) {
@@ -15,7 +17,10 @@ final class SessionCount: Sendable {
         self.store = store
     }
 
-    /// To be awaited before one comes or goes, which counting them might miss. O(sessions) once.
+    /// Reads the count from the store if it is unknown or outdated. Callers await this before they open or end a
+    /// session, as a reading in between might miss the change.
+    ///
+    /// - Complexity: O(sessions in the store) when the count is read.
     func prepare() async throws {
         let isKnown = known.withLock { known in
             known.map { store.sharing == nil || .now - $0.since < Self.validity } ?? false
@@ -25,7 +30,7 @@ final class SessionCount: Sendable {
         known.withLock { if $0 == nil || store.sharing != nil { $0 = (stored, .now) } }
     }
 
-    /// Before one is opened. Throws `tooMany`.
+    /// Counts a session that is about to be opened. Throws `tooManySessions` if the server accepts no more.
     func addOne() async throws {
         try await prepare()
         let isFull = known.withLock { known in
@@ -40,6 +45,6 @@ final class SessionCount: Sendable {
         }
     }
 
-    /// One that was ended, or could not be opened.
+    /// Counts a session that was ended or could not be opened.
     func removeOne() { known.withLock { $0?.count -= 1 } }
 }

@@ -1,17 +1,22 @@
 import BraidEngine
 
-/// What a session is opened with: a table, or the rows and sections of DataSourceController's initializers.
+/// The parsed body of a request to open a session: a table, or the rows and sections of a DataSourceController
+/// initializer.
 package struct SessionOpening: Sendable {
+    /// The table of a session: the name of a stored description, or a description in the request.
     package enum Table: Sendable {
         case named(String)
         case inline(JSONText)
     }
 
-    /// Nil: the session is opened without a table, with `sections`.
+    /// The table. `nil` for a session without a table, which contains `sections`.
     package var table: Table?
     package var id: String?
+    /// The models of each section, instead of the description's models.
     package var models: [(section: SectionID, models: [JSONText])] = []
+    /// The state, instead of the description's state.
     package var state: JSONText?
+    /// The sections of a session without a table.
     package var sections: [SectionContent] = []
     var cells = RegisteredCells()
     /// What a session without a table shows while it has no rows.
@@ -20,6 +25,7 @@ package struct SessionOpening: Sendable {
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections"]
 
+    /// Parses the body of a request. Throws a `Refusal` with the JSON Pointer of the fault.
     package init(_ body: JSONText) throws {
         guard let members = body.members() else {
             throw Refusal(
@@ -42,7 +48,7 @@ package struct SessionOpening: Sendable {
     private mutating func read(_ name: String, _ value: JSONText, _ pointer: JSONPointer, beside opened: String) throws
     {
         if name != opened, Self.withTable.contains(name), opened != "table" {
-            throw Self.fault(pointer, .conflict, "goes with a `table`, not with `\(opened)`")
+            throw Self.fault(pointer, .conflict, "is allowed with `table` only, not with `\(opened)`")
         }
         switch name {
         case "table":
@@ -82,23 +88,23 @@ package struct SessionOpening: Sendable {
         case "sections": sections = try SectionContent.list(value, at: pointer)
         case "cellsForModelTypes":
             if opened == "table" {
-                throw Self.fault(pointer, .conflict, "goes with rows or sections; a table describes its own")
+                throw Self.fault(pointer, .conflict, "is not allowed with `table`: a description has its own")
             }
             cells = try RegisteredCells(json: value, at: pointer)
         case "empty":
             if opened == "table" {
-                throw Self.fault(pointer, .conflict, "goes with rows or sections; a table describes its own")
+                throw Self.fault(pointer, .conflict, "is not allowed with `table`: a description has its own")
             }
             if value.isNull {
-                throw Self.fault(pointer, .invalidValue, "cannot be null: in an update null says that it went away")
+                throw Self.fault(pointer, .invalidValue, "must not be null: in an update, null means no `empty`")
             }
             empty = value.detached
         default:
             throw Self.fault(
                 pointer, .unknownMember,
                 opened == "table"
-                    ? "is not known; a session is opened with `table`, `id`, `models`, `state`"
-                    : "is not known; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
+                    ? "is unknown; a session is opened with `table`, `id`, `models`, `state`"
+                    : "is unknown; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
         }
     }
 

@@ -2,12 +2,13 @@ import BraidEngine
 import BraidStore
 import Synchronization
 
-/// The key of a request that may be sent again, and a hash of what the request asks.
+/// The idempotency key of a request, with its requester and a hash of the request.
 package struct IdempotencyKey: Sendable {
     let key: String
-    /// The ID of the requester's token; empty for a controller. Each requester has its own keys.
+    /// The ID of the requester's token, or the empty string for a controller. Each requester has a separate set of
+    /// keys.
     let requester: String
-    /// The hash of the request. A key is good for one request only.
+    /// The hash of the request. A key is valid for one request only.
     let request: Int
 
     package init(key: String, requester: String, request: Int) {
@@ -17,7 +18,7 @@ package struct IdempotencyKey: Sendable {
     }
 }
 
-/// Requests with a key that are being answered right now.
+/// The keys of the requests that are being answered.
 final class KeysUnderWay: Sendable {
     private struct Name: Hashable {
         var session: Int
@@ -26,7 +27,8 @@ final class KeysUnderWay: Sendable {
     }
     private let names = Mutex<Set<Name>>([])
 
-    /// Throws `idempotencyKeyInUse` while another request with the key is under way.
+    /// Runs `body` while the key is reserved. Throws `idempotencyKeyInUse` if another request with the key is being
+    /// answered.
     func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value
     {
         let name = Name(session: session, requester: key.requester, key: key.key)
@@ -42,25 +44,27 @@ final class KeysUnderWay: Sendable {
 }
 
 extension Sessions {
+    /// The result of a request with an idempotency key.
     package enum Once<Value> {
         case done(Value)
         /// The answer that is stored with the key.
         case replayed(JSONText)
     }
 
-    /// Does what a request asks, unless an answer is stored with its key. Then it returns that answer.
+    /// Performs a request once. If the store contains an answer for its key, returns that answer instead.
     ///
     /// - Parameters:
-    ///   - session: the number of the session that the request is for; 0 for the opening of one.
-    ///   - refusal: encodes the answer to an error that the client caused; `nil` to store none.
-    ///   - body: does what the request asks. It must store `keep`'s result in the transaction that stores its changes.
-    ///     If nothing is to be stored, it stores that result alone.
+    ///   - session: the number of the session that the request is for, or 0 if the request opens a session.
+    ///   - refusal: encodes the answer to an error that the client caused. It returns `nil` if the store should keep no
+    ///     answer.
+    ///   - body: performs the request. It must store the result of `keep` in the same transaction as its changes. If it
+    ///     stores no changes, it stores that result alone.
     package func once<Value>(
         _ key: IdempotencyKey, session: Int, refusal: (any Error) -> JSONText?,
         _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Value
     ) async throws -> Once<Value> {
         try await keysUnderWay.holding(key, of: session) {
-            // Again when another server has answered meanwhile.
+            // Start again if another server has stored an answer meanwhile.
             while true {
                 if let kept = try await answer(to: key, of: session) { return .replayed(kept) }
                 let clock = clock
@@ -74,10 +78,11 @@ extension Sessions {
                 } catch StoreError.answered {
                     continue
                 } catch {
-                    // A refusal is an answer as well. But what the server could not do can be tried again.
+                    // A refusal is an answer and is stored. A failure of the server is not, so that a retry can
+                    // succeed.
                     guard SessionError.isRefusal(error) else { throw error }
                     if SessionError.mayPassLater(error) {
-                        // The refused request may itself have been executed by another server.
+                        // Another server may have executed the same request meanwhile.
                         if store.sharing != nil, try await stored(key, of: session) != nil { continue }
                         throw error
                     }
@@ -93,7 +98,7 @@ extension Sessions {
         }
     }
 
-    /// The answer that is stored with a key. Throws `idempotencyKeyReused` if it answers another request.
+    /// Returns the stored answer for a key. Throws `idempotencyKeyReused` if the key belongs to another request.
     private func answer(to key: IdempotencyKey, of session: Int) async throws -> JSONText? {
         guard let kept = try await stored(key, of: session) else { return nil }
         guard kept.request == key.request else {

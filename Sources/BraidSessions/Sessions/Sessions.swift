@@ -4,7 +4,7 @@ import BraidStore
 import Logging
 import Synchronization
 
-/// The sessions of this server: those in memory, and the way to those that are not.
+/// The sessions of this server. It loads sessions from the store and keeps those in use in memory.
 package final class Sessions: Sendable {
     package let store: any SessionStore
     let clock: Clock
@@ -12,7 +12,7 @@ package final class Sessions: Sendable {
     package let tokens: SessionTokens
     let limits: SessionLimits
     package let streams: StreamLimits
-    /// Of streams and long polls.
+    /// The budget of event streams and waiting long polls.
     package let subscribers: Budget
     private let count: SessionCount
     package let metrics = SessionMetrics()
@@ -37,7 +37,7 @@ package final class Sessions: Sendable {
         self.logger = logger
     }
 
-    /// The sessions in memory.
+    /// The sessions in memory, by ID and by number.
     private struct Live {
         private(set) var byID: [String: Session] = [:]
         private(set) var byNumber: [Int: Session] = [:]
@@ -54,10 +54,12 @@ package final class Sessions: Sendable {
         }
     }
 
+    /// The numbers of sessions and of their followers.
     package struct Statistics: Sendable {
         package var inMemory = 0
-        /// Those who follow: by event streams, and by long polls.
+        /// The number of open event streams.
         package var streams = 0
+        /// The number of waiting long polls.
         package var polls = 0
     }
 
@@ -70,30 +72,29 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// The session, if it is in memory; where servers share the store, it may be behind.
+    /// Returns the session if it is in memory. If servers share the store, it may be behind.
     package func inMemory(_ id: String) -> Session? {
         guard let session = live.withLock({ $0.byID[id] }), !session.isStale else { return nil }
         session.use()
         return session
     }
 
-    /// The session, if it is in memory, and as it is stored.
+    /// Returns the session if it is in memory and current. Returns `nil` if servers share the store.
     package func currentInMemory(_ id: String) -> Session? { store.sharing == nil ? inMemory(id) : nil }
 
-    /// Those in memory.
+    /// All sessions in memory.
     var inMemory: [Session] { live.withLock { Array($0.byID.values) } }
 
-    /// Takes a session out of memory that is stale.
+    /// Removes a stale session from memory.
     func drop(_ session: Session) { live.withLock { $0.remove(session) } }
 
-    /// The session as it was stored when this was called, or later. Throws `noSession`.
+    /// Returns the session at a revision that is at least the one stored at the time of the call. Throws `noSession`.
     package func current(_ id: String) async throws -> Session { try await withCurrent(id) { $0 } }
 
-    /// The session, read from the store if it is not in memory; where servers share the store, it may be behind. Throws
-    /// `noSession`.
+    /// Returns the session from memory or the store. If servers share the store, it may be behind. Throws `noSession`.
     func session(_ id: String) async throws -> Session {
-        // Many may ask at once; one of them reads. What that one did not find, another server may have opened since it
-        // looked, but before this one was asked: then the next reading has it.
+        // Concurrent calls for one ID share one read. If that read began before this call and found no session, another
+        // server may have opened one in between. So this call reads once more.
         for _ in 0..<2 {
             if let session = inMemory(id) { return session }
             let (task, isOwn) = loading.withLock { loading in
@@ -127,8 +128,11 @@ package final class Sessions: Sendable {
                 streams: streams, metrics: metrics))
     }
 
-    /// Puts a session into memory, or gives the one that is there already. Nil when it was ended meanwhile: `end` takes
-    /// out of memory what is there when the store has let go of it, so that whoever comes later must look again.
+    /// Adds a session to memory, or returns the one that is already there. Returns `nil` if the session was ended
+    /// meanwhile.
+    ///
+    /// `end` deletes a session from the store first and from memory second. So this method adds the session first and
+    /// then checks that the store still contains it.
     private func adopt(_ session: Session) async throws -> Session? {
         let (adopted, replaced) = live.withLock { live in
             let other = live.byID[session.id]
@@ -136,14 +140,14 @@ package final class Sessions: Sendable {
             live.add(session)
             return (session, other)
         }
-        // Another server has ended it, or it is stale already.
+        // Another server has ended the replaced session, or it is stale already.
         replaced?.markStale(.ended)
         let facts = try await store.sessionSummary(session.id)
         guard facts?.number == adopted.number else {
             forget(adopted.number)
             return nil
         }
-        // New epochs have begun while it was read.
+        // All sessions got new epochs while this one was read.
         guard facts?.epoch == adopted.epoch else {
             adopted.markStale()
             throw StaleSession()
@@ -153,7 +157,7 @@ package final class Sessions: Sendable {
 
     func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
 
-    /// It was ended.
+    /// Removes an ended session from memory and tells its followers that it has ended.
     func forget(_ number: Int) {
         let session = live.withLock { live in
             let session = live.byNumber[number]
@@ -165,11 +169,15 @@ package final class Sessions: Sendable {
         if session.current.snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
     }
 
-    /// Opens a session. `text` is the request's body, kept for `reset` and `replay`.
+    /// Opens a session.
+    ///
+    /// - Parameters:
+    ///   - text: the request's body. The store keeps it for `reset` and `replay`.
+    ///   - keep: makes the answer that is stored with the session, for a retry.
     package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
-        // What the store was given is let go of by then, however long it took.
+        // The store has released its copies by the time this method returns.
         defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
         let (table, unlimited) = try await boundTable(opening)
         let binder = limited(unlimited)
@@ -201,7 +209,7 @@ package final class Sessions: Sendable {
                     nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
                     sections: model.sections.map(\.facts),
                     rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
-                    // The number is the store's to give; the answer does not have it.
+                    // The store assigns the number, and the answer does not contain it.
                     answer: keep?(session())))
         } catch {
             count.removeOne()
@@ -210,7 +218,7 @@ package final class Sessions: Sendable {
         let session = session()
         logger.debug("session \(id) opened")
         do {
-            // One that is ended at once was there all the same.
+            // If the session was ended at once, it was opened all the same.
             return try await adopt(session) ?? session
         } catch is StaleSession {
             return session
@@ -231,7 +239,7 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// The description that a session is opened with, and what binds it.
+    /// Returns the description that the session is opened with, if it has a table, and its binder.
     private func boundTable(_ opening: SessionOpening) async throws -> (
         table: (description: TableDescription, version: Int?)?, binder: Binder
     ) {
@@ -255,7 +263,7 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// Ends a session; with a condition, only while that is met.
+    /// Ends a session. With a condition, ends it only if the condition is met.
     package func end(_ id: String, if condition: PositionCondition? = nil) async throws {
         try await count.prepare()
         while true {
@@ -271,11 +279,11 @@ package final class Sessions: Sendable {
                 return tokens.revokeAll(of: number)
             }
             if facts == nil { throw SessionError(noSession: id) }
-            // It has changed since: whether it still matches is to be looked at again.
+            // The session has changed meanwhile: check the condition again.
         }
     }
 
-    /// Does something with a session as it was stored when this was called, or later.
+    /// Passes the session to `body`, at a revision that is at least the one stored at the time of the call.
     package func withCurrent<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         try await with(id) { session in
             try await session.refresh()
@@ -283,10 +291,10 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// How often a request looks a session up again: more often than sessions leave memory between look-up and lock.
+    /// The most look-ups of a session in one request. Sessions rarely leave memory between look-up and lock.
     private static let mostReloads = 100
 
-    /// Does something with a session, looked up again if it was dropped from memory meanwhile (`StaleSession`).
+    /// Passes the session to `body`. If `body` throws `StaleSession`, looks the session up again and repeats the call.
     func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         for _ in 0..<Self.mostReloads {
             do {

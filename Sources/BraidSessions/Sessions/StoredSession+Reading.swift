@@ -1,9 +1,9 @@
 import BraidEngine
 import BraidStore
 
-// A stored session as the engine has it.
+// Conversions of stored sessions to the engine's types.
 extension StoredSession {
-    /// What binds the session's rows: its description, or what all sessions without a table have in common.
+    /// Returns the session's binder: that of its description, or the common binder of sessions without a table.
     func binder(_ descriptions: CompiledDescriptions) throws -> Binder {
         if facts.table == nil { return Binder.dataSource.showing(empty: description) }
         guard let description else {
@@ -12,8 +12,9 @@ extension StoredSession {
         return try descriptions.compiled(description).binder
     }
 
-    /// The table, and what clients see of it. The binder must have no limits: they may have been lowered since, and
-    /// what is stored was within those of its time, command by command.
+    /// Returns the stored table, the snapshot that clients see, and the unpublished changes.
+    ///
+    /// - Parameter binder: a binder without limits. The limits may have been lowered after the table was stored.
     package func restored(by binder: Binder) throws -> (
         model: TableModel, snapshot: Snapshot, unpublished: Unpublished?
     ) {
@@ -23,7 +24,7 @@ extension StoredSession {
             let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
             return (model.sharingModels(with: snapshot), snapshot, nil)
         }
-        // As of the time when it was published: rows may have read it.
+        // Templates may use the time, so the snapshot needs the time of publication.
         let shown = try table(published.sections, published.displayedSections)
         return (
             model,

@@ -3,11 +3,11 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// How a subscriber wants to be told.
+/// The form in which a subscriber receives changes.
 package struct StreamForm: Sendable, Hashable {
-    /// `operations` in place of `stages`.
+    /// Whether updates contain `operations` instead of `stages`.
     package var isSequential: Bool
-    /// Taps and cell events, for controllers.
+    /// Whether the stream contains taps and cell events. Controllers receive them.
     package var hasRowEvents: Bool
 
     package init(isSequential: Bool = false, hasRowEvents: Bool = true) {
@@ -16,7 +16,7 @@ package struct StreamForm: Sendable, Hashable {
     }
 }
 
-/// One committed revision on its way to the subscribers: its events are encoded once, whoever many read them.
+/// One committed revision for the subscribers. Its events are encoded once, however many subscribers there are.
 final class Change: Sendable {
     let epoch: String
     let revision: Int
@@ -38,10 +38,10 @@ final class Change: Sendable {
         self.rowEvents = rowEvents
     }
 
-    /// Bytes that the revision takes up, about.
+    /// The approximate memory of the revision, in bytes.
     var size: Int { rowEvents.reduce(256 + updateText.count) { $0 + $1.count } }
 
-    /// The revision's events; empty when there is nothing to tell in this form.
+    /// Returns the revision's events. They are empty if the revision has none in this form.
     func events(_ form: StreamForm) -> EventBytes {
         encoded.withLock { encoded in
             if let events = encoded.events[form] { return events }
@@ -65,9 +65,11 @@ final class Change: Sendable {
         return text
     }
 
-    /// Taps and cell events come before the update that they led to: their index paths are those of the table as the
-    /// reader has it. Only the revision's last event has the position, so that a reader who loses the connection
-    /// between two of them is told the revision again, and misses nothing.
+    /// Returns the bytes of a revision's events.
+    ///
+    /// Taps and cell events precede the update that they caused, because their index paths refer to the table before
+    /// it. Only the last event carries the position. So a reader that loses the connection between two events receives
+    /// the whole revision again.
     fileprivate static func events(epoch: String, revision: Int, update: JSONText?, rowEvents: [JSONText]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(rowEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
@@ -82,7 +84,7 @@ final class Change: Sendable {
     }
 }
 
-/// Events as they are sent: the same bytes for all who read them.
+/// Encoded events, shared by all streams that send them.
 final class EventBytes: Sendable {
     let bytes: [UInt8]
     private let known = Mutex(WeakLease())
@@ -93,8 +95,10 @@ final class EventBytes: Sendable {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A lease of the memory for answers, for as long as the bytes wait for any reader; nil if they are few. The first
-    /// reader pays for all. Throws if there is no memory for them.
+    /// Returns a lease of the memory for answers, shared by all streams for which the bytes wait. Returns `nil` for
+    /// small events, which need no lease.
+    ///
+    /// The lease counts against the account of the first stream. Throws if the budget refuses the lease.
     func lease(_ limits: StreamLimits, for account: Budget.Account) throws(Budget.Refusal) -> Budget.Lease? {
         guard bytes.count > limits.largeBytes else { return nil }
         return try known.withLock { weak throws(Budget.Refusal) in
@@ -106,9 +110,9 @@ final class EventBytes: Sendable {
     }
 }
 
-// A revision as the journal has it.
+// The events of a revision that is read from the journal.
 extension JournalRecord {
-    /// The same bytes as `Change.events`.
+    /// Returns the same bytes as `Change.events`.
     func events(_ form: StreamForm, epoch: String) throws -> EventBytes {
         EventBytes(
             Change.events(
@@ -117,7 +121,7 @@ extension JournalRecord {
                 rowEvents: form.hasRowEvents ? rowEvents?.elements() ?? [] : []))
     }
 
-    /// The update in a form.
+    /// Returns the update with `operations` if `sequential` is true, and with `stages` otherwise.
     func updateText(sequential: Bool) throws -> JSONText {
         sequential ? try BatchUpdate(json: update).sequentialJSON : update
     }

@@ -1,18 +1,21 @@
 import BraidRuntime
 import Synchronization
 
-/// Tells those who follow a session what was committed, in the order of revisions.
+/// Delivers a session's committed changes to its followers, in the order of revisions.
 ///
-/// `publish` only notes a change and wakes: one task at a time, the pump, then writes to the queues of all subscribers,
-/// so that a command waits neither for them nor for their number. Nobody is told by handing over "the next" change:
-/// every follower has a position, and is told what comes after it. So there is no gap, no duplicate and no moment that
-/// must be met between reading a snapshot and being subscribed.
+/// A follower is a subscriber with an event stream, or a waiting long poll. `publish` only stores a change and wakes
+/// the pump, a single task that writes to the queues of all subscribers. So the time of a command does not depend on
+/// the subscribers.
+///
+/// Every follower has a position and receives the changes after it. So a follower can read a snapshot and then
+/// subscribe without a gap and without duplicates.
 final class ChangeFeed: Sendable {
-    /// Why no more changes come.
+    /// The reason why no more changes come.
     enum End: Sendable {
         /// The session was ended.
         case ended
-        /// The session was dropped from memory: who comes back, with a position, finds it again.
+        /// The session was dropped from memory. A client that reconnects with its position makes the server load it
+        /// again.
         case dropped
     }
 
@@ -25,19 +28,20 @@ final class ChangeFeed: Sendable {
         var hasNews = false
         var isPumping = false
         var isCommenting = false
-        /// The highest revision that another server is said to have come to.
+        /// The highest revision in the notices of other servers.
         var heard = 0
-        /// The event with the snapshot that was asked for last, while there are subscribers.
+        /// The event with the latest snapshot that a subscriber needed. `nil` without subscribers.
         var snapshotEvent: SnapshotEvent?
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
     }
 
     private let state: Mutex<State>
-    /// What is to be done when somebody follows and there is a revision that was heard of and not published.
+    /// The action that fetches a missing revision. It runs if the session has followers and a notice has named a
+    /// revision that is not published yet.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
-    /// Readers that did not keep up, of all sessions.
+    /// A counter of slow readers, shared by all sessions.
     let behind: Counter
 
     init(revision: Int, limits: StreamLimits, behind: Counter) {
@@ -48,7 +52,7 @@ final class ChangeFeed: Sendable {
 
     func onMissing(_ body: @escaping @Sendable () -> Void) { missing.withLock { $0 = body } }
 
-    /// Notes that another server has come to a revision. True: somebody follows, to whom it is news.
+    /// Notes the revision in another server's notice. Returns whether a follower needs it.
     func hear(revision: Int) -> Bool {
         state.withLock { state in
             state.heard = max(state.heard, revision)
@@ -56,12 +60,13 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// After somebody has begun to follow: what was heard of before was nobody's concern.
+    /// Fetches a revision that a notice named before there were followers. Called when a follower is added.
     private func lookForMissing() {
         if state.withLock({ $0.heard > $0.recent.last }) { missing.withLock { $0 }?() }
     }
 
-    /// Notes a committed revision, one after the other. The change is made only if somebody follows.
+    /// Publishes a committed revision. The caller publishes revisions in order. `change` is called only if there are
+    /// followers.
     func publish(revision: Int, _ change: () -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
             guard state.isFollowed else {
@@ -76,7 +81,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// No more changes come. The first reason stands.
+    /// Notes that no more changes come. The first reason is kept.
     func close(_ end: End) {
         let (woken, recent, startsPump) = state.withLock { state in
             state.end = state.end ?? end
@@ -86,7 +91,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// No more changes come, unless somebody follows: then nothing happens, and false is given.
+    /// Closes the feed if it has no followers. Returns whether it had none.
     func closeIfUnfollowed() -> Bool {
         state.withLock { state in
             if !state.isFollowed { state.end = state.end ?? .dropped }
@@ -96,13 +101,13 @@ final class ChangeFeed: Sendable {
 
     var isFollowed: Bool { state.withLock { $0.isFollowed } }
 
-    /// How many follow: by streams, and by long polls.
+    /// The numbers of event streams and of waiting long polls.
     var followers: (subscribers: Int, polls: Int) { state.withLock { ($0.subscribers.count, $0.waiting.count) } }
 
-    /// What is kept of the last changes, and whether more may come.
+    /// The recent changes, and the reason if no more will come.
     var recent: (changes: RecentChanges, end: End?) { state.withLock { ($0.recent, $0.end) } }
 
-    /// Takes out the long polls to which the revision is news.
+    /// Removes and returns the long polls that wait for `revision` or an earlier one.
     private static func takingWaiting(before revision: Int, _ state: inout State) -> [CheckedContinuation<
         RecentChanges, Never
     >] {
@@ -114,7 +119,7 @@ final class ChangeFeed: Sendable {
 
     // MARK: Subscribers
 
-    /// From now on changes are kept for the subscriber. False when no more will come.
+    /// Adds a subscriber. From now on the feed keeps changes for it. Returns `false` if no more changes will come.
     func add(_ subscriber: Subscriber) -> Bool {
         let (isOpen, startsComments) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
@@ -135,7 +140,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Wakes the pump for a subscriber that has become live, if there is something that it was not told yet.
+    /// Starts the pump for a subscriber that has become live, if the feed has changes after `revision`.
     func resume(after revision: Int) {
         let startsPump = state.withLock { state in
             revision < state.recent.last || state.end != nil ? Self.noteNews(&state) : false
@@ -143,7 +148,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// The event with the session's snapshot, shared by all who start from the same revision. Nil for who has left.
+    /// Returns the event with the session's snapshot. Subscribers that start at the same revision share it. Returns
+    /// `nil` if the subscriber was removed.
     func snapshotEvent(of session: Session, for subscriber: Subscriber) -> (revision: Int, event: EventBytes)? {
         snapshotEvent(at: session.current.snapshot.revision, for: subscriber) {
             let (revision, snapshot) = session.encodedSnapshot()
@@ -154,8 +160,10 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// `encode` takes its time, and gives the snapshot of that revision or a later one. Nobody waits for it but those
-    /// who need what it gives: a reader that leaves meanwhile does so on an event loop's thread.
+    /// Returns the event with a snapshot of `revision` or a later one.
+    ///
+    /// `encode` can take long. It runs outside the feed's lock, so that only subscribers that need the snapshot wait
+    /// for it. A disconnected subscriber is removed on an event loop's thread, which must not wait.
     func snapshotEvent(
         at revision: Int, for subscriber: Subscriber, _ encode: () -> (revision: Int, event: EventBytes)
     ) -> (revision: Int, event: EventBytes)? {
@@ -169,9 +177,9 @@ final class ChangeFeed: Sendable {
         return event?.encoded(encode)
     }
 
-    /// Encoded by the first who asks, while the others wait for it.
+    /// A snapshot event that is encoded on first use. Other subscribers wait for the encoding.
     private final class SnapshotEvent: Sendable {
-        /// The snapshot is of this revision or a later one.
+        /// The lowest possible revision of the snapshot.
         let asked: Int
         private let event = Mutex<(revision: Int, event: EventBytes)?>(nil)
 
@@ -186,7 +194,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Whether the pump is to be started.
+    /// Notes that there are changes. Returns whether the caller must start the pump.
     private static func noteNews(_ state: inout State) -> Bool {
         state.hasNews = true
         guard !state.isPumping, !state.subscribers.isEmpty else { return false }
@@ -203,7 +211,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// What the pump is to tell, and to whom; nil when it has told everything.
+    /// Returns the pump's next work. Without work, stops the pump and returns `nil`.
     private func news() -> ([ObjectIdentifier: Subscriber], RecentChanges, End?)? {
         state.withLock { state in
             guard state.hasNews else {
@@ -215,7 +223,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Runs while there are subscribers.
+    /// Sends comments to all subscribers at intervals, until there are no subscribers.
     private func comment() async {
         while true {
             try? await Task.sleep(for: limits.commentInterval)
@@ -232,8 +240,9 @@ final class ChangeFeed: Sendable {
 // MARK: - Long polling
 
 extension ChangeFeed {
-    /// Returns the recent changes when there is one after `revision`, or no more will come, or the time is over, or the
-    /// task is cancelled.
+    /// Waits for a change after `revision`, and returns the recent changes.
+    ///
+    /// Returns without such a change if no more changes will come, if the time is over, or if the task is cancelled.
     func changes(after revision: Int, waiting time: Duration) async -> RecentChanges {
         await withTaskGroup(of: RecentChanges?.self) { group in
             group.addTask { await self.nextChange(after: revision) }
@@ -255,7 +264,7 @@ extension ChangeFeed {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now: RecentChanges? = state.withLock { state in
-                    // A cancellation before this is seen here, one after it finds the continuation.
+                    // This check sees a cancellation that came first. A later cancellation finds the continuation.
                     if state.recent.last > revision || state.end != nil || Task.isCancelled { return state.recent }
                     state.waiting[number] = (revision, continuation)
                     return nil

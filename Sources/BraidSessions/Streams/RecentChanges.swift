@@ -1,9 +1,9 @@
-/// A session's last revisions, without a gap: what subscribers that keep up are told from.
+/// A session's last revisions, without a gap. Subscribers that keep up receive their changes from here.
 struct RecentChanges: Sendable {
     private var changes: [Change] = []
     private var bytes = 0
     private let limits: StreamLimits
-    /// The revision that was published last, whether it is kept or not.
+    /// The last published revision, kept or not.
     private(set) var last: Int
 
     init(last: Int, limits: StreamLimits) {
@@ -11,7 +11,7 @@ struct RecentChanges: Sendable {
         self.limits = limits
     }
 
-    /// The change of the revision after `last`. Forgets the oldest over the limits, never the newest.
+    /// Adds the change of the revision after `last`. Drops the oldest changes over the limits, but never the newest.
     mutating func append(_ change: Change) {
         last = change.revision
         changes.append(change)
@@ -24,7 +24,7 @@ struct RecentChanges: Sendable {
         changes.removeFirst(excess)
     }
 
-    /// A revision that nobody follows.
+    /// Notes a revision without keeping its change, for a session without followers.
     mutating func skip(to revision: Int) {
         forget()
         last = revision
@@ -35,9 +35,10 @@ struct RecentChanges: Sendable {
         bytes = 0
     }
 
-    /// The changes after a revision; nil where they are not all kept. O(1).
+    /// Returns the changes after a revision, or `nil` if some of them are not kept.
     ///
-    /// A reader may be ahead, for a moment: a snapshot can be read before its revision is published.
+    /// A reader may be ahead for a moment: it can read a snapshot before the snapshot's revision is published.
+    /// - Complexity: O(1).
     func after(_ revision: Int) -> ArraySlice<Change>? {
         guard revision < last else { return [] }
         let index = changes.count - (last - revision)

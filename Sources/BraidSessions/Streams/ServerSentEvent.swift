@@ -1,12 +1,14 @@
 import BraidRuntime
 
-/// Events as a `text/event-stream` has them.
+/// The encoding of events in a `text/event-stream`.
 ///
-/// Source: WHATWG HTML, 9.2 "Server-sent events": 9.2.5 "Parsing an event stream", 9.2.6 "Interpreting an event
-/// stream".
+/// Source: WHATWG HTML, sections 9.2.5 "Parsing an event stream" and 9.2.6 "Interpreting an event stream".
 enum ServerSentEvent {
-    /// `data` must be one line, as compact JSON is: a line break can only stand escaped in it. An event without an `id`
-    /// leaves the reader's last event id as it was.
+    /// Appends an event.
+    ///
+    /// - Parameters:
+    ///   - id: the event's ID. Without one, the reader's last event ID does not change.
+    ///   - data: one line. Compact JSON qualifies, as it contains line breaks only in escaped form.
     static func append(_ event: StaticString, id: String?, data: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         var fields = "\(id.map { "id: \($0)\n" } ?? "")event: \(event)\ndata: "
         fields.withUTF8 { bytes.append(contentsOf: $0) }
@@ -14,11 +16,11 @@ enum ServerSentEvent {
         bytes.append(contentsOf: "\n\n".utf8)
     }
 
-    /// How long a reader is to wait before it connects again.
+    /// Returns the field that tells a reader how long to wait before it reconnects.
     static func retry(after time: Duration) -> [UInt8] {
         Array("retry: \(max(0, time.milliseconds))\n\n".utf8)
     }
 
-    /// A line that readers ignore: it keeps proxies from taking the connection for dead (9.2.7, "Authoring notes").
+    /// A line that readers ignore. It keeps proxies from closing an idle connection (section 9.2.7, "Authoring notes").
     static let comment = Array(":\n\n".utf8)
 }

@@ -2,10 +2,10 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// How a list of updates is to look.
+/// The form of a list of updates.
 package struct UpdateListForm: Sendable {
     var isSequential: Bool
-    /// One update in the place of all.
+    /// Whether the list contains one update for all revisions.
     var isCoalesced: Bool
 
     package init(isSequential: Bool, isCoalesced: Bool) {
@@ -14,22 +14,24 @@ package struct UpdateListForm: Sendable {
     }
 }
 
-/// What happened to a session since a position, and the position that it leads to.
+/// The changes of a session since a position, and the position to which they lead.
 package struct UpdateList: Sendable {
     package var position: Position
-    /// The updates or a snapshot, as JSON. `nil` if the client already knows what happened until `position`.
+    /// The updates or a snapshot, as JSON. `nil` if the client already has this answer.
     package var json: [UInt8]?
 }
 
 extension Session {
-    /// The revision of a position in this session's history; nil for one of another epoch, or that is still to come.
+    /// Returns the revision of a position. Returns `nil` if the position has another epoch or is in the future.
     private func revision(at position: Position) -> Int? {
         guard position.epoch == nil || position.epoch == epoch else { return nil }
         return position.revision <= current.snapshot.revision ? position.revision : nil
     }
 
-    /// A stream of what comes after a position; nil, or one that history does not reach back to: of a snapshot and what
-    /// comes after it.
+    /// Returns an event stream of the changes after a position.
+    ///
+    /// If `position` is `nil`, or if the journal does not reach back to it, the stream starts with a snapshot.
+    /// - Throws: `StaleSession` if the session was ended or dropped from memory.
     package func eventStream(
         after position: Position?, _ form: StreamForm, _ lease: Budget.Lease, _ account: Budget.Account
     ) throws -> ByteStream {
@@ -39,11 +41,12 @@ extension Session {
         return subscriber.stream
     }
 
-    /// The updates after a position, one for each revision or one for all, or the snapshot where history does not reach
-    /// back to it. If there are none, waits for one.
+    /// Returns the updates after a position: one for each revision, or one for all of them. Without updates, waits
+    /// for one, for at most `time`.
     ///
-    /// - Parameter isKnown: whether the client already has the answer that leads to a position. Then the list has no
-    ///   JSON, and no history is read.
+    /// If the journal does not reach back to the position, the list contains a snapshot instead.
+    /// - Parameter isKnown: returns whether the client already has the answer that leads to a position. Such a list has
+    ///   no JSON, and no history is read for it.
     package func updates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
         _ form: UpdateListForm, for account: Budget.Account
@@ -56,7 +59,7 @@ extension Session {
         if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
         let kept = recent.after(from)
         if kept?.isEmpty == true, isStale { throw StaleSession() }
-        // A snapshot can be read before its revision is published, so the client may be ahead.
+        // A client can read a snapshot before its revision is published, so it may be ahead.
         let last = self.position(at: max(from, recent.last))
         if isKnown(last) { return UpdateList(position: last) }
         if let changes = kept {
@@ -81,7 +84,7 @@ extension Session {
         }
     }
 
-    /// The updates of the revisions after `from`, without a gap, as one.
+    /// Returns the updates after `from`, which follow each other without a gap, as one update.
     private func coalesced(_ updates: [BatchUpdate], from: Int, _ form: UpdateListForm) throws -> UpdateList {
         if updates.isEmpty { return list([], from: from, to: from) }
         let update = try BatchUpdate.composing(updates)

@@ -1,24 +1,26 @@
 import BraidRuntime
 
-/// What following a session may cost.
+/// The limits of event streams and of reading history.
 package struct StreamLimits: Sendable {
-    /// How often a stream gets a comment, so that nobody on the way takes it for dead.
+    /// The interval of comments, which keep proxies from closing an idle stream.
     var commentInterval: Duration
-    /// How long a reader is told to wait before it connects again.
+    /// The time that a reader must wait before it reconnects.
     var retryTime: Duration
-    /// What may wait for one subscriber; as many bytes again may be on their way into its socket.
+    /// The size of one subscriber's queue, in bytes. The socket can hold as much again.
     var queueBytes: Int
-    /// What a session keeps of its last revisions while it is followed, for all its subscribers together.
+    /// The most revisions that a followed session keeps in memory for its subscribers. `recentBytes` limits their size.
     var recentChanges: Int
     var recentBytes: Int
-    /// Revisions that are read from the journal at a time, and after how many bytes a page ends.
+    /// The most revisions in one page of the journal for a stream. `historyBytes` limits its size.
     var historyPage: Int
     var historyBytes: Int
-    /// Histories that are longer are read one at a time.
+    /// The page size when a request reads history, in bytes. A history of more than one page needs a lease of
+    /// `buffers`.
     var longHistoryBytes: Int
-    /// Memory for events that are larger than this, until they are sent: the same bytes once, however many streams they
-    /// wait for.
+    /// The size in bytes above which events need a lease of `buffers` until they are sent. All streams that send the
+    /// same events share one lease.
     var largeBytes: Int
+    /// The memory for large events.
     package var buffers: Budget
 
     package init(

@@ -5,27 +5,29 @@ import Synchronization
 
 /// One reader of a session's event stream.
 ///
-/// While it keeps up it is *live*: the feed's pump writes each change to its queue. While it is new, or its queue is
-/// full, it catches up in a task of its own, from the journal or with a fresh snapshot, and then goes live again. Only
-/// one of the two writes at a time.
+/// A subscriber that keeps up is *live*: the feed's pump writes each change to its queue. A new subscriber, or one
+/// whose queue is full, catches up in a separate task. That task reads the journal or sends a new snapshot, and then
+/// makes the subscriber live. The pump and the task never write at the same time.
 final class Subscriber: Sendable {
     let stream: ByteStream
     private let session: Session
     private let form: StreamForm
-    /// Of one of the subscribers that the server accepts.
+    /// The lease of one of the subscribers that the server accepts.
     private let lease: Budget.Lease?
-    /// Who pays for large events.
+    /// The account against which large events count.
     private let account: Budget.Account
     private let progress: Mutex<Progress>
 
     private struct Progress {
-        /// The revision that the reader has when it has read its queue; nil: it needs a snapshot.
+        /// The revision that the reader has after it reads its queue. `nil` if it needs a snapshot.
         var position: Int?
         var isLive = false
         var owesCaughtUp = true
     }
 
-    /// `position`: what the reader has, if its session's history is to go on from there; nil to start with a snapshot.
+    /// Creates a subscriber.
+    ///
+    /// - Parameter position: the revision after which the stream continues, or `nil` to start with a snapshot.
     init(
         _ session: Session, after position: Int?, form: StreamForm, lease: Budget.Lease? = nil,
         account: Budget.Account = Budget.Account()
@@ -39,7 +41,7 @@ final class Subscriber: Sendable {
         stream.write(ServerSentEvent.retry(after: session.feed.limits.retryTime))
     }
 
-    /// False when the session is gone.
+    /// Starts the stream. Returns `false` if the session was ended or dropped from memory.
     func start() -> Bool {
         guard session.feed.add(self) else { return false }
         stream.onClose { [self] in
@@ -52,7 +54,7 @@ final class Subscriber: Sendable {
 
     // MARK: Live
 
-    /// For the pump: queues what comes after the reader's position.
+    /// Queues the changes after the reader's position. The pump calls this method.
     func advance(through recent: RecentChanges, _ end: ChangeFeed.End?) {
         guard progress.withLock({ $0.isLive }) else { return }
         let result = deliver(recent, end)
@@ -97,13 +99,14 @@ final class Subscriber: Sendable {
                     result = deliverSnapshot()
                 }
             } catch {
-                // The store is out of order, or there is no room: the reader comes back, with its position.
+                // The store failed, or there is no memory. The reader reconnects with its position.
                 return cutOff()
             }
         }
     }
 
-    /// Queues the changes after the reader's position, and the end. Nil when they are not all known.
+    /// Queues the changes after the reader's position, and the end of the stream. Returns `nil` if the feed no longer
+    /// keeps some of these changes.
     private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?) -> ByteStream.WriteResult? {
         if let changes = progress.withLock({ $0.position }).flatMap({ recent.after($0) }) {
             for change in changes {
@@ -116,7 +119,7 @@ final class Subscriber: Sendable {
         return end.map { deliver($0) } ?? .accepted
     }
 
-    /// A page of the journal; nil when it does not reach back to the reader's position.
+    /// Queues a page of the journal. Returns `nil` if the journal does not reach back to the reader's position.
     private func deliverHistory() async throws -> ByteStream.WriteResult? {
         guard let position = progress.withLock({ $0.position }) else { return nil }
         let records = try await session.history(
@@ -124,7 +127,7 @@ final class Subscriber: Sendable {
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let events = try record.events(form, epoch: session.epoch)
-            // Not only once there is room in the queue: they wait for that, too.
+            // Take the lease before the queue has room: events that wait for room use memory as well.
             let lease = try events.lease(session.feed.limits, for: account)
             while case let result = deliver(events, lease, revision: record.revision), result != .accepted {
                 if result == .closed { return .closed }
@@ -149,7 +152,8 @@ final class Subscriber: Sendable {
         return result
     }
 
-    /// Cuts the stream off where there is no room for large events: the reader comes back, with its position.
+    /// Queues events. Closes the stream if there is no memory for large events: the reader reconnects with its
+    /// position.
     private func deliver(_ events: EventBytes, revision: Int) -> ByteStream.WriteResult {
         do {
             return deliver(events, try events.lease(session.feed.limits, for: account), revision: revision)

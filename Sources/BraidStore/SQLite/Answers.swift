@@ -1,8 +1,7 @@
 import BraidEngine
-internal import GRDB
 
 // Answers kept for clients that ask again.
-extension Database {
+extension SQLiteConnection {
     func keep(_ answer: KeptAnswer) throws {
         let before =
             try first(

@@ -1,6 +1,4 @@
-import Foundation
-internal import GRDB
-internal import GRDBSQLite
+import Glibc
 
 extension SQLiteStore {
     /// Writes a copy of a database, whole and of one moment, also while a server is using it. The copy is compact, and
@@ -20,7 +18,7 @@ extension SQLiteStore {
             let partial = target + "-partial"
             let lock = try locked(partial)
             // Last of all: it lets go of SQLite's locks on the file, too.
-            defer { Foundation.close(lock) }
+            defer { Glibc.close(lock) }
             do {
                 try copy(path, to: partial, progress)
                 try markAsBackup(partial)
@@ -48,7 +46,7 @@ extension SQLiteStore {
             stat(partial, &named) == 0, own.st_ino == named.st_ino, own.st_nlink == 1,
             ftruncate(file, 0) == 0
         else {
-            Foundation.close(file)
+            Glibc.close(file)
             throw StoreError.exists(path: partial)
         }
         return file
@@ -57,39 +55,31 @@ extension SQLiteStore {
     private static func copy(_ path: String, to partial: String, _ progress: @escaping @Sendable (Int, Int) -> Void)
         throws
     {
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        let source = try DatabaseQueue(path: path, configuration: configuration)
-        try source.inDatabase { db in
-            try Opening.recognise(db, path: path)
-            // An empty one is no database to restore, and may be what is left of one.
-            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == SQLiteSchema.applicationID else {
-                throw StoreError.wrongApplication(path: path)
-            }
-            let whole =
-                try (Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0) * (Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
-            let watch = BackupProgress(partial: partial, whole: whole, tell: progress)
-            let connection = db.sqliteConnection
-            let call: @convention(c) (UnsafeMutableRawPointer?) -> CInt = { context in
-                if let context { Unmanaged<BackupProgress>.fromOpaque(context).takeUnretainedValue().look() }
-                return 0
-            }
-            sqlite3_progress_handler(connection, 20_000, call, Unmanaged.passUnretained(watch).toOpaque())
-            defer { sqlite3_progress_handler(connection, 0, nil, nil) }
+        let source = try SQLiteConnection(path: path, mode: .readOnly, busyTimeout: Opening.busyMilliseconds)
+        defer { source.close() }
+        try Opening.recognise(source, path: path)
+        // An empty one is no database to restore, and may be what is left of one.
+        guard try source.pragma("application_id") == SQLiteSchema.applicationID else {
+            throw StoreError.wrongApplication(path: path)
+        }
+        let whole = try source.pragma("page_count") * source.pragma("page_size")
+        // SQLite does not say how far it is: the copy's length does.
+        try source.withProgress(every: 20_000) {
+            var facts = stat()
+            if stat(partial, &facts) == 0 { progress(Int(facts.st_size), whole) }
+            return true
+        } _: {
             // One read transaction; the copy is flushed before it ends.
-            try withExtendedLifetime(watch) { try db.execute(sql: "VACUUM INTO ?", arguments: [partial]) }
+            try source.run("VACUUM INTO ?", partial)
         }
     }
 
     /// What is restored may be behind what clients have seen: the first start from the copy begins new epochs.
     private static func markAsBackup(_ partial: String) throws {
-        let copy = try DatabaseQueue(path: partial)
-        try copy.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-            try db.setNewEpochsDue(true)
-        }
-        try copy.close()
+        let copy = try SQLiteConnection(path: partial, mode: .readWrite)
+        defer { copy.close() }
+        try copy.execute("PRAGMA synchronous = FULL")
+        try copy.setNewEpochsDue(true)
     }
 
     /// A name that someone else took meanwhile stays theirs: `link`, unlike `rename`, replaces nothing.
@@ -98,30 +88,17 @@ extension SQLiteStore {
             unlink(partial)
         } else if errno == EEXIST {
             throw StoreError.exists(path: target)
-        } else if Foundation.rename(partial, target) != 0 {  // a file system without links
+        } else if Glibc.rename(partial, target) != 0 {  // a file system without links
             throw StoreError.io("\(target): \(String(cString: strerror(errno)))")
         }
-        let directory = open(URL(fileURLWithPath: target).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY)
+        let directory = open(directory(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }  // one that may be written and not read
-        defer { Foundation.close(directory) }
+        defer { Glibc.close(directory) }
         guard fsync(directory) == 0 else { throw StoreError.io("\(target): \(String(cString: strerror(errno)))") }
     }
-}
 
-/// Looks at the copy's length: SQLite does not say how far it is.
-private final class BackupProgress {
-    private let partial: String
-    private let whole: Int
-    private let tell: @Sendable (Int, Int) -> Void
-
-    init(partial: String, whole: Int, tell: @escaping @Sendable (Int, Int) -> Void) {
-        self.partial = partial
-        self.whole = whole
-        self.tell = tell
-    }
-
-    func look() {
-        var facts = stat()
-        if stat(partial, &facts) == 0 { tell(Int(facts.st_size), whole) }
+    private static func directory(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }

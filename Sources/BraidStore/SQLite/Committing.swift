@@ -1,10 +1,9 @@
 import BraidEngine
-internal import GRDB
 
 // The writes, as the writer runs them inside its transaction. Each finds out whether it must refuse *before* it writes
 // anything: a refusal is alone in failing, and what it wrote would be committed with the rest of its group.
 
-extension Database {
+extension SQLiteConnection {
     /// Returns the session's number.
     func create(_ session: NewSession) throws -> Int {
         guard !session.isExhausted else { throw StoreError.exhausted }
@@ -20,7 +19,7 @@ extension Database {
             """,
             session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
             session.nextKey, session.nextSection, session.totalRowCount)
-        let number = Int(lastInsertedRowID)
+        let number = lastInsertedRowID
         try run(
             "INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening,
             session.inlineDescription)

@@ -1,8 +1,6 @@
-internal import GRDB
-
 // New epochs for all sessions at once, at the cost of one row.
 
-extension Database {
+extension SQLiteConnection {
     /// Begins new epochs if they are due. From here on they are due if this server can lose commits: until it has
     /// closed the database.
     func beginEpochs(_ options: SQLiteStoreOptions) throws {
@@ -20,7 +18,6 @@ extension Database {
                     options.newEpochSuffix(last))
             }
             if isDue != losesCommits { try setNewEpochsDue(losesCommits) }
-            return .commit
         }
     }
 

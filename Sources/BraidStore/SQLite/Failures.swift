@@ -1,12 +1,10 @@
-internal import GRDB
-internal import GRDBSQLite
-import Foundation
+import Glibc
 
 /// A flush failed: whether the transaction is on disk is not known, and will not be.
 struct LostWrite: Error {
     let detail: String
 
-    init(_ error: DatabaseError) { detail = error.detail }
+    init(_ error: SQLiteError) { detail = error.description }
 }
 
 extension StoreError {
@@ -15,16 +13,15 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as LostWrite: self = .io(error.detail)
-        case let error as DatabaseError:
-            switch error.resultCode {
-            case .SQLITE_FULL: self = .full
-            // The file that SQLite keeps in shared memory could not be made longer.
-            case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE: self = .full
-            case .SQLITE_READONLY: self = .readOnly(path: path)
-            case .SQLITE_BUSY, .SQLITE_LOCKED: self = .busy(path: path)
-            case .SQLITE_NOTADB: self = .notADatabase(path: path)
-            case .SQLITE_CORRUPT: self = .damaged(path, error.detail)
-            default: self = .io(error.detail)
+        case let error as SQLiteError:
+            switch error.code.primary {
+            case .full: self = .full
+            case .ioError where error.code == .ioErrorSharedMemorySize: self = .full
+            case .readOnly: self = .readOnly(path: path)
+            case .busy, .locked: self = .busy(path: path)
+            case .notADatabase: self = .notADatabase(path: path)
+            case .corrupt: self = .damaged(path, error.description)
+            default: self = .io(error.description)
             }
         default: self = .io("\(error)")
         }
@@ -40,29 +37,23 @@ extension StoreError {
     }
 }
 
-extension DatabaseError {
-    /// Without the statement: it says nothing to who runs the server.
-    var detail: String { "\(message ?? "no message") (SQLite \(extendedResultCode.rawValue))" }
-
-    /// The fault of one request, which leaves the others of its group alone; any other befalls them all.
+extension SQLiteError {
+    /// Whether the error is the fault of one request and leaves the others of its group alone. Any other error befalls
+    /// the whole group.
     var isOfOneRequest: Bool {
-        switch resultCode {
-        case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH, .SQLITE_RANGE, .SQLITE_ERROR: true
+        switch code.primary {
+        case .constraint, .tooBig, .mismatch, .range, .error: true
         default: false
         }
     }
 
-    var isFailedFlush: Bool {
-        extendedResultCode == .SQLITE_IOERR_FSYNC || extendedResultCode == .SQLITE_IOERR_DIR_FSYNC
-    }
-}
+    /// Whether a flush failed.
+    var isFailedFlush: Bool { code == .ioErrorFsync || code == .ioErrorDirectoryFsync }
 
-extension Database {
-    /// SQLite calls a disk full only for ENOSPC; a used-up quota or a file at its largest size is no different.
-    func isOutOfRoom(_ error: any Error) -> Bool {
-        guard let error = error as? DatabaseError else { return false }
-        if StoreError(error, path: "") == .full { return true }
-        guard error.resultCode == .SQLITE_IOERR else { return false }
-        return [EDQUOT, EFBIG].contains(sqlite3_system_errno(sqliteConnection))
+    /// Whether the disk has no room. SQLite says so only for ENOSPC; a used-up quota and a file of the largest size
+    /// are the same to the store.
+    var isOutOfRoom: Bool {
+        if StoreError(self, path: "") == .full { return true }
+        return code.primary == .ioError && [EDQUOT, EFBIG].contains(systemError)
     }
 }

@@ -1,9 +1,8 @@
 import BraidEngine
-internal import GRDB
 
 // The reads. Each runs in a read transaction: what it returns is of one moment.
 
-extension Database {
+extension SQLiteConnection {
     func session(_ id: String) throws -> StoredSession? {
         let found = try first(
             """
@@ -65,7 +64,7 @@ extension Database {
     }
 
     /// From key, id, ordinal, header, footer, prefetched.
-    static func section(_ columns: Columns) throws -> StoredSectionSummary {
+    static func section(_ columns: SQLiteRow) throws -> StoredSectionSummary {
         StoredSectionSummary(
             number: Key.number(in: columns.int(0)), id: SectionID(columns.text(1)), ordinal: columns.int(2),
             header: try columns.optionalJSON(3), footer: try columns.optionalJSON(4), prefetched: columns.optionalInt(5)
@@ -73,7 +72,7 @@ extension Database {
     }
 
     /// From key, section, rank, id, body.
-    static func row(_ columns: Columns) throws -> StoredRow {
+    static func row(_ columns: SQLiteRow) throws -> StoredRow {
         StoredRow(
             key: Key.number(in: columns.int(0)), rank: columns.int(2), id: columns.optionalText(3).map { RowID($0) },
             model: try columns.json(4))

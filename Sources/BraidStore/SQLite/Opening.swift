@@ -1,6 +1,4 @@
-import Foundation
-internal import GRDB
-internal import GRDBSQLite
+import Glibc
 
 /// Opens a database file, or makes it: locked against other processes, recognised, with the settings that the
 /// store's promises rest on, each read back.
@@ -17,19 +15,18 @@ struct Opening {
     }
 
     /// A database in memory: one connection reads and writes.
-    static func inMemory() throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.foreignKeysEnabled = false
-        let queue = try DatabaseQueue(configuration: configuration)
-        try queue.writeWithoutTransaction { try SQLiteSchema.prepare($0, found: 0) }
-        return queue
+    static func inMemory() throws -> SQLiteDatabase {
+        let connection = try SQLiteConnection(path: "", mode: .inMemory)
+        try SQLiteSchema.prepare(connection, found: 0)
+        let shared = SQLiteSharedConnection(connection)
+        return SQLiteDatabase(writer: shared, readers: SQLiteReaderPool(count: 1) { shared })
     }
 
     var reserve: ReserveFile? {
         options.reserveBytes > 0 ? ReserveFile(path: path + "-reserve", size: options.reserveBytes) : nil
     }
 
-    func file() throws -> (database: DatabasePool, lock: ProcessLock) {
+    func file() throws -> (database: SQLiteDatabase, lock: ProcessLock) {
         try Self.refuseDirectory(path)
         let lock = try ProcessLock(database: path)
         do {
@@ -49,21 +46,44 @@ struct Opening {
         }
     }
 
-    private func open(_ lock: ProcessLock) throws -> DatabasePool {
-        let pool = try DatabasePool(path: path, configuration: configuration)
-        try pool.writeWithoutTransaction { db in
-            let found = try pragma("user_version", db)
-            if found < SQLiteSchema.version { try SQLiteSchema.prepare(db, found: found) }
-            // On disk before the first commit, which may not wait for the disk.
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-            try db.beginEpochs(options)
-            try configureWriter(db)
-            try checkLength(db)
+    private func open(_ lock: ProcessLock) throws -> SQLiteDatabase {
+        let connection = try SQLiteConnection(path: path, mode: .readWrite, busyTimeout: Self.busyMilliseconds)
+        do {
+            try prepare(connection)
+            lock.rememberDatabase()
+            try lock.lockDatabase(path)  // a new one
+        } catch {
+            connection.close()
+            throw error
         }
-        lock.rememberDatabase()
-        try lock.lockDatabase(path)  // a new one
-        return pool
+        return SQLiteDatabase(
+            writer: SQLiteSharedConnection(connection),
+            readers: SQLiteReaderPool(count: options.readers) { [path] in
+                let connection = try SQLiteConnection(
+                    path: path, mode: .readOnly, busyTimeout: Self.busyMilliseconds)
+                try Self.readPages(connection)
+                return SQLiteSharedConnection(connection)
+            })
     }
+
+    /// Recognises the database before it changes anything in the file: a database of others must stay as it is.
+    private func prepare(_ db: SQLiteConnection) throws {
+        try Self.readPages(db)
+        guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
+        try Self.recognise(db, path: path)
+        // On disk before the first commit, which may not wait for the disk.
+        try db.execute("PRAGMA synchronous = FULL")
+        try db.execute("PRAGMA journal_mode = WAL")
+        let found = try db.pragma("user_version")
+        if found < SQLiteSchema.version { try SQLiteSchema.prepare(db, found: found) }
+        try db.beginEpochs(options)
+        try configureWriter(db)
+        try checkLength(db)
+    }
+
+    /// Makes the connection read pages by system calls. A page that cannot be read must be an error of a statement, and
+    /// would be a signal in memory that is mapped.
+    private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
     /// Without these, SQLite would make a new database of what is the rest of an old one.
     private func checkFile(knowsDatabase: Bool) throws {
@@ -81,30 +101,13 @@ struct Opening {
         }
     }
 
+    /// How long a statement waits for another program's lock: the sqlite3 shell's, a backup's.
     static let busyMilliseconds: CInt = 5_000
 
-    private var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.label = "store"
-        configuration.foreignKeysEnabled = false
-        configuration.maximumReaderCount = options.readers
-        // Another program may hold the write lock for a moment: the sqlite3 shell, a backup.
-        configuration.busyMode = .timeout(Double(Self.busyMilliseconds) / 1000)
-        // Runs for every connection, before GRDB changes anything in the file: a database of others must stay as it is.
-        configuration.prepareDatabase { [path] db in
-            // A page that cannot be read must be an error of a statement, not a signal.
-            try db.execute(sql: "PRAGMA mmap_size = 0")
-            guard !db.configuration.readonly else { return }
-            guard sqlite3_db_readonly(db.sqliteConnection, "main") == 0 else { throw StoreError.readOnly(path: path) }
-            try Opening.recognise(db, path: path)
-        }
-        return configuration
-    }
-
-    static func recognise(_ db: Database, path: String) throws {
-        let id = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+    static func recognise(_ db: SQLiteConnection, path: String) throws {
+        let id = try db.pragma("application_id")
+        let version = try db.pragma("user_version")
+        let isEmpty = try db.first("SELECT count(*) FROM sqlite_master") { $0.int(0) } == 0
         // A start that was broken off leaves a database without tables: as good as none.
         if id == 0, version == 0, isEmpty { return }
         guard id == SQLiteSchema.applicationID else { throw StoreError.wrongApplication(path: path) }
@@ -116,37 +119,33 @@ struct Opening {
         }
     }
 
-    /// After the opening: `DatabasePool` sets `synchronous` to NORMAL once it has prepared the connection.
-    private func configureWriter(_ db: Database) throws {
+    /// Sets what a commit is to mean, and reads it back.
+    private func configureWriter(_ db: SQLiteConnection) throws {
         let synchronous = options.synchronous == .full ? 2 : 1
-        try db.execute(sql: "PRAGMA synchronous = \(synchronous)")
-        try db.execute(sql: "PRAGMA temp_store = MEMORY")
+        try db.execute("PRAGMA synchronous = \(synchronous)")
+        try db.execute("PRAGMA temp_store = MEMORY")
         // 4 MiB: the last leaves of a few hundred busy sessions. With 16 MiB neither 256 nor 2,048 of them were
         // quicker, as what is not here is in the system's cache, and edits all over a large table filled it with rows
         // that nobody reads again.
-        try db.execute(sql: "PRAGMA cache_size = -4096")
+        try db.execute("PRAGMA cache_size = -4096")
         // Debian's SQLite writes zeros over each page that a delete leaves unused: as much to the log as was stored, on
         // a day when deleting must make room. What is deleted from a page that stays in use is overwritten, at no cost.
-        try db.execute(sql: "PRAGMA secure_delete = FAST")
+        try db.execute("PRAGMA secure_delete = FAST")
         // After a large write the log gives back what it has beyond this.
-        try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
-        guard try pragma("synchronous", db) == synchronous, try pragma("mmap_size", db) == 0,
-            try String.fetchOne(db, sql: "PRAGMA journal_mode") == "wal"
+        try db.execute("PRAGMA journal_size_limit = 67108864")
+        guard try db.pragma("synchronous") == synchronous, try db.pragma("mmap_size") == 0,
+            try db.first("PRAGMA journal_mode", value: { $0.text(0) }) == "wal"
         else { throw StoreError.io("SQLite did not take the settings that make commits durable (\(path)).") }
     }
 
     /// With the log emptied, the file must be as long as its header says: one that was cut off would fail only when
     /// someone asks for what is gone.
-    private func checkLength(_ db: Database) throws {
-        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    private func checkLength(_ db: SQLiteConnection) throws {
+        try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         guard size(of: path + "-wal") ?? 0 == 0 else { return }  // a reader of another program was in the way
-        let length = try pragma("page_count", db) * pragma("page_size", db)
+        let length = try db.pragma("page_count") * db.pragma("page_size")
         guard let size = size(of: path), size < length else { return }
         throw StoreError.damaged(path, "it has \(size) of its \(length) bytes")
-    }
-
-    private func pragma(_ name: String, _ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? -1
     }
 
     /// SQLite says of one that it cannot be opened, or that the disk failed.

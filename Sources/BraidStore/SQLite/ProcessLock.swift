@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import Synchronization
 
 /// A lock on a file beside the database: one process at a time, until it ends, however it ends.

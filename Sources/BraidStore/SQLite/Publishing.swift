@@ -1,11 +1,10 @@
 import BraidEngine
-internal import GRDB
 
 // What clients see of a session while it has changes that are stored and not published. Of each row and section that
 // such a change writes for the first time, the tables `published_…` keep how it was: as much as was changed, however
 // large the table is.
 
-extension Database {
+extension SQLiteConnection {
     /// Before a change is written that clients are not to see.
     func keepPublished(_ change: TableChange, of session: Int, updated: Int) throws {
         try run(

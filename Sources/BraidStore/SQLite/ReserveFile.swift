@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// Room on the disk that is kept for the day it is full: given back then, so that what makes room (deleting sessions,
 /// for one) can be written.

@@ -1,5 +1,4 @@
 internal import CAssets
-internal import GRDB
 
 /// The schema and the way to it from older ones.
 enum SQLiteSchema {
@@ -13,25 +12,25 @@ enum SQLiteSchema {
     static let steps: [String] = []
 
     /// Makes the schema in an empty database, or leads an older one to it.
-    static func prepare(_ db: Database, found: Int) throws {
+    static func prepare(_ db: SQLiteConnection, found: Int) throws {
         try db.inTransaction(.immediate) {
-            if found == 0 { try db.execute(sql: text) } else { try upgrade(db, from: found) }
-            return .commit
+            if found == 0 { try db.execute(text) } else { try upgrade(db, from: found) }
         }
     }
 
-    private static func upgrade(_ db: Database, from version: Int) throws {
-        for step in steps[(version - 1)...] { try db.execute(sql: step) }
-        try db.execute(sql: "PRAGMA user_version = \(Self.version)")
+    private static func upgrade(_ db: SQLiteConnection, from version: Int) throws {
+        for step in steps[(version - 1)...] { try db.execute(step) }
+        try db.execute("PRAGMA user_version = \(Self.version)")
     }
 
     /// For tests: a database in memory with a schema of before, led to the present one.
-    static func upgraded<Value>(_ sql: String, from version: Int, read: (Database) throws -> Value) throws -> Value {
-        try DatabaseQueue().writeWithoutTransaction { db in
-            try db.execute(sql: sql)
-            try upgrade(db, from: version)
-            return try read(db)
-        }
+    static func upgraded<Value>(_ sql: String, from version: Int, read: (SQLiteConnection) throws -> Value) throws
+        -> Value
+    {
+        let connection = try SQLiteConnection(path: "", mode: .inMemory)
+        try connection.execute(sql)
+        try upgrade(connection, from: version)
+        return try read(connection)
     }
 
     /// The text of `schema.sql`.

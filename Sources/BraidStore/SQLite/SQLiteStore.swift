@@ -1,7 +1,5 @@
 import BraidEngine
 import Glibc
-internal import GRDB
-internal import GRDBSQLite
 
 /// A store in one SQLite file, or in memory.
 ///
@@ -9,7 +7,7 @@ internal import GRDBSQLite
 /// for the day the disk is full). Writes go through one thread; reads have connections of their own and neither wait
 /// for a write nor hold one up.
 public final class SQLiteStore: SessionStore {
-    private let database: any DatabaseWriter
+    private let database: SQLiteDatabase
     private let options: SQLiteStoreOptions
     private let path: String
     let writer: SQLiteWriter
@@ -29,7 +27,7 @@ public final class SQLiteStore: SessionStore {
             } else {
                 (database, lock) = try opening.file()
             }
-            writer = SQLiteWriter(
+            writer = try SQLiteWriter(
                 database: database, path: opening.path, lock: lock, reserve: lock == nil ? nil : opening.reserve,
                 options: options)
         } catch {
@@ -42,13 +40,15 @@ public final class SQLiteStore: SessionStore {
     /// What the writer has done since the start.
     public var statistics: StoreStatistics { writer.counters.current }
 
-    private func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    private func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws
+        -> Value
+    {
         guard writer.beginRead() else { throw StoreError.closed }
         defer { writer.endRead() }
-        return try await withCheckedThrowingContinuation { continuation in
-            database.asyncRead { [path] db in
-                continuation.resume(with: Result { try body(db.get()) }.mapError { StoreError($0, path: path) })
-            }
+        do {
+            return try await database.readers.read(body)
+        } catch {
+            throw StoreError(error, path: path)
         }
     }
 }
@@ -76,7 +76,7 @@ extension SQLiteStore {
         try await read { db in
             let session = try db.session(id)
             // A large one has filled the connection's cache with what nobody reads again.
-            if session?.facts.totalRowCount ?? 0 > Self.largeRowCount { sqlite3_db_release_memory(db.sqliteConnection) }
+            if session?.facts.totalRowCount ?? 0 > Self.largeRowCount { db.releaseMemory() }
             return session
         }
     }
@@ -114,7 +114,7 @@ extension SQLiteStore {
 
     public func journalStart(of id: String) async throws -> StoredSession? {
         try await read { db in
-            defer { sqlite3_db_release_memory(db.sqliteConnection) }
+            defer { db.releaseMemory() }
             return try db.journalStart(of: id)
         }
     }
@@ -155,9 +155,8 @@ extension SQLiteStore {
 
     public func size() async throws -> StoreSize {
         let (sessions, bytes) = try await read { db in
-            let sessions = try Int.fetchOne(db, sql: "SELECT count(*) FROM session") ?? 0
-            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-            return (sessions, pages * (try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0))
+            let sessions = try db.first("SELECT count(*) FROM session") { $0.int(0) } ?? 0
+            return (sessions, try db.pragma("page_count") * db.pragma("page_size"))
         }
         var facts = stat()
         return StoreSize(

@@ -1,4 +1,5 @@
-import Foundation
+import BraidRuntime
+import Glibc
 
 /// How an SQLite store keeps its promises.
 public struct SQLiteStoreOptions: Sendable {
@@ -53,7 +54,7 @@ public struct SQLiteStoreOptions: Sendable {
     }
 
     public static let endProcess: @Sendable (String) -> Void = { explanation in
-        try? FileHandle.standardError.write(contentsOf: Data("braid-server: \(explanation)\n".utf8))
+        Files.write("braid-server: \(explanation)\n".utf8, to: STDERR_FILENO)
         _exit(lostWriteExitStatus)
     }
 }

@@ -1,12 +1,10 @@
-import Foundation
-internal import GRDB
-internal import GRDBSQLite
+import BraidRuntime
+import Glibc
 
 /// The store's writing thread. It commits all waiting requests (`WriteQueue`) as one transaction, so that they share
 /// one flush to the disk. The next group gathers while a transaction is under way.
 ///
-/// A thread, not a task: GRDB's asynchronous writes end when their task is cancelled, and a flush would block one of
-/// the few threads that run tasks.
+/// A thread, not a task: a flush would block one of the few threads that run tasks.
 final class SQLiteWriter: @unchecked Sendable {
     /// Something to be written in the next transaction.
     struct Request: Sendable {
@@ -16,12 +14,12 @@ final class SQLiteWriter: @unchecked Sendable {
         let cost: Int?
         /// Writes, or throws a `StoreError` before it has written anything. Returns what tells the caller of the
         /// success, to be called after COMMIT. May be called a second time, if the first was rolled back.
-        let perform: @Sendable (Database) throws -> @Sendable () -> Void
+        let perform: @Sendable (SQLiteConnection) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
     /// Guards the properties down to `isStopping`. The ones below belong to the writing thread.
-    private let condition = NSCondition()
+    private let condition = Condition()
     private var waiting = WriteQueue<Request>()
     /// When the transaction under way began; nil while there is none.
     private var writingSince: ContinuousClock.Instant?
@@ -33,7 +31,7 @@ final class SQLiteWriter: @unchecked Sendable {
     /// Whether another program kept the last write waiting for too long. Those behind it are told sooner.
     private var isHeldUp = false
     private static let heldUpMilliseconds: CInt = 100
-    private let database: any DatabaseWriter
+    private let database: SQLiteDatabase
     private let path: String
     private let options: SQLiteStoreOptions
     private var lock: ProcessLock?
@@ -48,24 +46,25 @@ final class SQLiteWriter: @unchecked Sendable {
 
     /// Without a lock and a reserve: a database in memory.
     init(
-        database: any DatabaseWriter, path: String, lock: ProcessLock?, reserve: ReserveFile?,
+        database: SQLiteDatabase, path: String, lock: ProcessLock?, reserve: ReserveFile?,
         options: SQLiteStoreOptions
-    ) {
+    ) throws {
         self.database = database
         self.path = path
         self.lock = lock
         files = lock == nil ? nil : OpenFiles(database: path)
         self.options = options
         disk = DiskRoom(reserve: reserve)
-        if lock != nil { database.writeWithoutTransaction { log.follow($0) } }
-        let thread = Thread { [self] in run() }
-        thread.name = "store-writer"
-        thread.start()
+        if lock != nil { database.write { $0.follow(with: log) } }
+        let failure = startThread(named: "store-writer") { [self] in run() }
+        guard failure == 0 else {
+            throw StoreError.io("no thread can be started: \(String(cString: strerror(failure)))")
+        }
     }
 
     /// Writes with the next group. Returns when it is on disk, whether or not the task is cancelled meanwhile.
     func write<Value: Sendable>(
-        makesRoom: Bool = false, cost: Int? = nil, _ body: @escaping @Sendable (Database) throws -> Value
+        makesRoom: Bool = false, cost: Int? = nil, _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
@@ -140,10 +139,10 @@ extension SQLiteWriter {
         if lock != nil, lostWrite == nil, files?.displaced == nil, options.synchronous == .normal {
             // The last write of all: if it is on disk, everything before it is. If it fails, the next start begins new
             // epochs.
-            try? database.writeWithoutTransaction { try $0.setNewEpochsDue(false) }
+            try? database.write { try $0.setNewEpochsDue(false) }
         }
         checkpoint(.truncate)
-        try? database.close()
+        database.close()
         lock = nil
         end.open()
     }
@@ -188,13 +187,13 @@ extension SQLiteWriter {
     private func commit(_ group: [Request]) -> Bool {
         let start = ContinuousClock.now
         do {
-            let tell = try database.writeWithoutTransaction { try transaction(group, $0) }
+            let tell = try database.write { try transaction(group, $0) }
             let duration = ContinuousClock.now - start
             counters.count(writes: group.count, duration: duration)
             isHeldUp = false
             for tell in tell { tell() }
             return true
-        } catch let error as DatabaseError where error.isOfOneRequest && group.count > 1 {
+        } catch let error as SQLiteError where error.isOfOneRequest && group.count > 1 {
             // One of them is at fault, and its writes cannot be taken back alone: each for itself.
             return group.map { commit([$0]) }.contains(true)
         } catch let error as LostWrite {
@@ -210,14 +209,13 @@ extension SQLiteWriter {
         return false
     }
 
-    private func transaction(_ group: [Request], _ db: Database) throws -> [@Sendable () -> Void] {
+    private func transaction(_ group: [Request], _ db: SQLiteConnection) throws -> [@Sendable () -> Void] {
         var tell: [@Sendable () -> Void] = []
         tell.reserveCapacity(group.count)
         var isCommitting = false
         do {
-            sqlite3_busy_timeout(db.sqliteConnection, isHeldUp ? Self.heldUpMilliseconds : Opening.busyMilliseconds)
-            // As `beginTransaction` and `commit` do, which prepare their statement each time.
-            try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+            db.setBusyTimeout(isHeldUp ? Self.heldUpMilliseconds : Opening.busyMilliseconds)
+            try db.begin(.immediate)
             for request in group {
                 do {
                     tell.append(try request.perform(db))
@@ -226,17 +224,16 @@ extension SQLiteWriter {
                 }
             }
             isCommitting = true
-            if let code = options.simulatedFailure?() { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
-            try db.cachedStatement(sql: "COMMIT").execute()
+            if let code = options.simulatedFailure?() { throw SQLiteError(code: SQLiteResultCode(rawValue: code)) }
+            try db.commit()
             return tell
         } catch {
-            let isOutOfRoom = db.isOutOfRoom(error)
             try? db.rollback()
-            if isOutOfRoom { throw StoreError.full }
-            guard let error = error as? DatabaseError else { throw error }
+            guard let error = error as? SQLiteError else { throw error }
+            if error.isOutOfRoom { throw StoreError.full }
             // The connection shows a rollback, and yet the change can be back after the next start: whether the log's
             // last page reached the disk is not known.
-            if error.isFailedFlush || (isCommitting && error.resultCode == .SQLITE_IOERR) { throw LostWrite(error) }
+            if error.isFailedFlush || (isCommitting && error.code.primary == .ioError) { throw LostWrite(error) }
             throw error
         }
     }
@@ -261,9 +258,8 @@ extension SQLiteWriter {
     /// Of the database's pages those that nothing is stored in: what was deleted leaves them, and the next writes use
     /// them.
     private var unusedBytes: Int {
-        (try? database.writeWithoutTransaction { db in
-            try (db.first("PRAGMA freelist_count") { $0.int(0) } ?? 0)
-                * (db.first("PRAGMA page_size") { $0.int(0) } ?? 0)
+        (try? database.write { db in
+            try db.pragma("freelist_count") * db.pragma("page_size")
         }) ?? 0
     }
 
@@ -276,14 +272,14 @@ extension SQLiteWriter {
     /// Copies the log into the database, and empties the cache: a large write has filled it with what nobody needs.
     /// SQLite would do the first by itself, within COMMIT and before the callers are told, and would ignore a failed
     /// flush.
-    private func checkpoint(_ mode: Database.CheckpointMode) {
+    private func checkpoint(_ mode: SQLiteConnection.CheckpointMode) {
         guard lock != nil, lostWrite == nil else { return }
         do {
-            try database.writeWithoutTransaction { db in
-                sqlite3_db_release_memory(db.sqliteConnection)
-                _ = try db.checkpoint(mode)
+            try database.write { db in
+                db.releaseMemory()
+                try db.checkpoint(mode)
             }
-        } catch let error as DatabaseError where error.isFailedFlush {
+        } catch let error as SQLiteError where error.isFailedFlush {
             lose(LostWrite(error), [])
         } catch {
             // A reader in the way, or no room: the log stays as it is, and so do the changes in it.

@@ -1,9 +1,8 @@
 import BraidEngine
-internal import GRDB
 
 // Table descriptions: the writes run inside the writer's transaction, as those of Committing.swift.
 
-extension Database {
+extension SQLiteConnection {
     func putTable(_ name: String, description: JSONText, at: Int) throws -> (version: Int, isNew: Bool) {
         let latest =
             try first("SELECT max(version) FROM table_description WHERE name = ?", name) { $0.optionalInt(0) } ?? nil

@@ -1,7 +1,5 @@
-internal import GRDB
-
 // Tokens for one session each.
-extension Database {
+extension SQLiteConnection {
     func create(_ token: NewToken, for sessionID: String) throws {
         guard let session = try number(of: sessionID) else { throw StoreError.sessionMissing }
         try run(

@@ -1,12 +1,12 @@
 #ifndef CASSETS_H
 #define CASSETS_H
 
-// Files of the repository that the binary contains.
+// The repository's files that the binary contains.
 #include <stddef.h>
 
 #pragma clang assume_nonnull begin
 
-/// A file's name and content. They stay in memory as long as the process runs.
+/// A file's name and content. Both stay in memory until the process ends.
 struct cassets_file {
     const char *name;
     const unsigned char *bytes;

@@ -1,24 +1,24 @@
 import ArgumentParser
 import BraidStore
 
-/// Copies a database, also one that a server is using.
+/// The command that copies a database, even while a server uses it.
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Copy an SQLite database, also while a server is using it.",
+        abstract: "Copy an SQLite database, even while a server uses it.",
         discussion: """
-            The copy is whole, of one moment, and on disk when the command ends; it opens like any other database. Until then \
-            it has another name (TO-partial): what is named TO can be restored. Exit status 1 when it could not be made.
+            The copy is a consistent database of one moment, and it is on disk when the command ends. Until then its name is \
+            TO-partial, so a file named TO is always complete. Exit status 1 if the copy could not be made.
             """)
 
     @Argument(help: "The database.", completion: .file())
     var database: String
-    @Argument(help: "The copy: a file that is not there yet.", completion: .file())
+    @Argument(help: "The copy: a file that does not exist yet.", completion: .file())
     var to: String
 
     func validate() throws {
         guard !Database.isPostgres(database) else {
             throw ValidationError(
-                "A PostgreSQL database is copied with its own tools: pg_dump --format=custom --file=TO postgres://…, also while a server is using it."
+                "Copy a PostgreSQL database with PostgreSQL's tools: pg_dump --format=custom --file=TO postgres://…. A server may use it meanwhile."
             )
         }
     }

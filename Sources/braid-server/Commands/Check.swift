@@ -3,14 +3,14 @@ import BraidEngine
 import BraidServer
 import BraidSessions
 
-/// Validates descriptions.
+/// The command that validates table descriptions.
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Validate table descriptions.",
         discussion: """
-            Prints every fault as file:line:column: pointer: message, and exits with status 1 if there is one. A description is also faulty \
-            if no session can be opened with its own models and state. A warning names what is allowed but probably a mistake; it does not \
-            change the exit status.
+            Prints every fault as file:line:column: pointer: message, and exits with status 1 if it finds one. A description \
+            is also faulty if no session can be opened with its own models and state. A warning points at something that is \
+            allowed but probably a mistake. Warnings do not change the exit status.
             """)
 
     @Argument(help: "Table descriptions, JSON files.", completion: .file(extensions: ["json"]))

@@ -1,12 +1,12 @@
 import ArgumentParser
 import BraidEngine
 
-/// What POST /v1/diff does, with files.
+/// The command that computes an update from two files, like POST /v1/diff.
 struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the update that leads from one snapshot to another.",
         discussion:
-            "Snapshots are what GET /v1/sessions/{id}/snapshot gives. Exit status 1 when one of them is none: its faults are told as file:line:column: pointer: message."
+            "A snapshot is an answer of GET /v1/sessions/{id}/snapshot. If a file contains none, prints its faults as file:line:column: pointer: message and exits with status 1."
     )
 
     enum Form: String, ExpressibleByArgument, CaseIterable { case stages, sequential }
@@ -15,14 +15,14 @@ struct Diff: ParsableCommand {
     var from: String
     @Argument(help: "The snapshot after.", completion: .file(extensions: ["json"]))
     var to: String
-    @Option(help: "Batches, or one operation after the other.")
+    @Option(help: "Batches (stages), or one operation at a time (sequential).")
     var form = Form.stages
 
     func run() throws {
         var snapshots: [Snapshot] = [], faults: [String] = []
         for path in [from, to] {
             do throws(FaultyFile) {
-                // A snapshot nests deeper than the models in it.
+                // A snapshot is nested deeper than the models in it.
                 snapshots.append(try JSONFile(path).read(depthLimit: 140) { try Snapshot(json: $0, at: .root) })
             } catch {
                 faults += error.faults

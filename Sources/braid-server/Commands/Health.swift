@@ -2,13 +2,13 @@ import ArgumentParser
 import BraidHTTP
 import Glibc
 
-/// Asks a server whether it is well: for a container's HEALTHCHECK, which has no other client at hand.
+/// The command that checks a server's readiness. A container's HEALTHCHECK can use it without another HTTP client.
 struct Health: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Ask a running server whether it can serve.",
+        abstract: "Check whether a running server can serve requests.",
         discussion: """
-            Asks for /readyz, unless the URL has a path of its own. Exit status 0 when the answer is 200 within 5 seconds, else 1. \
-            Without a URL: the server that BRAID_SOCKET, or else BRAID_PORT, makes on this machine.
+            Requests /readyz, or the URL's path if it has one. Exit status 0 if the answer is 200 within 5 seconds, otherwise 1. \
+            Without a URL, asks the server on this machine, at --socket (BRAID_SOCKET) or --port (BRAID_PORT).
             """)
 
     @Argument(help: "http://HOST:PORT, instead of --port on this machine.")
@@ -46,14 +46,14 @@ struct Health: ParsableCommand {
         return (.tcp(host: bare, port: target.port), "\(target.host):\(target.port)", target.path)
     }
 
-    /// The parts of `http://HOST[:PORT][/PATH][?QUERY]` (RFC 3986, section 3). `nil` if the URL is not one.
+    /// Returns the parts of `http://HOST[:PORT][/PATH][?QUERY]` (RFC 3986, section 3), or `nil` for any other URL.
     private static func target(of url: String) -> (host: String, port: Int, path: String)? {
         let isVisible = url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isVisible, url.prefix(7).lowercased() == "http://" else { return nil }
         let rest = url.dropFirst(7).prefix { $0 != "#" }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard !authority.contains("@") else { return nil }
-        // An IPv6 address has colons of its own, between brackets.
+        // An IPv6 address in brackets contains colons.
         let hostEnd =
             authority.hasPrefix("[")
             ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")
@@ -76,7 +76,7 @@ struct Health: ParsableCommand {
 private struct StatusLine {
     let status: Int
 
-    /// Sends a request over a connection of its own, and reads no more than the answer's first line.
+    /// Opens a connection, sends a request, and reads the first line of the answer.
     static func asking(_ server: HTTPAddress, _ request: String) throws(HTTPServerError) -> StatusLine {
         let socket = try connected(to: server)
         defer { close(socket) }
@@ -142,7 +142,7 @@ private struct StatusLine {
             throw HTTPServerError("cannot make a socket", errno: errno)
         }
         var time = timeval(tv_sec: 5, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {  // the second bounds connecting, too
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {  // The second one limits connecting as well.
             setsockopt(socket, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
         }
         guard connect(socket, start.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count)) == 0 else {

@@ -3,19 +3,19 @@ import BraidEngine
 import BraidServer
 import BraidSessions
 
-/// What POST /v1/render does, with files.
+/// The command that renders a template from files, like POST /v1/render.
 struct Render: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Render a JSON-e template, as table descriptions have them.",
+        abstract: "Render a JSON-e template of a table description.",
         discussion: """
-            Prints the result, or nothing where the template leaves nothing. Exit status 1 when it fails: the fault is told as \
-            file:line:column: pointer: message.
+            Prints the result, or nothing if the template has no result. If the template fails, prints the fault as \
+            file:line:column: pointer: message and exits with status 1.
             """)
 
     @Argument(help: "The template, a JSON file.", completion: .file(extensions: ["json"]))
     var template: String
     @Option(
-        help: "A JSON file with an object: the values that the template's expressions may name.",
+        help: "A JSON file with an object: the values that the template's expressions can use.",
         completion: .file(extensions: ["json"]))
     var context: String?
 

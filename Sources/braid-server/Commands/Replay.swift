@@ -3,12 +3,12 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 
-/// Does again what a journal says was done.
+/// The command that applies the commands of a journal again.
 struct Replay: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Replay a session's journal, and print the snapshot that it leads to.",
+        abstract: "Replay a session's journal and print the resulting snapshot.",
         discussion: """
-            The journal is what GET /v1/sessions/{id}/journal gives with Accept: application/x-ndjson. Exit status 1 when it \
+            The journal is the answer of GET /v1/sessions/{id}/journal with Accept: application/x-ndjson. Exit status 1 if it \
             cannot be replayed.
             """)
 

@@ -4,15 +4,15 @@ import BraidRuntime
 import BraidServer
 import Glibc
 
-/// Who may use the server.
+/// The options that decide who may use the server.
 struct AccessOptions: ParsableArguments {
     @Option(help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)")
     var tokenFile: String?
-    @Flag(help: "Serve without a token on any address: everyone who reaches it is a controller.")
+    @Flag(help: "Serve without a token on any address. Everyone who can connect is a controller.")
     var allowAnonymous = false
     @Option(
         help:
-            "An origin whose web pages may use the API, like https://app.example, or * for all. Can be given several times."
+            "An origin whose web pages may use the API, such as https://app.example, or * for all. Can be given several times."
     )
     var allowOrigin: [String] = []
 
@@ -24,13 +24,13 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// The controller's token; nil when everyone is a controller. Never taken from the command line, which others on
-    /// the machine can read.
+    /// Returns the controller's token, or `nil` if everyone is a controller. The command line cannot contain the token,
+    /// as other users of the machine can read it.
     func controllerToken() throws -> String? {
         let variable = getenv("BRAID_TOKEN").map { String(cString: $0) }
         if let file = tokenFile {
             guard variable == nil else {
-                throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Give one of them.")
+                throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Use one of them.")
             }
             guard let text = Files.bytes(of: file).flatMap({ String(validating: $0, as: UTF8.self) }) else {
                 throw Failure("The token file \(file) cannot be read.")
@@ -40,23 +40,24 @@ struct AccessOptions: ParsableArguments {
         return try variable.map { try token($0, "The environment variable BRAID_TOKEN") }
     }
 
-    /// An empty one is a mistake, and not to be taken for none.
+    /// Returns the token in a text. Throws a `Failure` for an empty text: the server must not run without a token by
+    /// mistake.
     private func token(_ text: String, _ place: String) throws -> String {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard let token = words.first.map(String.init) else { throw Failure("\(place) is empty.") }
         guard words.count == 1, Bearer.isToken(token) else {
             throw Failure(
-                "\(place) does not have a token: one word of visible ASCII characters. (openssl rand -hex 32 makes one.)"
+                "\(place) must contain one word of visible ASCII characters. `openssl rand -hex 32` prints such a token."
             )
         }
         return token
     }
 
-    /// Refuses to serve everyone on an address that others can reach.
+    /// Throws a `Failure` if the server would accept everyone at an address that other machines can reach.
     func checkAddress(_ address: HTTPAddress, token: String?) throws {
         guard token == nil, !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else { return }
         throw Failure(
-            "\(host) is not a loopback address, and there is no token: give one (--token-file, or the environment variable BRAID_TOKEN), or --allow-anonymous to let everyone in who can reach it."
+            "\(host) is not a loopback address, and the server has no token. Set one with --token-file or the environment variable BRAID_TOKEN, or let everyone who can connect use the server with --allow-anonymous."
         )
     }
 
@@ -69,9 +70,9 @@ struct AccessOptions: ParsableArguments {
     }
 }
 
-/// Addresses that only this machine reaches.
+/// Addresses that only this machine can reach.
 enum Loopback {
-    /// Whether the host's name or address leads there, and nowhere else.
+    /// Returns whether all addresses of the host are loopback addresses.
     static func contains(_ host: String) -> Bool {
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE

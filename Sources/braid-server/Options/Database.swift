@@ -1,11 +1,11 @@
 import BraidPostgres
 import BraidStore
 
-/// What `--database` names: an SQLite file, or a PostgreSQL database by its address.
+/// The database that `--database` names: an SQLite file or the URL of a PostgreSQL database.
 enum Database {
     static func isPostgres(_ name: String) -> Bool { name.hasPrefix("postgres://") || name.hasPrefix("postgresql://") }
 
-    /// Opens it; throws a `Failure` that says why it cannot be.
+    /// Opens the database. Throws a `Failure` that says why it cannot be opened.
     static func open(_ options: ServeOptions) throws -> OpenDatabase {
         do {
             guard isPostgres(options.database) else {
@@ -26,9 +26,9 @@ enum Database {
     }
 }
 
-/// A store, and what the server needs to know of where it is.
+/// An open store and its name.
 struct OpenDatabase {
     var store: any SessionStore
-    /// For the log: without a password.
+    /// The database's name for the log. It contains no password.
     var name: String
 }

@@ -1,15 +1,15 @@
 import ArgumentParser
 
-/// A command's options as environment variables: `BRAID_` and the option's name, so that `--journal-limit` is
-/// `BRAID_JOURNAL_LIMIT`.
+/// A command's options as environment variables. A variable's name is `BRAID_` and the option's name:
+/// `BRAID_JOURNAL_LIMIT` is `--journal-limit`.
 ///
-/// A variable becomes an argument in front of those that were given, unless they have that option: the command line
-/// wins. A flag's variable is `true` or `false`; an option that can be given several times takes its values with commas
-/// between them; one that is empty is not there. Variables that are no option's are left alone: others may use the
-/// prefix too.
+/// - A variable becomes an argument, unless the command line contains the option.
+/// - The variable of a flag is `true` or `false`.
+/// - An option that can be given several times has its values separated by commas.
+/// - Empty variables are ignored. So are unknown ones, as other programs may use the prefix.
 struct EnvironmentOptions {
     struct Option: Equatable {
-        /// Without its dashes.
+        /// The option's name without its dashes.
         let name: String
         let isFlag: Bool
         let isRepeating: Bool
@@ -18,7 +18,7 @@ struct EnvironmentOptions {
     }
 
     static let prefix = "BRAID_"
-    /// All that the command has, those of its groups included.
+    /// All options of the command, those of its groups included.
     let options: [Option]
     private let command: any ParsableArguments.Type
 
@@ -27,8 +27,8 @@ struct EnvironmentOptions {
         options = Self.options(of: command)
     }
 
-    /// The properties of the type that are options, in the order of their declaration. ArgumentParser names an option
-    /// after its property, too: options here must keep that name.
+    /// Returns the options of a type, in the order of declaration. ArgumentParser derives an option's name from its
+    /// property as well, so options here must not have custom names.
     private static func options(of type: any ParsableArguments.Type) -> [Option] {
         Mirror(reflecting: type.init()).children.flatMap { label, value -> [Option] in
             if let group = value as? any DeclaredGroup { return options(of: group.members) }
@@ -39,10 +39,10 @@ struct EnvironmentOptions {
         }
     }
 
-    /// For a help text.
+    /// The names of the variables, for a help text.
     var listing: String { options.map(\.variable).joined(separator: ", ") }
 
-    /// The arguments that the environment stands for. Throws a `ValidationError` that names the variable at fault.
+    /// Returns the arguments of the environment's variables. Throws a `ValidationError` that names the faulty variable.
     func arguments(from environment: [String: String], beside given: [String]) throws -> [String] {
         var arguments: [String] = []
         for option in options {
@@ -71,7 +71,7 @@ struct EnvironmentOptions {
     }
 }
 
-// MARK: What a property wrapper says of its option
+// MARK: The properties of an option
 
 private protocol DeclaredOption {
     var isFlag: Bool { get }

@@ -4,46 +4,46 @@ import BraidHTTP
 import BraidRuntime
 import BraidServer
 
-/// How much of everything the server takes.
+/// The options for the server's limits.
 struct LimitOptions: ParsableArguments {
-    @Option(help: "The longest body of a request.")
+    @Option(help: "The most bytes of a request's body.")
     var maxBodyBytes = 16_777_216
     @Option(
         help:
-            "Memory for the bodies of all requests under way, and as much again for large answers that clients have not read yet. A session can use a quarter of each, a token an eighth."
+            "Bytes of memory for the bodies of all current requests, and the same again for large answers that clients have not read. A session can use a quarter of each, a token an eighth."
     )
     var maxBufferedBytes = 268_435_456
-    @Option(help: "The longest head of a request: its first line and its fields.")
+    @Option(help: "The most bytes of a request's head: its first line and its fields.")
     var maxHeaderBytes = 32_768
-    @Option(help: "The deepest JSON, at most 128.")
+    @Option(help: "The deepest nesting of JSON, at most 128.")
     var maxJsonDepth = 128
-    @Option(help: "Rows of a session.")
+    @Option(help: "The most rows of a session.")
     var maxRows = 1_000_000
-    @Option(help: "Sections of a session.")
+    @Option(help: "The most sections of a session.")
     var maxSections = 10_000
-    @Option(help: "Bytes that the templates of one command may build, beside 1,000 for each row.")
+    @Option(help: "The most bytes that one command's templates may build, plus 1,000 for each row.")
     var maxRenderedBytes = 268_435_456
-    @Option(help: "Steps that the templates of one command may take, beside 200 for each row.")
+    @Option(help: "The most steps of one command's templates, plus 200 for each row.")
     var maxTemplateSteps = 5_000_000
-    @Option(help: "Seconds that one command may take.")
+    @Option(help: "The most seconds that one command may take.")
     var commandTimeout = 30
-    @Option(help: "Seconds that a participant's command may take.")
+    @Option(help: "The most seconds that a participant's command may take.")
     var participantCommandTimeout = 5
-    @Option(help: "Commands in one transaction.")
+    @Option(help: "The most commands in one transaction.")
     var maxTransaction = 100_000
-    @Option(help: "Commands in one transaction of a participant.")
+    @Option(help: "The most commands in one transaction of a participant.")
     var participantMaxTransaction = 1_000
-    @Option(help: "Sessions.")
+    @Option(help: "The most sessions.")
     var maxSessions = 100_000
-    @Option(help: "Connections; fewer where the process may not open so many files.")
+    @Option(help: "The most connections. The process's limit of open files can lower it.")
     var maxConnections = 10_000
-    @Option(help: "Streams of events and long polls.")
+    @Option(help: "The most event streams and long polls.")
     var maxSubscribers = 9_000
-    @Option(help: "Requests that are worked on at the same time.")
+    @Option(help: "The most requests that are answered at the same time.")
     var maxRequests = 2_048
-    @Option(help: "Seconds for the head of a request to arrive.")
+    @Option(help: "Seconds within which a request's head must arrive.")
     var headerTimeout = 10
-    @Option(help: "Bytes a second at which a body has to arrive at least, after its first ten seconds.")
+    @Option(help: "The lowest rate of a request's body after its first ten seconds, in bytes a second.")
     var minBodyRate = 1_024
     @Option(help: "Seconds after which a connection without a request is closed.")
     var idleTimeout = 75
@@ -75,12 +75,12 @@ struct LimitOptions: ParsableArguments {
         }
     }
 
-    /// A budget for bodies of requests, or for answers.
+    /// Returns a budget for request bodies or for answers.
     var bufferBudget: Budget { Budget(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
     var limits: ServerLimits {
         var limits = ServerLimits()
-        // A longer body could never get the memory that it needs.
+        // A longer body could never get its memory.
         limits.bodyBytes = min(maxBodyBytes, maxBufferedBytes)
         limits.jsonDepth = maxJsonDepth
         limits.sessions = maxSessions

@@ -4,16 +4,16 @@ import BraidServer
 import BraidStore
 import Logging
 
-/// What `serve` can be told. Each option is also an environment variable (`EnvironmentOptions`); those of a group put
-/// in here are, too.
+/// The options of `serve`. Each one is also an environment variable (`EnvironmentOptions`), the options of its groups
+/// included.
 struct ServeOptions: ParsableArguments {
     enum Synchronous: String, ExpressibleByArgument, CaseIterable { case full, normal }
 
-    @Option(help: "The address to bind. Other than loopback needs a token, or --allow-anonymous.")
+    @Option(help: "The address to bind. An address other than loopback needs a token or --allow-anonymous.")
     var hostname = "127.0.0.1"
-    @Option(help: "The port; 0 takes a free one.")
+    @Option(help: "The port. With 0 the system chooses a free one.")
     var port = 8080
-    @Option(help: "Listen on this Unix socket instead.", completion: .file())
+    @Option(help: "Listen on this Unix socket instead of a port.", completion: .file())
     var socket: String?
     @Option(
         help: "The SQLite database, :memory:, or a PostgreSQL database: postgres://USER@HOST/NAME.", completion: .file()
@@ -24,32 +24,32 @@ struct ServeOptions: ParsableArguments {
         completion: .directory)
     var fixtures: [String] = []
     @OptionGroup(title: "Access") var access: AccessOptions
-    @Option(help: "How many revisions of a session's journal are kept.")
+    @Option(help: "The number of revisions that a session's journal keeps.")
     var journalLimit = 1000
-    @Option(help: "How many bytes of a session's journal are kept.")
+    @Option(help: "The number of bytes that a session's journal keeps.")
     var journalBytes = 67_108_864
     @Option(
         help:
-            "Seconds after which a session that nobody asks for leaves memory; the next request reads it again. 0: never."
+            "Seconds after which an unused session leaves memory. The next request reads it again. 0: never."
     )
     var sessionIdleTime = 300
     @OptionGroup(title: "Limits") var limits: LimitOptions
-    @Option(help: "Durability: full survives a power loss, normal a crash of the process.")
+    @Option(help: "Durability. full survives a power loss, normal only a crash of the process.")
     var synchronous = Synchronous.full
     @Flag(
         help:
-            "For tests: ids, epochs and the clock count up instead of being random or real, so that answers stay equal."
+            "For tests: ids, epochs and the clock count up, so that equal requests get equal answers."
     )
     var deterministic = false
-    @Option(help: "What is logged, to stderr. A line for each request is info.")
+    @Option(help: "The lowest level that is logged to stderr. The lines of requests have the level info.")
     var logLevel = Logger.Level.info
-    @Option(help: "Log lines as text, or as JSON objects.")
+    @Option(help: "The format of log lines: text, or JSON objects.")
     var logFormat = LogLines.Format.text
 
     func validate() throws {
         guard !hostname.isEmpty else { throw ValidationError("--hostname must not be empty") }
         guard !database.isEmpty else { throw ValidationError("--database must not be empty") }
-        // SQLite would open another file than the one that is locked.
+        // SQLite would open another file than the one that the store locks.
         guard !database.hasPrefix("file:") else {
             throw ValidationError("--database takes a path, not a URI; a file of that name is ./\(database)")
         }

@@ -1,11 +1,14 @@
+import TestSupport
 import Testing
 
 @testable import BraidEngine
 
 @Suite struct PersistentListTests {
-    /// Any edits, on lists of all sizes around the places where nodes split and join, give what an array gives; and
-    /// the list of before stays as it was.
-    @Test(arguments: [0, 1, 47, 48, 49, 64, 65, 1_500, 3_100, 10_000])
+    /// Applies random edits to lists of sizes around the points where nodes split and join. Edits must not change
+    /// earlier copies of the list.
+    @Test(
+        "A list contains what an array contains after the same edits",
+        arguments: [0, 1, 47, 48, 49, 64, 65, 1_500, 3_100, 10_000])
     func aListIsAnArray(count: Int) {
         var random = SeededGenerator(seed: UInt64(count))
         var array = Array(0..<count)
@@ -13,7 +16,7 @@ import Testing
         for step in 0..<2_000 {
             let before = list
             let oldArray = step % 100 == 0 ? array : []
-            // Phases of growing and of shrinking, so that the tree gains and loses levels.
+            // Phases of growing and shrinking, so that the tree gains and loses levels.
             let shrinks = (step / 500) % 2 == 1
             switch Int.random(in: 0..<10, using: &random) {
             case (shrinks ? 8 : 3)...9 where !shrinks, 8...9:
@@ -44,8 +47,9 @@ import Testing
         #expect(Array(list) == [7])
     }
 
-    /// Few and many, narrow and wide, at the ends and where chunks meet; what no replacement touches is still shared.
-    @Test(arguments: [0, 1, 48, 64, 500, 5_000]) func manyReplacementsAtOnceGiveWhatAnArrayGives(count: Int) {
+    /// The replacements are few and many, narrow and wide, at the ends and at the borders of chunks.
+    @Test("Many replacements at once have the same result as in an array", arguments: [0, 1, 48, 64, 500, 5_000])
+    func manyReplacementsAtOnceGiveWhatAnArrayGives(count: Int) {
         var random = SeededGenerator(seed: UInt64(count))
         var array = Array(0..<count), list = PersistentList(array)
         for step in 0..<300 {
@@ -66,15 +70,16 @@ import Testing
             #expect(Array(list) == array && list.count == array.count)
             #expect(list.indices.allSatisfy { list[$0] == array[$0] })
             #expect(Array(before) == oldArray)
-            // As wide as other lists' chunks, but for the last and a first one.
+            // Chunks are as large as in other lists, except the first and the last one.
             #expect(list.chunks.allSatisfy { (1...64).contains($0.count) })
             #expect(list.chunks.dropFirst().dropLast().allSatisfy { $0.count >= 16 })
-            // Neither too long nor too short for what is to be tried.
+            // Keeps the list at a useful length for the test.
             if array.count > 2 * count + 100 { (array, list) = (Array(0..<count), PersistentList(0..<count)) }
         }
     }
 
-    @Test func chunksThatNoReplacementTouchesAreShared() {
+    @Test("Chunks that no replacement touches are shared")
+    func chunksThatNoReplacementTouchesAreShared() {
         let before = PersistentList(0..<10_000)
         var list = before
         list.replace(stride(from: 0, to: 1_000, by: 10).map { ($0..<$0 + 1, [-1]) } + [(9_000..<9_000, [5])])
@@ -83,8 +88,8 @@ import Testing
             old.filter { chunk in new.contains { $0.hasSameStorage(as: chunk) } }.count >= old.count - 1_000 / 48 - 3)
     }
 
-    /// Of a list in order, whatever its size, a search finds the place of every element and of what lies between.
-    @Test(arguments: [0, 1, 48, 49, 3_100, 5_000])
+    /// Searches sorted lists of several sizes for every element and for the values between elements.
+    @Test("A search finds the first element that satisfies the condition", arguments: [0, 1, 48, 49, 3_100, 5_000])
     func aSearchFindsTheFirstThatHolds(count: Int) {
         let list = PersistentList((0..<count).map { $0 / 3 * 2 })
         for value in -1...count {
@@ -92,8 +97,9 @@ import Testing
         }
     }
 
-    /// Few hashes, so that most are shared by several ranks: each rank is found under its hash, and under no other.
-    @Test func anIndexOfRanksTellsEqualHashesApart() throws {
+    /// There are few hashes, so most of them are shared by several ranks.
+    @Test("An index of ranks finds each rank under its own hash only")
+    func anIndexOfRanksTellsEqualHashesApart() throws {
         func hash(_ rank: Int) -> UInt64 { UInt64(rank % 97) << 32 }
         func ranks(_ index: RankIndex, _ hash: UInt64) -> Set<Int> {
             var found: Set<Int> = []
@@ -127,7 +133,8 @@ import Testing
         #expect(index.first(of: hash(5)) { $0 > 5 ? $0 : nil } ?? 0 > 5)
     }
 
-    @Test func anIndexOfRanksIsNotMadeOfTwoThatAreTheSame() {
+    @Test("An index of ranks cannot be built from two equal rows")
+    func anIndexOfRanksIsNotMadeOfTwoThatAreTheSame() {
         let ids = ["a", "b", "c", "b"]
         for isSameHash in [true, false] {
             let rows = ids.enumerated().map { (hash: isSameHash ? 1 : RowHash.hash(RowID($1)), rank: $0) }

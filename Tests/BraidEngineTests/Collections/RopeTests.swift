@@ -3,7 +3,7 @@ import Testing
 @testable import BraidEngine
 
 @Suite struct RopeTests {
-    /// Counts how often it is looked at: about twice for each node that an edit passes.
+    /// Counts how often its length is read, which is about twice for each node that an edit passes.
     private struct Piece: RopePiece {
         final class Looks { var count = 0 }
         let looks: Looks
@@ -22,8 +22,8 @@ import Testing
 
     enum Order: CaseIterable { case rising, falling, fromBothEnds, removedFallingThenRising }
 
-    /// Edits cut one long piece over and over: in no order does that make a list of the tree.
-    @Test("An edit costs as much as the tree is high, in whatever order edits come", arguments: Order.allCases)
+    /// The edits cut one long piece again and again. No order of edits may turn the tree into a list.
+    @Test("The cost of an edit is the height of the tree, in any order of edits", arguments: Order.allCases)
     func editsAreCheap(order: Order) {
         let looks = Piece.Looks(), edits = 10_000
         var rope = Rope(Piece(looks: looks, length: 40 * edits))
@@ -39,7 +39,7 @@ import Testing
                 }
             rope.change(at: index) { $0.isNew = true }
         }
-        // Some 100; in a list there would be thousands.
+        // The tree needs about 100 reads for each edit. A list would need thousands.
         #expect(looks.count / edits < 400)
         #expect(rope.inOrder().count { $0.isNew } == edits)
     }

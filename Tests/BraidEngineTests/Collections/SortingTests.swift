@@ -1,9 +1,12 @@
 @testable import BraidEngine
+import TestSupport
 import Testing
 
 @Suite struct SortingTests {
-    /// Short and long lists, of one section and of many, in few pieces and in many, with keys beyond 32 bits together.
-    @Test(arguments: [0, 1, 2, 40, 255, 256, 3_000])
+    /// Sorts short and long lists of one or many sections, in few or many pieces, with keys that need more than 32 bits
+    /// together.
+    @Test(
+        "Elements are sorted, and elements with equal keys keep their order", arguments: [0, 1, 2, 40, 255, 256, 3_000])
     func elementsAreOrderedAndEqualKeysKeepTheirOrder(count: Int) {
         var numbers = SeededGenerator(seed: UInt64(count))
         func keys(_ key: (Int) -> UInt64) -> [UInt64] { (0..<count).map(key) }

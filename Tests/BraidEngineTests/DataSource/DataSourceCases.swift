@@ -2,14 +2,14 @@ import Testing
 
 @testable import BraidEngine
 
-/// One call to the data source, on the table of `DataSourceCase.start`, and what it must lead to.
+/// One call to the data source on the table of `DataSourceCase.start`, and its expected result.
 struct DataSourceCase: CustomTestStringConvertible, Sendable {
     var name: String
-    /// Arguments by call, as in the journal.
+    /// The call's arguments by the call's name, as in the journal.
     var call: String
-    /// Nil: ignored, nothing has changed.
+    /// The table after the call. `nil` if the call is ignored and changes nothing.
     var after: String?
-    /// What the delegate is told, as on the wire; nil: nothing.
+    /// The delegate's notification in its wire form. `nil` for none.
     var notification: String?
 
     var testDescription: String { name }
@@ -21,7 +21,7 @@ struct DataSourceCase: CustomTestStringConvertible, Sendable {
         self.notification = notification
     }
 
-    /// Sections with their titles and rows.
+    /// The sections of the initial table with their titles and rows.
     static let start = "A[a b c] B[d] -[]"
 
     static let all: [DataSourceCase] = [
@@ -114,7 +114,7 @@ struct DataSourceCase: CustomTestStringConvertible, Sendable {
         return .dataSource(call, notify: notify)
     }
 
-    /// `start` as sections.
+    /// The initial table as sections.
     static func sections() throws -> [SectionContent] {
         func rows(_ names: String) -> [JSONText] { names.map { .string(String($0)) } }
         return [

@@ -2,9 +2,9 @@ import Testing
 
 @testable import BraidEngine
 
-/// The calls of RowManager and SectionManager as commands: in bounds and out of them, notifying or not.
+/// The calls of RowManager and SectionManager as commands, in and out of bounds, with and without notification.
 @Suite struct DataSourceCommandTests {
-    @Test(arguments: DataSourceCase.all)
+    @Test("A call leads to the expected table and notification", arguments: DataSourceCase.all)
     func aCallLeadsTo(_ call: DataSourceCase) throws {
         var session = try Played(sections: DataSourceCase.sections())
         let outcome = try session.perform(call.command())
@@ -14,7 +14,7 @@ import Testing
         #expect(outcome.notification?.json.text == call.notification)
     }
 
-    @Test(arguments: DataSourceCase.all)
+    @Test("Without `notify`, a call is stored but not shown", arguments: DataSourceCase.all)
     func withoutNotifyItIsStoredAndNotShown(_ call: DataSourceCase) throws {
         var session = try Played(sections: DataSourceCase.sections())
         let outcome = try session.perform(call.command(notify: false)),
@@ -24,7 +24,7 @@ import Testing
         #expect(outcome.notification == nil)
         #expect(outcome.update.isEmpty)
         #expect(outcome.snapshot.revision == (isChange ? 1 : 0))
-        // It appears with the next call that notifies, though that one changes nothing of its own.
+        // The stored change appears with the next notifying call, even if that call itself changes nothing.
         let next = try session.perform(.dataSource(.updateAllSections(session.contents), notify: true))
         #expect(session.snapshot.brief == call.after ?? DataSourceCase.start)
         #expect(next.notification == .dataSource)
@@ -32,7 +32,8 @@ import Testing
         #expect(session.unpublished == nil)
     }
 
-    @Test func whatIsIgnoredOrUnchangedPublishesNothing() throws {
+    @Test("An ignored or ineffective call publishes nothing")
+    func whatIsIgnoredOrUnchangedPublishesNothing() throws {
         var session = try Played(sections: DataSourceCase.sections())
         try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 0)), notify: false))
         #expect(try session.perform(.dataSource(.removeRow(at: .init(section: 8, row: 0)), notify: true)).isIgnored)
@@ -45,7 +46,8 @@ import Testing
                 == .unchanged)
     }
 
-    @Test func aTransactionIsPublishedIfAnyOfItsCommandsIs() throws {
+    @Test("A transaction is published if one of its commands is")
+    func aTransactionIsPublishedIfAnyOfItsCommandsIs() throws {
         let silent = Command.dataSource(.addRow("\"x\"", at: .init(section: 1, row: 0)), notify: false)
         let loud = Command.dataSource(.addRow("\"y\"", at: .init(section: 1, row: 0)), notify: true)
         var session = try Played(sections: DataSourceCase.sections())
@@ -55,9 +57,11 @@ import Testing
         #expect(session.snapshot.brief == "A[a b c] B[x y x x d] -[]")
     }
 
-    @Test(arguments: [
-        Command.setDisplayedSections(["a"]), .dataSource(.removeRow(at: .init(section: 9, row: 0)), notify: true),
-    ])
+    @Test(
+        "An ignored command in a transaction publishes nothing",
+        arguments: [
+            Command.setDisplayedSections(["a"]), .dataSource(.removeRow(at: .init(section: 9, row: 0)), notify: true),
+        ])
     func whatATransactionIgnoresPublishesNothing(ignored: Command) throws {
         var session = try Played(
             #"{"table":"t","sections":["a"],"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"a"}]}]}"#
@@ -70,7 +74,8 @@ import Testing
         #expect(session.snapshot.sections[0].rows.count == 2)
     }
 
-    @Test func sectionsGetNumbersThatNeverComeTwice() throws {
+    @Test("Generated section ids are never used twice")
+    func sectionsGetNumbersThatNeverComeTwice() throws {
         var session = try Played(sections: DataSourceCase.sections())
         #expect(session.ids == ["s1", "s2", "s3"])
         try session.perform(.dataSource(.removeSection(at: 2), notify: true))
@@ -81,7 +86,8 @@ import Testing
         #expect(session.ids == ["s1", "s4", "s2", "s5", "s6"])
     }
 
-    @Test func sectionsAreUpdatedInTheirPlacesOrByTheirIDs() throws {
+    @Test("A section of an update replaces the section with its id or its index")
+    func sectionsAreUpdatedInTheirPlacesOrByTheirIDs() throws {
         var session = try Played(sections: DataSourceCase.sections())
         try session.perform(
             .dataSource(
@@ -101,7 +107,8 @@ import Testing
         }
     }
 
-    @Test func sectionsAreSqueezedInWhereThereIsNoGap() throws {
+    @Test("A section is inserted where no ordinal is free")
+    func sectionsAreSqueezedInWhereThereIsNoGap() throws {
         var session = try Played(sections: DataSourceCase.sections())
         for _ in 0..<40 { try session.perform(.dataSource(.addSection(SectionContent(), at: 1), notify: true)) }
         #expect(session.table.sections.map(\.facts.ordinal) == session.table.sections.map(\.facts.ordinal).sorted())
@@ -109,8 +116,9 @@ import Testing
         #expect(session.ids.first == "s1" && session.ids[1] == "s43" && session.ids.last == "s3")
     }
 
-    /// Those that made room for it have other ranks, which a store has to write.
-    @Test func rowsAreSqueezedInWhereThereIsNoGap() throws {
+    /// The neighbouring rows then get new ranks, which a store has to write.
+    @Test("A row is inserted where no rank is free")
+    func rowsAreSqueezedInWhereThereIsNoGap() throws {
         var session = try Played(sections: [SectionContent(rows: ["\"a\"", "\"b\""])])
         var placed = 0
         for number in 0..<100 {
@@ -122,7 +130,8 @@ import Testing
         #expect(placed > 0)
     }
 
-    @Test func rowsMayTakeOverEachOthersIDs() throws {
+    @Test("Rows can exchange their ids in one call")
+    func rowsMayTakeOverEachOthersIDs() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "{\"id\":2}"])])
         let outcome = try session.perform(
             .dataSource(
@@ -135,8 +144,9 @@ import Testing
         }
     }
 
-    /// Who was told that the last of three rows has changed asked for the third of two.
-    @Test func aRowThatIsHiddenByItsNewModelIsNotToldOfAsAChangedOne() throws {
+    /// The delegate would otherwise read the third of two rows.
+    @Test("A row that its new model hides is not reported as changed")
+    func aRowThatIsHiddenByItsNewModelIsNotToldOfAsAChangedOne() throws {
         var session = try Played(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":1,"on":true},{"id":2,"on":true},{"id":3,"on":true}],"shown":"model.on"}]}"#
         )
@@ -149,7 +159,8 @@ import Testing
         #expect(try update(1, "{\"id\":4,\"on\":true}") == .rows([.init(section: 0, row: 1)]))
     }
 
-    @Test func rowsWithIDsAndWithoutAreReplacedTogether() throws {
+    @Test("Rows with and without ids are replaced together")
+    func rowsWithIDsAndWithoutAreReplacedTogether() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "\"x\""])])
         let before = session.table
         let outcome = try session.perform(
@@ -158,8 +169,9 @@ import Testing
         try RandomCommandTests.check(outcome, after: before)
     }
 
-    /// What the table's description displays may name sections that are not there yet.
-    @Test func dynamicSectionsComeIntoTheListOfDisplayedOnesAndGoFromIt() throws {
+    /// The description's list of displayed sections may name sections that do not exist yet.
+    @Test("New dynamic sections enter the list of displayed sections, and removed ones leave it")
+    func dynamicSectionsComeIntoTheListOfDisplayedOnesAndGoFromIt() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","sectionDisplay":{"displayed":["b","a"]},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[]}}]}"#
         )
@@ -174,7 +186,8 @@ import Testing
         #expect(session.ids == ["a", "n"], "it is a new section, which nothing displays")
     }
 
-    @Test func whatIsReadIsWhatWasGiven() throws {
+    @Test("Reading returns the models and titles that were set")
+    func whatIsReadIsWhatWasGiven() throws {
         let session = try Played(
             """
             {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","viewModels":[{"id":"1"}],
@@ -185,7 +198,8 @@ import Testing
         #expect(data.header.text == #""H""# && data.footer.text == #"{"view":"V","viewModel":1}"#)
     }
 
-    @Test func aSectionIsDiffableWhileAllItsModelsHaveIDs() throws {
+    @Test("A section is diffable while all its models have ids")
+    func aSectionIsDiffableWhileAllItsModelsHaveIDs() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}"])])
         #expect(session.snapshot.sections[0].isDiffable)
         try session.perform(.dataSource(.addRow("2", at: .init(section: 0, row: 1)), notify: true))
@@ -194,7 +208,8 @@ import Testing
         #expect(session.snapshot.sections[0].isDiffable)
     }
 
-    @Test func cellsAreThoseOfTheModelsTypes() throws {
+    @Test("Rows show the cells of their models' types")
+    func cellsAreThoseOfTheModelsTypes() throws {
         var session = try Played(sections: [SectionContent(rows: ["1", "{\"type\":\"person\"}", "null"])])
         #expect(session.cells == ["number", "person", "null"])
         let outcome = try session.perform(.dataSource(.registerCell("PersonCell", modelType: "person"), notify: true))

@@ -2,9 +2,9 @@ import Testing
 
 @testable import BraidEngine
 
-/// The Swift class: the calls of `DataSourceCase`, and what it has beside them.
+/// The calls of `DataSourceCase` on the Swift class, and the class's other functions.
 @Suite struct DataSourceControllerTests {
-    @Test(arguments: DataSourceCase.all)
+    @Test("A call leads to the expected rows and notification", arguments: DataSourceCase.all)
     func aCallLeadsTo(_ call: DataSourceCase) throws {
         let teller = Teller()
         let source = DataSourceController(sections: try Self.sections(), delegate: teller)
@@ -15,7 +15,7 @@ import Testing
             source.snapshot.sections.map(\.rows.count) == (0..<source.sectionCount).map { source.rowCount(for: $0) })
     }
 
-    @Test(arguments: DataSourceCase.all)
+    @Test("Without `notify`, a call is stored and the delegate is not notified", arguments: DataSourceCase.all)
     func withoutNotifyItIsStoredAndNotTold(_ call: DataSourceCase) throws {
         let teller = Teller()
         let source = DataSourceController(sections: try Self.sections(), delegate: teller)
@@ -26,7 +26,8 @@ import Testing
         #expect(source.lastUpdate == nil)
     }
 
-    @Test func eachUpdateLeadsFromOneNotificationToTheNext() {
+    @Test("Each update leads from one notification to the next")
+    func eachUpdateLeadsFromOneNotificationToTheNext() {
         final class View: DataSourceControllerDelegate {
             var shown: Snapshot?
             func dataSourceWasMutated(_ source: DataSourceController) { follow(source) }
@@ -52,8 +53,9 @@ import Testing
         }
     }
 
-    /// The update before stood there still: a view that applies it when it is told did so twice.
-    @Test func aNotificationOfWhatIsShownAlreadyBringsAnUpdateWithoutStages() {
+    /// A view applies `lastUpdate` at each notification, so it must not find an old update there.
+    @Test("A notification of rows that are already shown comes with an empty update")
+    func aNotificationOfWhatIsShownAlreadyBringsAnUpdateWithoutStages() {
         final class View: DataSourceControllerDelegate {
             var updates: [BatchUpdate?] = []
             func dataSourceWasMutated(_ source: DataSourceController) { updates.append(source.lastUpdate) }
@@ -72,7 +74,7 @@ import Testing
     }
 
     @Test(
-        "An update of several rows skips those out of bounds and tells the delegate of the others",
+        "An update of several rows skips those out of bounds and notifies the delegate of the others",
         arguments: [
             ([], "{\"rows\":[]}"), ([path(0, 1)], "{\"rows\":[]}"), ([path(-1, 0)], "{\"rows\":[]}"),
             ([path(0, -1), path(0, 0)], "{\"rows\":[[0,0]]}"),
@@ -86,7 +88,8 @@ import Testing
         #expect(source.brief == (told?.contains("0,0") == true ? "-[x]" : "-[a]"))
     }
 
-    @Test func modelsAreOfAnyType() throws {
+    @Test("Models can have any type")
+    func modelsAreOfAnyType() throws {
         final class Model {}
         let model = Model()
         let source = DataSourceController(row: model)
@@ -97,14 +100,15 @@ import Testing
         #expect(source.modelObject(at: RowPath(section: -1, row: 0)) == nil)
         #expect(source.modelObject(at: RowPath(section: 0, row: -1)) == nil)
         #expect(source.rowCount(for: -1) == 0 && source.rowCount(for: 1) == 0)
-        // What a negative index names is out of bounds like any other.
+        // A negative index is out of bounds like any other.
         source.update(row: 1, at: RowPath(section: 0, row: -1))
         source.add(row: 1, at: RowPath(section: 0, row: -1))
         source.remove(sectionAt: -1)
         #expect(source.rowCount(for: 0) == 3)
     }
 
-    @Test func sectionDataIsWhatWasGiven() {
+    @Test("A section's data is the data that was set")
+    func sectionDataIsWhatWasGiven() {
         struct Data: SectionDataModelType {
             var header: String? = "H"
             var footer: String?
@@ -133,7 +137,8 @@ import Testing
             "the data is there when the delegate is told, and changed even if its titles are not")
     }
 
-    @Test func dataControllersAreThoseOfTheModelsTypes() {
+    @Test("A model gets the data controller of its type")
+    func dataControllersAreThoseOfTheModelsTypes() {
         struct First: CellDataController {
             var reuseIdentifier = "first"
             static func populate(with model: Any) -> any CellDataController { First() }
@@ -154,8 +159,9 @@ import Testing
         #expect(source.dataController(for: First(reuseIdentifier: "itself"))?.reuseIdentifier == "itself")
     }
 
-    /// The original's headers of collection views.
-    @Test func sectionDataHasADataControllerOfItsOwnType() {
+    /// Corresponds to the headers of collection views in DataSourceController.
+    @Test("Section data has a data controller of its own type")
+    func sectionDataHasADataControllerOfItsOwnType() {
         struct Data: SectionDataModelType {
             var header: String?
             var footer: String?
@@ -180,12 +186,14 @@ import Testing
             source.dataController(for: 1)?.reuseIdentifier == "none", "one controller stands for any number of types")
     }
 
-    @Test func aControllerOfNoRowsHasASection() {
+    @Test("A controller without rows has one section")
+    func aControllerOfNoRowsHasASection() {
         let source = DataSourceController(rows: [])
         #expect(source.sectionCount == 1 && source.totalRowCount == 0 && source.snapshot.sections.count == 1)
     }
 
-    @Test func aSectionThatWasGivenIsNotChangedByWhoHoldsIt() {
+    @Test("Changing a section after passing it does not change the controller")
+    func aSectionThatWasGivenIsNotChangedByWhoHoldsIt() {
         var section = DataSourceController.Section(rows: ["a"])
         let source = DataSourceController(section: section)
         section.rows.append("b")
@@ -194,8 +202,9 @@ import Testing
         #expect(source.totalRowCount == 2)
     }
 
-    /// The screens of the original's example app: the same products, shown by one cell or another.
-    @Test func aListOfProductsIsShownByTheCellsThatAreRegistered() {
+    /// The screens of DataSourceController's example app: the same products, shown by different cells.
+    @Test("A list of products is shown by the registered cells")
+    func aListOfProductsIsShownByTheCellsThatAreRegistered() {
         struct Product { var name: String, price: Int }
         struct Basic: CellDataController {
             var reuseIdentifier = "basicCell", title = "Incorrect data type"
@@ -232,7 +241,8 @@ import Testing
         #expect(source.sectionCount == 1 && source.data(for: 0)?.header == "iPhones")
     }
 
-    @Test func theEmptyStateIsShownWhileThereAreNoRows() {
+    @Test("The empty state is shown while there are no rows")
+    func theEmptyStateIsShownWhileThereAreNoRows() {
         final class Empty: DataSourceControllerDelegate {
             func emptyState(for dataSource: DataSourceController) -> Any? { "nothing" }
         }
@@ -243,7 +253,8 @@ import Testing
         #expect(source.emptyState == nil)
     }
 
-    @Test func aDelegateMayCallAgain() {
+    @Test("A delegate can call the controller again")
+    func aDelegateMayCallAgain() {
         final class Caller: DataSourceControllerDelegate {
             func dataSourceWasMutated(_ source: DataSourceController, rows: [RowPath]) {
                 source.add(row: "in front", at: RowPath(section: 0, row: 0), notify: false)
@@ -255,13 +266,13 @@ import Testing
         #expect(source.brief == "-[in front a B]")
     }
 
-    /// `DataSourceCase.sections` as a program makes them.
+    /// The sections of `DataSourceCase.sections` as a program creates them.
     private static func sections() throws -> [DataSourceController.Section] {
         try DataSourceCase.sections().map { DataSourceController.Section($0) }
     }
 }
 
-/// Hears what a delegate is told, in the words of the wire.
+/// Records the delegate's notifications in their wire form.
 private final class Teller: DataSourceControllerDelegate {
     var told: [String] = []
     func dataSourceWasMutated(_ dataSource: DataSourceController) {
@@ -286,7 +297,7 @@ extension DataSourceController.Section {
 }
 
 extension DataSourceController {
-    /// As `Snapshot.brief`.
+    /// The same form as `Snapshot.brief`.
     fileprivate var brief: String {
         (0..<sectionCount).map { section in
             let data = data(for: section)
@@ -297,7 +308,7 @@ extension DataSourceController {
         }.joined(separator: " ")
     }
 
-    /// The method for a call.
+    /// Calls the method that corresponds to a command.
     fileprivate func call(_ command: Command) throws {
         guard case .dataSource(let call, let notify) = command else { return }
         func text(_ json: JSONText) -> String { json.stringValue ?? "" }

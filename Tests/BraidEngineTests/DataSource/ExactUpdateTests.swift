@@ -1,17 +1,18 @@
+import TestSupport
 import Testing
 
 @testable import BraidEngine
 
-/// The update of a call that names rows is exactly what the call says: an insert, a delete, a reload for each row.
+/// The update of a call that names rows contains exactly these rows: an insert, a delete or a reload for each.
 @Suite struct ExactUpdateTests {
     struct Kind: CustomTestStringConvertible, Sendable {
         var hasIDs: Bool
-        /// A JSON-e expression; nil: every row is shown.
+        /// A JSON-e expression. `nil` shows every row.
         var shown: String?
-        /// Nil: a session that was opened without a table.
+        /// The display behavior. `nil` for a session that was opened without a table description.
         var behavior: String?
-        /// Each model says whether its row has an id. So an empty section is diffable, and its first row without an id
-        /// reloads it.
+        /// Whether each model decides if its row has an id. An empty section is then diffable, and its first row
+        /// without an id reloads it.
         var isMixed = false
 
         var testDescription: String { "\(behavior ?? "no table"), ids: \(hasIDs), shown: \(shown ?? "all")" }
@@ -36,7 +37,7 @@ import Testing
                 """)
         }
 
-        /// The model of a row. In sessions without a table a member `id` would be an id.
+        /// Returns the model of a row. In sessions without a table description, a member `id` would be an id.
         func model(_ row: Shadow.Row) -> JSONText {
             JSONText(
                 .object(
@@ -71,7 +72,8 @@ import Testing
                     session.stored.sections.map { $0.rows.map { $0.model ?? .null } }
                         == shadow.displayed.map { $0.rows.map { kind.model($0) } }, about())
 
-                // The same from what is stored alone, as after a restart and on another server.
+                // The update must be the same if it is computed from the stored data alone, as after a restart or on
+                // another server.
                 let again = try restarted.perform(.dataSource(command, notify: notify))
                 #expect(again.update.json == outcome.update.json, about())
                 try restarted.restart()
@@ -163,7 +165,7 @@ import Testing
         #expect(try operations(.tap(at(2))) == .init(reloadRows: [path(0, 2)]))
     }
 
-    @Test("A list of models in place of rows without ids reloads their section")
+    @Test("Replacing the models of rows without ids reloads their section")
     func refills() throws {
         var session = try Played(sections: [SectionContent(rows: ["1", "2", "3"])])
         let update = try session.perform(.dataSource(.updateRowsOfSection(["1", "3", "3"], at: 0), notify: true)).update
@@ -171,10 +173,10 @@ import Testing
     }
 }
 
-/// What is stored, as a caller of the data source would note it: lists of rows that are edited by index.
+/// The stored rows as a caller of the data source would record them: lists that are edited by index.
 struct Shadow {
     struct Row: Equatable {
-        /// Which row it is.
+        /// The row's identity.
         var number: Int
         var value: Int
     }
@@ -196,21 +198,21 @@ struct Shadow {
         return sections.map { Section(id: $0.id, rows: $0.rows.filter(isShown)) }.filter { !hides || !$0.rows.isEmpty }
     }
 
-    /// New sections have ids that the engine chose.
+    /// Records the ids that the engine has generated for new sections.
     mutating func name(_ ids: [SectionID]) {
         for (index, id) in ids.enumerated() where index < sections.count && ids.count == sections.count {
             sections[index].id = id
         }
     }
 
-    /// A random call, which the shadow follows.
+    /// Returns a random call, and applies it to the shadow.
     mutating func call(_ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row) -> DataSourceCommand {
         let shown = displayed
         let section = random.below(max(1, shown.count) + (isDynamic ? 1 : 0)), row = random.below(7)
         let path = RowPath(section: section, row: row)
         switch random.below(shown.isEmpty && !isDynamic ? 1 : 6) {
         case 0, 1:
-            // A declared table has no place for a new section.
+            // A table with declared sections cannot get a new section.
             guard isDynamic || section < shown.count else { return .updateRows([]) }
             let added = new(&random)
             guard section < shown.count, let place = sections.firstIndex(where: { $0.id == shown[section].id }) else {
@@ -223,7 +225,7 @@ struct Shadow {
         case 4:
             var rows: [(at: RowPath, model: JSONText)] = []
             let places = (0..<3).map { _ in RowPath(section: random.below(max(1, shown.count)), row: random.below(7)) }
-            // Where they are is settled before the first of them changes.
+            // All rows are located before the first one changes.
             let stored = places.map { self.stored($0) }
             for (index, place) in places.enumerated() where !places[..<index].contains(place) {
                 let row = update(stored[index], &random, new)
@@ -238,7 +240,7 @@ struct Shadow {
         }
     }
 
-    /// Where a displayed row is stored.
+    /// Returns where a displayed row is stored.
     private func stored(_ path: RowPath) -> RowPath? {
         let shown = displayed
         guard path.section < shown.count, path.row < shown[path.section].rows.count,
@@ -256,7 +258,7 @@ struct Shadow {
         update(stored(path), &random, new)
     }
 
-    /// With another number a row that has an id is another one.
+    /// Replaces a row. A row that has an id gets another identity with another number.
     private mutating func update(
         _ place: RowPath?, _ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row
     ) -> Row {
@@ -270,11 +272,11 @@ struct Shadow {
 }
 
 extension Shadow {
-    /// The operations of an update that has one stage and moves nothing.
+    /// The operations of an update with one stage and no moves.
     struct Operations: Equatable {
         var deleteSections: [Int] = [], insertSections: [Int] = [], reloadSections: [Int] = []
         var deleteRows: [RowPath] = [], insertRows: [RowPath] = [], reloadRows: [RowPath] = []
-        /// Operations that such an update does not have.
+        /// The number of operations of other kinds, which such an update must not contain.
         var others = 0
     }
 }

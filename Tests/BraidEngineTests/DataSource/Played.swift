@@ -1,6 +1,6 @@
 @testable import BraidEngine
 
-/// A session without a server: what is kept from one command to the next.
+/// A session without a server: the data that is kept from one command to the next.
 struct Played {
     let binder: Binder
     var table: TableModel
@@ -30,7 +30,7 @@ struct Played {
         return outcome
     }
 
-    /// Makes everything from what is stored.
+    /// Rebuilds everything from the stored data, as a restart does.
     mutating func restart() throws {
         func rebuilt(_ table: TableModel) throws -> TableModel {
             TableModel(
@@ -50,12 +50,12 @@ struct Played {
             published: published, stored: table, binder: binder, revision: revision, now: RandomCommandTests.now)
     }
 
-    /// The snapshot of what is stored.
+    /// The snapshot of the stored table.
     var stored: Snapshot { unpublished?.snapshot ?? snapshot }
     var ids: [SectionID] { snapshot.sections.map(\.id) }
     var cells: [String] { snapshot.sections.flatMap { $0.rows.map { $0.json["cell"]?.stringValue ?? "" } } }
 
-    /// What is stored, as the data source would be given it.
+    /// The stored table as arguments for the data source.
     var contents: [SectionContent] {
         table.sections.map {
             SectionContent(id: $0.id, header: $0.facts.header, footer: $0.facts.footer, rows: $0.rows.map(\.model))
@@ -64,7 +64,7 @@ struct Played {
 }
 
 extension Snapshot {
-    /// `header/footer[rows]` for each section: `A[a b c] -/F[]`.
+    /// The sections as `header/footer[rows]`, for example `A[a b c] -/F[]`.
     var brief: String {
         sections.map { section in
             let header = section.header["title"]?.stringValue ?? "-",

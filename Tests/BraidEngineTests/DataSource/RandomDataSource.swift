@@ -1,6 +1,8 @@
+import TestSupport
 @testable import BraidEngine
 
-/// Calls to the data source of every kind, in bounds and out of them, and sessions that were opened without a table.
+/// Random calls to the data source of every kind, in and out of bounds, and sessions that were opened without a
+/// description.
 enum RandomDataSource {
     static func command(_ random: inout SeededGenerator) -> Command {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
@@ -28,14 +30,14 @@ enum RandomDataSource {
         return .dataSource(call, notify: notify)
     }
 
-    /// An index below the limit, and now and then one that no table has: to count on from the last one ended a server.
+    /// Returns an index below the limit or, rarely, one so large that adding 1 to it could overflow.
     static func index(_ limit: Int, _ random: inout SeededGenerator) -> Int {
         Int.random(in: 0..<64, using: &random) == 0
             ? [1 << 31, 1 << 32, .max - 1, .max].randomElement(using: &random) ?? .max
             : Int.random(in: 0..<limit, using: &random)
     }
 
-    /// Now and then a model without an id, and one whose type has a cell of its own.
+    /// Returns a model that sometimes has no id, or a type with its own cell.
     static func model(_ random: inout SeededGenerator) -> JSONText {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         let type = number(4) == 0 ? #","type":"x""# : ""
@@ -64,7 +66,7 @@ enum RandomDataSource {
 }
 
 extension RandomTable {
-    /// A described table, or one of a session without a description.
+    /// Returns a described table, or one of a session without a description.
     static func make(_ random: inout SeededGenerator) throws -> (binder: Binder, table: TableModel) {
         guard Int.random(in: 0..<5, using: &random) == 0 else {
             let description = try TableDescription(description(&random))

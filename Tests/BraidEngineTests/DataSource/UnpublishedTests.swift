@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import BraidEngine
 
-/// What clients ask for while something is stored and not shown: a row that they name by its place is the row that
-/// they see there, or none.
+/// Clients' commands while a change is unpublished. An index path refers to the row that the client sees there, or to
+/// none.
 @Suite struct UnpublishedTests {
     private static let letters =
         #"{"table":"t","sections":"dynamic","cells":{"C":{}},"modelTypes":{"M":{"id":"/id"},"N":{"id":null}},"bindings":[{"on":"allSections","cell":"C","modelType":"TYPE","models":{"a":[{"id":"a"},{"id":"b"},{"id":"c"}],"b":[{"id":"x"}]},"editing":"EDITING","moving":{"to":"anySection"}}]}"#
@@ -16,14 +17,14 @@ import Testing
     private func at(_ section: Int, _ row: Int) -> RowReference { .at(.displayed(section), row: row) }
     private func silently(_ call: DataSourceCommand) -> Command { .dataSource(call, notify: false) }
 
-    /// Rows by their ids, identifiable or not.
+    /// The rows by their ids, whether the rows are identifiable or not.
     private func rows(_ snapshot: Snapshot) -> String {
         snapshot.sections.map { section in
             "\(section.id)[\(section.rows.map { ($0.model ?? .null)["id"]?.stringValue ?? "" }.joined(separator: " "))]"
         }.joined(separator: " ")
     }
 
-    @Test("A reset shows the opening table, even if only what is unpublished differs from it")
+    @Test("A reset shows the opening table, even if only an unpublished change differs from it")
     func resets() throws {
         var session = try Played(sections: [])
         try session.perform(.dataSource(.addRow(row("a"), at: .init(section: 0, row: 0)), notify: true))
@@ -32,7 +33,7 @@ import Testing
         #expect(session.snapshot.sections.isEmpty && session.unpublished == nil)
     }
 
-    @Test(arguments: [true, false])
+    @Test("A delete removes the row that the client sees", arguments: [true, false])
     func aDeleteTakesTheRowThatIsSeen(identified: Bool) throws {
         var session = try Self.session(identified: identified)
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
@@ -42,7 +43,7 @@ import Testing
         #expect(rows(session.snapshot) == "front[] a[newer new a c] b[x]")
     }
 
-    @Test(arguments: [true, false])
+    @Test("A row that was removed or replaced is not found", arguments: [true, false])
     func aRowThatIsGoneOrAnotherOneIsNotFound(identified: Bool) throws {
         for change in [
             silently(.removeRow(at: .init(section: 0, row: 1))),
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
+    @Test("An insert precedes the row that the client sees", arguments: [true, false])
     func anInsertStandsBeforeTheRowThatIsSeen(identified: Bool) throws {
         for (place, after) in [(0, "a[new i a b c] b[x]"), (2, "a[new a b i c] b[x]"), (3, "a[new a b c i] b[x]")] {
             var session = try Self.session(identified: identified, editing: "insert")
@@ -70,9 +71,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
+    @Test("A move leads between the rows that the client sees", arguments: [true, false])
     func aMoveLeadsBetweenTheRowsThatAreSeen(identified: Bool) throws {
-        // Seen: a[a b c] b[x]; stored: a[new a b end c] b[y x].
+        // The client sees a[a b c] b[x]. The stored table is a[new a b end c] b[y x].
         for (from, section, row, after) in [
             (at(0, 0), 0, 1, "a[new b end a c] b[y x]"), (at(0, 0), 0, 2, "a[new b end c a] b[y x]"),
             (at(0, 2), 0, 0, "a[new c a b end] b[y x]"),
@@ -96,14 +97,14 @@ import Testing
             try session.perform(.move(at(1, 0), to: .displayed(0), row: 4))
         }
         if !identified { return }
-        // To its own place, where its neighbours have changed theirs.
+        // A move to the row's own place, whose neighbours have changed their places.
         session = try Self.session()
         try session.perform(silently(.updateRowsOfSection(["b", "a", "c"].map { row($0) }, at: 0)))
         try session.perform(.move(at(0, 0), to: .displayed(0), row: 0))
         #expect(rows(session.stored) == "a[a b c] b[x]")
     }
 
-    @Test(arguments: 0..<4, [true, false])
+    @Test("No command affects another row than the one that the client sees", arguments: 0..<4, [true, false])
     func noOtherRowIsEverTaken(seed: Int, identified: Bool) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var taken = 0
@@ -135,8 +136,9 @@ import Testing
         #expect(taken > 100)
     }
 
-    /// Nobody has seen the table that a transaction's second command counts in.
-    @Test func transactionsNameRowsByTheirIDs() throws {
+    /// No client has seen the table in which index paths of a transaction's second command would count.
+    @Test("Commands of a transaction name rows by their ids")
+    func transactionsNameRowsByTheirIDs() throws {
         var session = try Self.session()
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
         #expect(throws: Refusal.self) { try session.perform(.transaction([.delete(at(0, 0))])) }
@@ -148,7 +150,7 @@ import Testing
         }
         try session.perform(.transaction([.delete(.id(RowID("a"), in: nil)), .delete(.id(RowID("b"), in: .id("a")))]))
         #expect(rows(session.snapshot) == "a[new c] b[x]")
-        // With nothing kept back from before, its commands count as those before them left the table.
+        // Without earlier unpublished changes, index paths count in the table after the preceding commands.
         try session.perform(
             .transaction([silently(.addRow(row("z"), at: .init(section: 0, row: 0))), .delete(at(0, 1))]))
         #expect(rows(session.snapshot) == "a[z c] b[x]")
@@ -172,7 +174,7 @@ import Testing
             }
         }
         #expect(session.snapshot.text == before.snapshot.text && session.stored.text == before.stored.text)
-        // The only row with the id x that clients see is the one in b. The rows i and j come with the transaction.
+        // The only row with the id x that clients see is the one in b. The transaction adds the rows i and j.
         try session.perform(
             .transaction([
                 .insert(.id("x", in: nil), model: row("i")), .insert(.id("i", in: nil), model: row("j")),
@@ -181,7 +183,8 @@ import Testing
         #expect(rows(session.snapshot) == "a[x new a b c] b[k j i x]")
     }
 
-    @Test func derivedRowsFollowWhatIsStored() throws {
+    @Test("Derived rows follow the stored rows")
+    func derivedRowsFollowWhatIsStored() throws {
         var session = try Played(
             #"{"table":"t","sections":["a","d","n"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2"}]},{"on":{"section":"d"},"cell":"C","modelType":"N","modelsFrom":{"$eval":"models.a"},"onTap":[{"setState":{"tapped":{"$eval":"model.id"}}}]},{"on":{"section":"n"},"cell":"C","numberOfCells":"len(models.a)"}]}"#
         )
@@ -202,7 +205,8 @@ import Testing
         }
     }
 
-    @Test func eventsAndDisplayedRowsAreThoseOfTheRowsThatAreSeen() throws {
+    @Test("Events and displayed rows refer to the rows that the client sees")
+    func eventsAndDisplayedRowsAreThoseOfTheRowsThatAreSeen() throws {
         var session = try Played(
             """
             {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
@@ -217,8 +221,9 @@ import Testing
         #expect(session.table.state.text == #"{"said":"1","asked":"2"}"#)
     }
 
-    /// The last integer was one too many to count on from.
-    @Test func aMoveToNoRowIsRefusedHereToo() throws {
+    /// The largest integer must not overflow.
+    @Test("A move out of bounds is refused while a change is unpublished")
+    func aMoveToNoRowIsRefusedHereToo() throws {
         var session = try Played(
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}]},"moving":{"to":"anySection"}}]}"#
         )
@@ -232,7 +237,8 @@ import Testing
         #expect(rows(session.snapshot).hasPrefix("a[0 2 1]"))
     }
 
-    @Test func declaredSectionsStay() throws {
+    @Test("Declared sections cannot be added or removed")
+    func declaredSectionsStay() throws {
         var session = try Played(
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"}]},"headers":{"a":"A"}}]}"#
         )
@@ -261,7 +267,8 @@ import Testing
             session.snapshot.sections[0].header["title"]?.stringValue == "A", "without one of its own, what is bound")
     }
 
-    @Test func hiddenRowsAndSectionsAreCountedAround() throws {
+    @Test("Index paths skip hidden rows and sections")
+    func hiddenRowsAndSectionsAreCountedAround() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","shown":"model.id != 'h'","models":{"e":[],"a":[{"id":"h"},{"id":"1"},{"id":"2"}],"b":[{"id":"h"}]}}]}"#
         )
@@ -281,7 +288,9 @@ import Testing
         #expect(rows(session.snapshot) == "s4[4]")
     }
 
-    @Test(arguments: [(0, nil), (1, "h h c"), (2, "h h b")] as [(Int, String?)])
+    @Test(
+        "Among hidden rows without ids, a command affects the row that the client sees or none",
+        arguments: [(0, nil), (1, "h h c"), (2, "h h b")] as [(Int, String?)])
     func amongHiddenRowsWithoutIDsTheRowThatIsSeenIsTakenOrNone(row: Int, left: String?) throws {
         var session = try Played(
             #"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"N","shown":"model.id != 'h'","models":[{"id":"h"},{"id":"b"},{"id":"h"},{"id":"b"},{"id":"c"}],"editing":"delete"}]}"#
@@ -296,7 +305,8 @@ import Testing
         #expect(session.table["a"]?.rows.compactMap { $0.model["id"]?.stringValue }.joined(separator: " ") == left)
     }
 
-    @Test func whereAListIsDisplayedNewSectionsComeIntoIt() throws {
+    @Test("New sections enter the list of displayed sections")
+    func whereAListIsDisplayedNewSectionsComeIntoIt() throws {
         var session = try Self.session()
         try session.perform(.setDisplayedSections(["b", "a"]))
         try session.perform(.dataSource(.addSection(SectionContent(id: "m"), at: 1), notify: true))

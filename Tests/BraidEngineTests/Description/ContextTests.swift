@@ -2,9 +2,9 @@ import Testing
 
 @testable import BraidEngine
 
-/// What may be read where, as docs/table-description.md has it ("Expressions and templates").
+/// The names that each template may read, as docs/table-description.md lists them ("Expressions and templates").
 @Suite struct ContextTests {
-    /// A template that says of each name whether it is there.
+    /// A template that renders, for each name, whether it is defined.
     private static let defined =
         "${join(["
         + ["model", "row", "section", "state", "models", "count", "now", "reason", "event"]
@@ -12,7 +12,8 @@ import Testing
     private static let everywhere = "false false true true true true true false false"
     private static let ofRows = "true true true true true true true false false"
 
-    @Test func rowsAndSectionsReadWhatIsMadeForThem() throws {
+    @Test("Templates of rows and sections read the values made for them")
+    func rowsAndSectionsReadWhatIsMadeForThem() throws {
         let session = try Played(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[
@@ -24,7 +25,8 @@ import Testing
         #expect(session.snapshot.sections[1].rows[0].id?.text == Self.everywhere)
     }
 
-    @Test func orderAndPassingReadTheSectionAsAnObject() throws {
+    @Test("`order` and `passing` read the section as an object")
+    func orderAndPassingReadTheSectionAsAnObject() throws {
         let all =
             "typeof(section) == 'object' && section.rowCount == count && len(models[section.id]) == count && typeof(state) == 'object' && now != ''"
         let session = try Played(
@@ -36,7 +38,8 @@ import Testing
         #expect(session.snapshot.sections[0].movesTo?.text == #"["b","a"]"#)
     }
 
-    @Test func handlersReadTheirRowAndWhatTheyAreCalledFor() throws {
+    @Test("Handlers read their row and the reason for their call")
+    func handlersReadTheirRowAndWhatTheyAreCalledFor() throws {
         var session = try Played(
             """
             {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete",
@@ -51,8 +54,9 @@ import Testing
                 == #"{"tap":"\#(row) false false","event":"\#(row) false true","delete":"\#(row) true false"}"#)
     }
 
-    /// As in JSON-e's own implementation.
-    @Test func signsBindTighterThanAccesses() throws {
+    /// This is the precedence of JSON-e's own implementation.
+    @Test("A sign binds tighter than an access")
+    func signsBindTighterThanAccesses() throws {
         func value(_ source: String) throws -> JSONValue {
             var budget = JSONeBudget()
             return try Expression(source).evaluate(

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests/Descriptions: valid descriptions, and invalid ones with the pointers of their faults. The same files hold the
-/// JSON Schema for editors to the checker (Tests/Docs).
+/// The files of Tests/Descriptions: valid descriptions, and invalid ones with the pointers of their faults. Tests/Docs
+/// compares the same files with the JSON Schema for editors.
 @Suite struct DescriptionCorpusTests {
     static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -21,12 +21,13 @@ import Testing
             parsing: [UInt8](Data(contentsOf: repository.appendingPathComponent("Tests/Descriptions/\(path)"))))
     }
 
-    @Test func thereIsACorpus() {
+    @Test("The corpus contains valid and invalid descriptions")
+    func thereIsACorpus() {
         #expect(Self.files("valid").count >= 40)
         #expect(Self.files("invalid").count >= 60)
     }
 
-    /// Nil when the description is accepted.
+    /// Returns the description's faults, or `nil` if the description is accepted.
     static func faults(of text: JSONText) -> [Refusal.Fault]? {
         do throws(Refusal) {
             _ = try TableDescription(text)
@@ -36,12 +37,14 @@ import Testing
         }
     }
 
-    @Test(arguments: files("valid")) func aValidDescriptionIsAccepted(file: String) throws {
+    @Test("A valid description is accepted", arguments: files("valid"))
+    func aValidDescriptionIsAccepted(file: String) throws {
         let faults = Self.faults(of: try Self.text("valid/\(file)"))
         #expect(faults == nil)
     }
 
-    @Test(arguments: files("invalid")) func anInvalidDescriptionGetsExactlyItsFaults(file: String) throws {
+    @Test("An invalid description has exactly the expected faults", arguments: files("invalid"))
+    func anInvalidDescriptionGetsExactlyItsFaults(file: String) throws {
         let text = try Self.text("invalid/\(file)")
         let expected = text["pointers"]?.elements()?.compactMap(\.stringValue) ?? []
         let faults = Self.faults(of: text["description"] ?? .null) ?? []
@@ -50,7 +53,7 @@ import Testing
             Set(faults.map(\.pointer.description)) == Set(expected), "\(faults.map { "\($0.pointer): \($0.detail)" })")
     }
 
-    /// Each part of a description, with a name that is read there by mistake, and what is said of it; nil: nothing.
+    /// Each part of a description with a mistaken name in it, and the expected hint. `nil` for no warning.
     static let names: [(part: String, pointer: String?, hint: String)] = [
         (
             #""viewModel": {"a": "${modle.x}"}"#, "/viewModel",
@@ -84,7 +87,8 @@ import Testing
         ),
     ]
 
-    @Test(arguments: names) func aNameThatNothingGivesIsWarnedOfWhereItIsRead(
+    @Test("A name that nothing provides causes a warning at the place where it is read", arguments: names)
+    func aNameThatNothingGivesIsWarnedOfWhereItIsRead(
         part: String, pointer: String?, hint: String
     ) throws {
         let cell = part.contains("cellProvider") ? "" : #""cell": "C","#
@@ -100,7 +104,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [#""modelsFrom": [{"id": "1"}]"#, #""numberOfCells": 3"#])
+    @Test(
+        "An action on a handler's own derived row causes a warning",
+        arguments: [#""modelsFrom": [{"id": "1"}]"#, #""numberOfCells": 3"#])
     func anActionOnADerivedRowOfTheHandlersOwnIsWarnedOf(source: String) throws {
         let description = try TableDescription(
             JSONText(
@@ -112,7 +118,8 @@ import Testing
         #expect(description.warnings.map(\.pointer.description) == ["/bindings/0/onTap/0/do/0/update"])
     }
 
-    @Test func aModelTypeWhereNoCellsAreBoundIsWarnedOf() throws {
+    @Test("A model type in a binding without cells causes a warning")
+    func aModelTypeWhereNoCellsAreBoundIsWarnedOf() throws {
         let description = try TableDescription(
             JSONText(
                 parsing: """
@@ -122,7 +129,8 @@ import Testing
         #expect(description.warnings.map(\.pointer.description) == ["/bindings/1/modelType"])
     }
 
-    @Test func aSessionsStateIsMergedIntoThatOfTheDescription() throws {
+    @Test("A session's state is merged into the description's state")
+    func aSessionsStateIsMergedIntoThatOfTheDescription() throws {
         let description = try TableDescription(
             JSONText(
                 parsing:
@@ -132,8 +140,9 @@ import Testing
             try description.openingTable(state: #"{"b":{"c":null,"e":4}}"#).state.text == #"{"a":1,"b":{"d":3,"e":4}}"#)
     }
 
-    /// It was "of of no name".
-    @Test func aModelTypeWithoutANameIsSaidToHaveNone() throws {
+    /// Guards against the text "of of no name".
+    @Test("A message says that a model type has no name")
+    func aModelTypeWithoutANameIsSaidToHaveNone() throws {
         let faults = Self.faults(
             of: try JSONText(
                 parsing:
@@ -145,8 +154,9 @@ import Testing
             ])
     }
 
-    /// They were one name: the type of the first was that of the second, and a cell that is not declared was.
-    @Test func namesAreComparedByTheirBytes() throws {
+    /// Swift's `==` treats both names as equal, but JSON compares code points.
+    @Test("Names are compared by their bytes")
+    func namesAreComparedByTheirBytes() throws {
         let composed = "\u{e9}", decomposed = "e\u{301}"
         let types = try Played(
             """
@@ -168,7 +178,7 @@ import Testing
         let undeclared = try JSONText(
             parsing: #"{"table":"t","cells":{"\#(composed)":{}},"bindings":[{"on":"table","cell":"\#(decomposed)"}]}"#)
         #expect(Self.faults(of: undeclared)?.map(\.pointer.description) == ["/bindings/0/cell"])
-        // Rows move only among sections of one type.
+        // Rows move only between sections of one type.
         let moving = try JSONText(
             parsing: """
                 {"table":"t","sections":["a","b"],"modelTypes":{"\(composed)":{},"\(decomposed)":{}},"cells":{"A":{}},

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// What the reference refuses: where a table view would crash, and every rule of the contract.
+/// The updates that the reference refuses, because a table view would crash or a rule of the contract is broken.
 @Suite struct AppliedTests {
     private func refused(_ table: Snapshot, total: Int? = nil, _ fill: (inout BatchUpdate.Stage) -> Void) -> String? {
         var stage = BatchUpdate.Stage()
@@ -18,7 +18,8 @@ import Testing
     private let table = Snapshot.make("A: a b", "B: c")
     private func at(_ section: Int, _ row: Int) -> RowPath { RowPath(section: section, row: row) }
 
-    @Test func indexesOutOfBounds() {
+    @Test("An index out of bounds is refused")
+    func indexesOutOfBounds() {
         #expect(
             refused(table) { $0.deleteRows = [at(0, 2)] }
                 == "stage 0: there is no row [0,2] to be deleted before the stage")
@@ -45,7 +46,8 @@ import Testing
                 == "stage 0: no section can come to 2: there are 2 sections after the stage")
     }
 
-    @Test func sourcesAndTargetsAreNamedOnce() {
+    @Test("A row or section that is named twice is refused")
+    func sourcesAndTargetsAreNamedOnce() {
         #expect(refused(table) { $0.deleteRows = [at(0, 0), at(0, 0)] } != nil)
         #expect(
             refused(table) {
@@ -67,7 +69,8 @@ import Testing
         #expect(refused(table) { $0.moveSections = [(0, 1), (1, 1)] } == "stage 0: two sections come to 1")
     }
 
-    @Test func nothingHappensInsideSectionsThatComeGoMoveOrAreReloaded() {
+    @Test("An operation inside a section that is inserted, deleted, moved or reloaded is refused")
+    func nothingHappensInsideSectionsThatComeGoMoveOrAreReloaded() {
         #expect(
             refused(table) {
                 $0.deleteSections = [0]; $0.deleteRows = [at(0, 0)]
@@ -98,7 +101,8 @@ import Testing
             } != nil)
     }
 
-    @Test func reloadsAndMovesApart() {
+    @Test("A stage with both reloads and moves is refused")
+    func reloadsAndMovesApart() {
         let expected = "stage 0: reloads and moves share it"
         #expect(
             refused(table) {
@@ -110,13 +114,15 @@ import Testing
             } == expected)
     }
 
-    @Test func rowsAndSectionsKeepTheirIDs() {
+    @Test("An update that changes the id of a row or section is refused")
+    func rowsAndSectionsKeepTheirIDs() {
         #expect(refused(table) { $0.reloadRows = [.init(at: at(0, 0), row: .make("x"))] } != nil)
         #expect(refused(table) { $0.moveRows = [.init(from: at(0, 0), to: at(0, 1), row: .make("x"))] } != nil)
         #expect(refused(table) { $0.reloadSections = [(0, .make("C: a"))] } != nil)
     }
 
-    @Test func countsAndEmptyStages() {
+    @Test("A wrong total row count and an empty stage are refused")
+    func countsAndEmptyStages() {
         #expect(refused(table) { _ in } == "stage 0: it has no operations")
         #expect(
             refused(table) { $0.updateSections = [.init(at: 0)] } == "stage 0: the update of section 0 changes nothing")

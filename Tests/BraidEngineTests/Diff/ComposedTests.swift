@@ -1,16 +1,19 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Consecutive updates folded into one, over random tables, edits and commands; see `DiffRuns` for how many.
+/// Consecutive updates composed into one, over random tables, edits and commands. `DiffRuns` sets the number of runs.
 @Suite struct ComposedTests {
-    @Test(arguments: 0..<4) func updatesBetweenAnyTables(seed: Int) throws {
+    @Test("Updates between any tables can be composed", arguments: 0..<4)
+    func updatesBetweenAnyTables(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(200 + seed) << 32)
         for _ in 0..<DiffRuns.count / 32 {
             try checkComposing((0..<2 + random.below(4)).map { random.snapshot().at($0) })
         }
     }
 
-    @Test(arguments: 0..<4) func updatesOfEdits(seed: Int) throws {
+    @Test("Updates of random edits can be composed", arguments: 0..<4)
+    func updatesOfEdits(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(300 + seed) << 32)
         var asDirect = 0
         for _ in 0..<DiffRuns.count / 32 {
@@ -22,8 +25,8 @@ import Testing
                 tables.append(table.snapshot.at(revision))
             }
             let (updates, composed) = try checkComposing(tables)
-            // Where all sections whose rows have ids are shown all the time, all is known: rows that are inserted are
-            // new.
+            // If all sections have row ids and are always displayed, the composed update knows all rows: inserted rows
+            // are new.
             let allIsKnown =
                 updates.allSatisfy(\.keepsSections) && tables[0].sections.count { $0.isDiffable } == 3
                 && tables[0].sections.count == 3
@@ -37,7 +40,8 @@ import Testing
         #expect(asDirect > DiffRuns.count / 200)
     }
 
-    @Test(arguments: 0..<4) func updatesOfCommands(seed: Int) throws {
+    @Test("Updates of random commands can be composed", arguments: 0..<4)
+    func updatesOfCommands(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(400 + seed) << 32)
         for _ in 0..<20 {
             let description = try TableDescription(RandomTable.description(&random))
@@ -61,7 +65,8 @@ import Testing
         }
     }
 
-    @Test func whatIsUndoneVanishes() throws {
+    @Test("A change that is undone disappears")
+    func whatIsUndoneVanishes() throws {
         func composed(_ tables: String...) throws -> String {
             let tables = tables.enumerated().map { Snapshot.make($1, revision: $0) }
             let updates = try zip(tables, tables.dropFirst()).map { try BatchUpdate(from: $0, to: $1) }
@@ -80,7 +85,7 @@ import Testing
         #expect(
             try composed("A: a b", "A: a1 b", "A: a2! b")
                 == #"[{"reloadRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
-        // The id of `a` is known from its first change, so it is the same row that comes again.
+        // The first change tells the id of `a`, so the composed update recognizes the row when it is inserted again.
         #expect(
             try composed("A: a b c", "A: a1 b c", "A: b c", "A: b c a1")
                 == #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]},{"reloadRows":[{"at":[0,2],"row":{"id":"a","cell":"Cell","model":1}}]}]"#
@@ -90,9 +95,10 @@ import Testing
                 == #"[{"deleteRows":[[0,0]],"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell"}}]}]"#)
     }
 
-    /// Only the place of `b` is known, so it has to move out of one section before that goes, into another after it
-    /// came.
-    @Test func aRowThatOnlyMovedIsMovedBetweenSectionsThatGoAndCome() throws {
+    /// Only the place of `b` is known. It must move out of one section before that section is deleted, and into another
+    /// one after it is inserted.
+    @Test("A row that only moved is moved between sections that are deleted and inserted")
+    func aRowThatOnlyMovedIsMovedBetweenSectionsThatGoAndCome() throws {
         let tables = [
             Snapshot.make("A: a b", "B: c"), Snapshot.make("A: a", "B: c b", revision: 1),
             Snapshot.make("B: c b", "C: x", revision: 2),
@@ -103,7 +109,8 @@ import Testing
         #expect(composed.rowOperationCount == 1)
     }
 
-    @Test func stateAndEmptyAreTheLastThatWereSet() throws {
+    @Test("A composed update contains the last state and the last `empty`")
+    func stateAndEmptyAreTheLastThatWereSet() throws {
         let updates = [
             BatchUpdate(from: 3, to: 4, totalRowCount: 0, state: .emptyObject, empty: .string("none")),
             BatchUpdate(from: 4, to: 5, totalRowCount: 0, empty: .null), BatchUpdate(from: 5, to: 7, totalRowCount: 0),
@@ -113,7 +120,8 @@ import Testing
                 == #"{"from":3,"to":7,"stages":[],"totalRowCount":0,"state":{},"empty":null}"#)
     }
 
-    @Test func whatCannotFollowIsAFault() throws {
+    @Test("An update that cannot follow the previous one is a fault")
+    func whatCannotFollowIsAFault() throws {
         func fault(_ updates: BatchUpdate...) -> String? {
             do {
                 _ = try BatchUpdate.composing(updates)
@@ -145,8 +153,9 @@ import Testing
         #expect(fault(one, update(1) { $0.moveSections = [(3, .max)] }) != nil)
     }
 
-    /// Updates that no table gave: composing refuses them or makes something of them, but does not crash on it.
-    @Test func anyIndexesAreTaken() throws {
+    /// The updates fit no table. Composing may refuse or combine them, but must not crash.
+    @Test("Composing accepts or refuses any indexes without a crash")
+    func anyIndexesAreTaken() throws {
         var random = SeededGenerator(seed: 17 << 32)
         var composed = 0
         for _ in 0..<DiffRuns.count / 4 {
@@ -159,14 +168,15 @@ import Testing
             composed += 1
             #expect(result.stages.count <= 3)
             _ = result.sequentialJSON
-            // Made of such updates, a section may have an id twice.
+            // Composed from such updates, a section may contain an id twice.
             if let decoded = try? BatchUpdate(json: result.json) { #expect(decoded.json == result.json) }
         }
         #expect(composed > DiffRuns.count / 200)
     }
 
-    /// The cost is that of the operations: rows far down in a large table are as any others.
-    @Test func manyEditsOfALargeTable() throws {
+    /// The cost depends on the operations and not on the table's size or the rows' places.
+    @Test("Many edits of a large table are composed quickly")
+    func manyEditsOfALargeTable() throws {
         var random = SeededGenerator(seed: 19 << 32)
         var rows = (0..<100_000).map { Row.make("r\($0)") }
         rows = rows.enumerated().map { Row(parts: RowParts(id: RowID("r\($0)"), cell: "Cell", model: $1.model)) }
@@ -208,8 +218,10 @@ import Testing
     }
 }
 
-/// The folded update leads from the first table to the last, keeps every rule, and is no larger than its parts; grouped
-/// otherwise or sent over the wire before, the parts come to the same.
+/// Checks that the composed update leads from the first table to the last, keeps every rule, and is not larger than its
+/// parts.
+///
+/// Composing in other groups, or after encoding and decoding, must give the same result.
 @discardableResult
 private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil) throws -> (
     updates: [BatchUpdate], composed: BatchUpdate
@@ -232,7 +244,7 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
     if cut > 0 {
         try check(.composing(Array(updates[..<cut])).composed(with: .composing(Array(updates[cut...]))), first, last)
     }
-    // Tables made by hand may have titles that the wire does not.
+    // Tables that the test creates may have titles that the wire format does not allow.
     guard let decodedFirst = try? Snapshot(json: first.json),
         let decoded = try? updates.map({ try BatchUpdate(json: $0.json) })
     else {
@@ -245,7 +257,7 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
 }
 
 extension BatchUpdate {
-    /// Of every kind.
+    /// The number of operations of every kind.
     fileprivate var operationCount: Int {
         rowOperationCount + sectionOperationCount
             + stages.reduce(0) {
@@ -259,7 +271,7 @@ extension BatchUpdate {
 }
 
 extension SeededGenerator {
-    /// Operations that need not fit together.
+    /// Returns random operations that need not fit together.
     fileprivate mutating func stage() -> BatchUpdate.Stage {
         var random = self
         defer { self = random }

@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Cases that broke one of Braid, Differ, Epoxy, ListKit, ListDiff, FlexibleDiff, Dwifft, or a table view; each with
-/// the update it must give, its stages as they are on the wire.
+/// Cases that broke Braid, Differ, Epoxy, ListKit, ListDiff, FlexibleDiff, Dwifft or a table view. Each has the
+/// expected stages in their wire form.
 @Suite struct DiffCaseTests {
-    /// A case by name: before, after, and the stages.
+    /// The cases: name, snapshot before, snapshot after, and the stages.
     static let cases: [(name: String, old: Snapshot, new: Snapshot, stages: String)] = [
         ("nothing changed", .make("A: a b"), .make("A: a b"), "[]"),
         ("first to last", .make("A: a b c"), .make("A: b c a"), #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]}]"#),
@@ -88,7 +89,7 @@ import Testing
             "a section moves to its own place", .make("A: a", "B: b", "C: c d"), .make("C: c", "B: b", "A: a"),
             #"[{"moveSections":[{"from":0,"to":2},{"from":1,"to":1}],"deleteRows":[[2,1]]}]"#
         ),
-        // Sections that come and go.
+        // Sections that are inserted and deleted.
         (
             "a row out of a deleted section", .make("A: a", "B: b c"), .make("A: a b"),
             #"[{"deleteSections":[1],"insertRows":[{"at":[0,1],"row":{"id":"b","cell":"Cell"}}]}]"#
@@ -123,7 +124,7 @@ import Testing
             "empty sections", .make("A:", "B:"), .make("B:", "C:"),
             #"[{"deleteSections":[0],"insertSections":[{"at":1,"section":{"id":"C","header":null,"footer":null,"rowCount":0,"rows":[]}}]}]"#
         ),
-        // Rows across sections.
+        // Rows that move across sections.
         (
             "rows swapped across sections", .make("A: a", "B: b"), .make("A: b", "B: a"),
             #"[{"moveRows":[{"from":[0,0],"to":[1,0]},{"from":[1,0],"to":[0,0]}]}]"#
@@ -170,7 +171,8 @@ import Testing
         ),
     ]
 
-    @Test(arguments: cases.indices) func givesThisUpdate(index: Int) throws {
+    @Test("A known case has exactly the expected update", arguments: cases.indices)
+    func givesThisUpdate(index: Int) throws {
         let (name, old, new, stages) = Self.cases[index]
         let update = try BatchUpdate(from: old, to: new.at(1))
         #expect(
@@ -180,7 +182,8 @@ import Testing
         try check(new, old)
     }
 
-    @Test func membersThatWentAwayAreNull() throws {
+    @Test("Members that were removed are null")
+    func membersThatWentAwayAreNull() throws {
         var old = Snapshot.make("A=t: a"), new = Snapshot.make("A: a").at(1)
         old.sections[0].movesTo = .string("anySection")
         new.sections[0].footer = .string("f")
@@ -194,7 +197,8 @@ import Testing
         try check(update, old, new)
     }
 
-    @Test func sequentialFormOfASwapAndADelete() throws {
+    @Test("The sequential form applies a swap and a delete in order")
+    func sequentialFormOfASwapAndADelete() throws {
         let old = Snapshot.make("A: a b c d", "B:", "C: x"), new = Snapshot.make("C: x", "A: d c1 a").at(1)
         let update = try BatchUpdate(from: old, to: new)
         #expect(
@@ -204,7 +208,8 @@ import Testing
         try check(update, old, new)
     }
 
-    @Test func equalIDsAreRefusedByName() throws {
+    @Test("A duplicate id is refused with its name")
+    func equalIDsAreRefusedByName() throws {
         let good = Snapshot.make("A: a b c")
         for bad in [
             Snapshot.make("A: a a"), .make("A: a b c a"), .make("A: b a c b"), .make("A: x x"),
@@ -230,7 +235,8 @@ import Testing
         #expect(throws: Refusal.rowWithoutID(at: 1, in: "A")) { try BatchUpdate(from: good, to: .make("A: a -1")) }
     }
 
-    @Test(arguments: [1, 2, 3]) func longListsAreNoQuadraticCase(order: Int) throws {
+    @Test("Long lists with long ids do not take quadratic time", arguments: [1, 2, 3])
+    func longListsAreNoQuadraticCase(order: Int) throws {
         let prefix = String(repeating: "x", count: 300)
         func table(_ numbers: some Sequence<Int>) -> Snapshot {
             Snapshot(sections: [

@@ -1,9 +1,9 @@
 import Testing
 @testable import BraidEngine
 
-/// Every pair of small tables.
+/// The updates between every pair of small tables.
 @Suite struct DiffExhaustiveTests {
-    /// All arrangements of all subsets of these.
+    /// Returns all arrangements of all subsets.
     static func arrangements(_ names: [String]) -> [[String]] {
         [[]]
             + names.flatMap { first in
@@ -11,14 +11,15 @@ import Testing
             }
     }
 
-    /// All ways to give these rows, in order, to two sections.
+    /// Returns all ways to divide the rows, in order, between two sections.
     static func divisions(_ rows: [String]) -> [(a: [String], b: [String])] {
         (0...rows.count).map { (Array(rows[..<$0]), Array(rows[$0...])) }
     }
 
     static func section(_ name: String, _ rows: [String]) -> String { "\(name): \(rows.joined(separator: " "))" }
 
-    @Test func oneSectionOfUpToFourRows() throws {
+    @Test("Every update of one section with up to four rows is correct")
+    func oneSectionOfUpToFourRows() throws {
         for old in [["a"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]] {
             for new in Self.arrangements(["a", "b", "c", "d", "e"]) where new.count <= 4 {
                 try check(.make(Self.section("A", old)), .make(Self.section("A", new)))
@@ -26,7 +27,8 @@ import Testing
         }
     }
 
-    @Test func fivePermutedRowsWithOneChanged() throws {
+    @Test("Every update of five permuted rows with one change is correct")
+    func fivePermutedRowsWithOneChanged() throws {
         for new in Self.arrangements(["a", "b", "c", "d", "e"]) where new.count == 5 {
             for mark in ["", "1", "/h", "1!"] {
                 let changed = new.map { $0 == "c" ? $0 + mark : $0 }
@@ -35,8 +37,10 @@ import Testing
         }
     }
 
-    /// Three rows over two sections, in both orders of the sections, one of them perhaps gone or come, one row changed.
-    @Test func twoSections() throws {
+    /// Three rows in two sections, in both orders of the sections. One section may be inserted or deleted, and one row
+    /// may change.
+    @Test("Every update of two sections is correct")
+    func twoSections() throws {
         for old in Self.divisions(["a", "b", "c"]) {
             for rows in Self.arrangements(["a", "b", "c"]) where rows.count >= 2 {
                 for new in Self.divisions(rows) {
@@ -57,8 +61,9 @@ import Testing
         }
     }
 
-    /// Two rows over three sections in every order, with every one of them gone or come.
-    @Test func threeSections() throws {
+    /// Two rows in three sections in every order. Each section may be inserted or deleted.
+    @Test("Every update of three sections is correct")
+    func threeSections() throws {
         let names = ["A", "B", "C"]
         for old in 0..<9 {
             for order in Self.arrangements(names) where order.count >= 2 {
@@ -77,7 +82,8 @@ import Testing
         }
     }
 
-    @Test func sectionsWithoutIdentity() throws {
+    @Test("Every update of sections without row ids is correct")
+    func sectionsWithoutIdentity() throws {
         let tables = [
             "A~:", "A~: -1", "A~: -1 -2", "A~: -2", "A~: -1 -2 -3", "A~: -1/h", "A~: -1! -2!", "A: a", "A=t~: -1",
         ]

@@ -1,9 +1,11 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Random tables and random edits; the number of runs can be raised by `BRAID_DIFF_RUNS`.
+/// Random tables and random edits. `BRAID_DIFF_RUNS` can raise the number of runs.
 @Suite struct DiffRandomTests {
-    @Test(arguments: 0..<4) func pairsOfTables(seed: Int) throws {
+    @Test("The update between two random tables is correct", arguments: 0..<4)
+    func pairsOfTables(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<DiffRuns.count / 8 {
             let old = random.snapshot(), new = random.snapshot()
@@ -11,7 +13,8 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<4) func sequencesOfEdits(seed: Int) throws {
+    @Test("The update of a random sequence of edits is correct", arguments: 0..<4)
+    func sequencesOfEdits(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(100 + seed))
         for _ in 0..<DiffRuns.count / 8 {
             var table = EditedTable(&random)
@@ -21,22 +24,24 @@ import Testing
         }
     }
 
-    /// The seed of the hash differs from process to process; within one, what does not depend on it must not either.
-    @Test func equalTablesGiveEqualUpdates() throws {
+    /// Swift's hash seed differs between processes, but must not influence an update within one process.
+    @Test("Equal tables have equal updates")
+    func equalTablesGiveEqualUpdates() throws {
         var random = SeededGenerator(seed: 5)
         for _ in 0..<DiffRuns.count / 50 {
             let old = random.snapshot(), new = random.snapshot()
             let first = try BatchUpdate(from: old, to: new)
             let again = try BatchUpdate(from: try Snapshot(json: old.json), to: try Snapshot(json: new.json))
-            // `updates: manually` is no part of a snapshot's JSON.
+            // `updates: manually` is not part of a snapshot's JSON.
             let isManual = [old.sections, new.sections].joined().contains { $0.rows.contains(where: \.updatesManually) }
             #expect(isManual || first.json == again.json)
             #expect(try first.json == BatchUpdate(from: old, to: new).json)
         }
     }
 
-    /// Longer lists, many edits: what a treap and several chunks are for. Too long for the reference.
-    @Test func manyEdits() throws {
+    /// Longer lists and many edits, which use treaps and several chunks. They are too long for the reference.
+    @Test("The update of many edits of a long list is correct")
+    func manyEdits() throws {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<max(4, DiffRuns.count / 2_000) {
             var table = EditedTable(&random, rows: 700)
@@ -52,7 +57,7 @@ import Testing
     }
 }
 
-/// Sections, some of them hidden, under random commands that are noted as the engine notes them.
+/// Sections, some of them hidden, under random commands that are recorded as the engine records them.
 struct EditedTable {
     var sections: [Section]
     var displayed: [Int]
@@ -140,14 +145,15 @@ enum DiffRuns {
 extension SeededGenerator {
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// Some of the numbers below `count`, in any order.
+    /// Returns some of the numbers below `count`, in any order.
     mutating func arrangement(of count: Int) -> [Int] {
         if below(2) == 0 { return Array(0..<count) }
         let kept = (0..<count).filter { _ in below(5) > 0 }
         return below(2) == 0 ? kept : kept.shuffled(using: &self)
     }
 
-    /// Up to four sections of up to five rows out of ten ids; an id may stand in several sections.
+    /// Returns a snapshot of up to four sections with up to five rows out of ten ids. Several sections may contain an
+    /// id.
     mutating func snapshot() -> Snapshot {
         var sections: [Section] = []
         let sharesIDs = below(2) == 0

@@ -1,12 +1,12 @@
 @testable import BraidEngine
 
-/// What the least update of two snapshots costs, worked out without any of the diff's own code: by trying every choice.
-/// For small tables.
+/// The cost of the smallest update between two snapshots. It is computed by trying every choice, without the diff's own
+/// code, and is only for small tables.
 struct DiffReference {
     let old: Snapshot
     let new: Snapshot
 
-    /// Sections in both that are compared row by row: place before, place after.
+    /// The sections in both snapshots that are compared row by row, by their indexes before and after.
     private var compared: [(old: Int, new: Int)] {
         survivors.filter { !isReloaded($0) && new.sections[$0.new].isDiffable }
     }
@@ -26,7 +26,7 @@ struct DiffReference {
 
     private func ids(_ section: Section) -> [RowID] { section.rows.map { $0.id! } }
 
-    /// Ids that left one compared section and came to another, each once: (id, from, to) by places in `new`.
+    /// The ids that left one compared section and entered another, each once, with the sections' indexes in `new`.
     private var crossing: [(id: RowID, from: Int, to: Int)] {
         var left: [RowID: [Int]] = [:], came: [RowID: [Int]] = [:]
         for pair in compared {
@@ -40,7 +40,7 @@ struct DiffReference {
         }
     }
 
-    /// Longest increasing subsequence by the quadratic recurrence.
+    /// Returns the length of the longest increasing subsequence, by the quadratic recurrence.
     static func longest(_ values: [Int]) -> Int {
         var best: [Int] = []
         for (index, value) in values.enumerated() {
@@ -49,7 +49,7 @@ struct DiffReference {
         return best.max() ?? 0
     }
 
-    /// Fewest deletes, inserts and moves of rows.
+    /// The smallest number of deletes, inserts and moves of rows.
     var rowOperations: Int {
         var count = 0
         for pair in survivors where !isReloaded(pair) && !new.sections[pair.new].isDiffable {
@@ -61,7 +61,7 @@ struct DiffReference {
             count += before.count - common.count + after.count - common.count
             count += common.count - Self.longest(common)
         }
-        // A crossing row was counted as a delete and an insert, and is one move.
+        // A row that changes its section was counted as a delete and an insert, but is one move.
         return count - crossing.count
     }
 
@@ -70,13 +70,12 @@ struct DiffReference {
         return old.sections.count + new.sections.count - common.count - Self.longest(common)
     }
 
-    /// The least number of stages, over every choice of as few moved sections as possible, and of the stage of each
-    /// thing that must be done.
+    /// The smallest number of stages, over every choice of as few moved sections as possible and of every task's stage.
     ///
-    /// Things are grouped by what the rules tell apart: for each section its inner row operations, its content; each
-    /// pair of sections that rows move between. All choices of stages 0, 1, 2 are tried for them.
+    /// Tasks are grouped as the rules distinguish them: for each section its row operations and its content, and for
+    /// each pair of sections the moves between them. All choices of the stages 0, 1 and 2 are tried.
     var stages: Int {
-        /// Something to be done: in these sections, and whether it is a move or a reload.
+        /// A task in these sections, which may be a move or a reload.
         struct Task: Hashable { var sections: Set<Int>; var isMove: Bool; var isReload: Bool }
         var tasks: Set<Task> = []
         for pair in survivors {
@@ -115,7 +114,7 @@ struct DiffReference {
                 guard let before = old.sections[oldPlace].rows.first(where: { $0.id! == id }), !row.isSame(as: before)
                 else { continue }
                 let isReload = !row.looksSame(as: before) && !row.updatesManually
-                // What only updates may ride on its move.
+                // A change of content without a reload can be part of the row's move.
                 if isReload || from == pair.new {
                     tasks.insert(Task(sections: [pair.new], isMove: false, isReload: isReload))
                 }
@@ -129,7 +128,7 @@ struct DiffReference {
             guard zip(stays, stays.dropFirst()).allSatisfy({ common[$0] < common[$1] }) else { continue }
             let moved = Set(common.indices.filter { subset & (1 << $0) != 0 }.map { survivors[$0].new })
             let arranges = sectionOperations > 0
-            // Stage by stage: a reload may not stand beside a move, nor anything inside a section that moves.
+            // A stage must not contain both a reload and a move, or an operation inside a moved section.
             for count in 0...3 where count < least {
                 if count == 0 {
                     if tasks.isEmpty, !arranges { least = 0 }
@@ -138,7 +137,8 @@ struct DiffReference {
                 for arranging in 0..<count {
                     var choices = 1
                     for _ in 0..<count { choices *= 2 }
-                    // Which stages hold moves and which reloads: any task then goes where its kind may stand.
+                    // Chooses which stages contain moves and which contain reloads. Any task can then be in a stage
+                    // that allows its kind.
                     for kinds in 0..<choices {
                         func isForReloads(_ stage: Int) -> Bool { kinds & (1 << stage) != 0 }
                         if !moved.isEmpty, isForReloads(arranging) { continue }
@@ -160,7 +160,7 @@ struct DiffReference {
 }
 
 extension DiffReference {
-    /// The same for long lists, by patience sorting.
+    /// Computes the same for long lists, by patience sorting.
     static func longest(_ values: [Int], linearithmic: Bool) -> Int {
         var ends: [Int] = []
         for value in values {

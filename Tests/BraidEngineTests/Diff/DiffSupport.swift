@@ -1,8 +1,8 @@
 @testable import BraidEngine
 
 extension Row {
-    /// `"a"`: the row a; `"a1"`: its model is 1 (shows something else); `"a/h"`: another property; `"a1!"`: its
-    /// binding says `updates: manually`. `"-1"` has no id.
+    /// Creates a row: `"a"` is the row a. In `"a1"` its model is 1, so it shows something else. `"a/h"` has another
+    /// property, and `"a1!"` has `updates: manually`. `"-1"` has no id.
     static func make(_ text: String) -> Row {
         let manual = text.hasSuffix("!")
         let plain = manual ? String(text.dropLast()) : text
@@ -18,7 +18,7 @@ extension Row {
 }
 
 extension Section {
-    /// `"A: a b c"`; `"A=title: a"` has a header; `"A~: -1 -2"` is not diffable.
+    /// Creates a section: `"A: a b c"`. `"A=title: a"` has a header, and `"A~: -1 -2"` is not diffable.
     static func make(_ text: String) -> Section {
         let parts = text.split(separator: ":", maxSplits: 1)
         var head = String(parts[0])
@@ -50,7 +50,7 @@ extension BatchUpdate {
     }
 }
 
-/// Applies operations one after another, each checked against the table as those before left it.
+/// Applies operations one after another, and checks each against the table after the preceding ones.
 func applying(_ operations: [TableOperation], to snapshot: Snapshot) throws -> [Section] {
     struct Wrong: Error, CustomStringConvertible { var description: String }
     var sections: [(facts: Section, rows: [Row])] = snapshot.sections.map { ($0, Array($0.rows)) }

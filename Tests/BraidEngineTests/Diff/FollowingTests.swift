@@ -1,13 +1,15 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Rows and sections followed through updates, over random tables and edits.
+/// Rows and sections that are followed through updates, over random tables and edits.
 @Suite struct FollowingTests {
     private func update(_ old: Snapshot, _ new: Snapshot) throws -> BatchUpdate { try BatchUpdate(from: old, to: new) }
 
     private func at(_ section: Int, _ row: Int) -> RowPath { RowPath(section: section, row: row) }
 
-    @Test func aRowIsFollowed() throws {
+    @Test("A row and a section are followed to their new places")
+    func aRowIsFollowed() throws {
         let old = Snapshot.make("A: a b c", "B: d e", "C: f"), new = Snapshot.make("C: f", "A: x c b1", "B: a d")
         let update = try update(old, new)
         #expect(update.following(.init(section: 0, row: 0)) == at(2, 0))
@@ -19,7 +21,8 @@ import Testing
         #expect((0..<3).map { update.followingSection($0) } == [1, 2, 0])
     }
 
-    @Test func aRowIsFoundAgainByItsID() throws {
+    @Test("A row that was deleted is found by its id where it is inserted")
+    func aRowIsFoundAgainByItsID() throws {
         let old = Snapshot.make("A: a b", "B: c"), new = Snapshot.make("B: c b", "C: a")
         let update = try update(old, new)
         #expect(update.following(.init(section: 0, row: 0)) == nil)
@@ -32,7 +35,8 @@ import Testing
         #expect(twice.arrivals(of: RowID("b")) == [at(0, 1)])
     }
 
-    @Test(arguments: 0..<4) func everyRowOfAnyTable(seed: Int) throws {
+    @Test("Every row of random tables is followed correctly", arguments: 0..<4)
+    func everyRowOfAnyTable(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(500 + seed) << 32)
         for _ in 0..<DiffRuns.count / 50 {
             let tables = (0..<3).map { random.snapshot().at($0) }
@@ -44,7 +48,8 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<4) func everyRowThroughEdits(seed: Int) throws {
+    @Test("Every row is followed correctly through random edits", arguments: 0..<4)
+    func everyRowThroughEdits(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(600 + seed) << 32)
         for _ in 0..<DiffRuns.count / 50 {
             var table = EditedTable(&random)
@@ -58,7 +63,8 @@ import Testing
         }
     }
 
-    @Test func pathsThatLeadNowhereDoNoHarm() throws {
+    @Test("Following an impossible path does not crash")
+    func pathsThatLeadNowhereDoNoHarm() throws {
         let update = try update(Snapshot.make("A: a b", "B: c"), Snapshot.make("B: c a", "C: x"))
         for index in [-1, .min, .max, .max / 4, 7] {
             _ = update.following(RowPath(section: index, row: 0))
@@ -69,8 +75,9 @@ import Testing
         #expect(update.followingSection(-1) == nil)
     }
 
-    /// It was looked for where it had come, again and again.
-    @Test func aRowThatComesAgainAndGoesIsGone() throws {
+    /// The search must stop at the last delete instead of repeating the insert forever.
+    @Test("A row that is inserted again and then deleted is not followed")
+    func aRowThatComesAgainAndGoesIsGone() throws {
         let update = try BatchUpdate(
             json: JSONText(
                 parsing: """
@@ -79,7 +86,8 @@ import Testing
         #expect(update.following(at(0, 0)) == nil && update.arrivals(of: RowID("a")) == [])
     }
 
-    /// A row is where its id is, in its own section or else the only one it is left in, or gone.
+    /// Checks that a row is followed to the place of its id: in its own section, in the only other section with the id,
+    /// or nowhere.
     private func checkFollowing(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot, isComposed: Bool = false) {
         func about() -> Comment { "\(old.json)\n\(new.json)\n\(update.json)" }
         let hidden = update.hidden(in: old).map { HiddenRows($0) } ?? HiddenRows()
@@ -108,7 +116,7 @@ import Testing
                 } else {
                     #expect(!isUnique || places.isEmpty, about())
                 }
-                // Of those that are not the journal has the ids, and of no others.
+                // The journal contains the ids of exactly those rows that cannot be followed.
                 if !isComposed {
                     #expect(hidden.id(at: RowPath(section: number, row: index)) == (blind == nil ? id : nil), about())
                 }

@@ -1,22 +1,24 @@
 import Foundation
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// What clients apply updates by: Tests/Golden/updates.json, made by the engine, read by the tests of the clients.
+/// The examples by which clients test how they apply updates: Tests/Golden/updates.json. The engine writes them, and
+/// the clients' tests read them.
 ///
-/// To write it again, and review what changed: `BRAID_WRITE_GOLDEN=1 swift test --filter GoldenUpdateTests`.
+/// To write the file again and review the changes, run `BRAID_WRITE_GOLDEN=1 swift test --filter GoldenUpdateTests`.
 @Suite(.serialized) struct GoldenUpdateTests {
     private static let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/updates.json")
         .standardized
 
-    @Test("The golden updates are those that the engine makes today")
+    @Test("The golden updates are those that the engine creates today")
     func theEngineMakesThem() throws {
         let text = try Self.golden()
         if environment("BRAID_WRITE_GOLDEN") != nil { try text.write(to: Self.file, atomically: true, encoding: .utf8) }
         #expect(try text == String(contentsOf: Self.file, encoding: .utf8))
     }
 
-    @Test("Read from the file, each golden update leads to the snapshot beside it, and each faulty one has its fault")
+    @Test("Each golden update leads to its snapshot, and each faulty one has its fault")
     func theEngineAppliesThem() throws {
         let golden = try JSONText(parsing: [UInt8](Data(contentsOf: Self.file)))
         let cases = try #require(golden["cases"]?.elements())
@@ -45,7 +47,7 @@ import Testing
 
     // MARK: Making them
 
-    /// Stages for the table "A: a b", "B: c" that break rules which a change at one place seldom breaks.
+    /// Stages for the table "A: a b", "B: c" that break rules which a change in one place rarely breaks.
     private static let brokenStages = [
         #"{"deleteSections":[0],"deleteRows":[[0,0]]}"#,
         #"{"reloadSections":[{"at":1,"section":{"id":"B","header":null,"footer":null,"rows":[]}}],"updateRows":[{"at":[1,0],"row":{"id":"c","cell":"Cell"}}]}"#,
@@ -59,7 +61,7 @@ import Testing
         #"{}"#,
     ]
 
-    /// The cases by name, then random ones; a line each.
+    /// Returns the named cases and random ones, one on each line.
     private static func golden() throws -> String {
         var random = SeededGenerator(seed: 2026)
         var pairs = DiffCaseTests.cases.map { ($0.name, wire($0.old), wire($0.new)) }
@@ -90,7 +92,7 @@ import Testing
         return "{\"cases\":[\n" + lines.joined(separator: ",\n") + "\n]}\n"
     }
 
-    /// With headers as the contract has them.
+    /// Returns the snapshot with headers in the contract's form.
     private static func wire(_ snapshot: Snapshot) -> Snapshot {
         var snapshot = snapshot
         for index in snapshot.sections.indices {
@@ -100,11 +102,11 @@ import Testing
         return snapshot
     }
 
-    /// The update with one thing in it changed, if it is still one and cannot be applied any more.
+    /// Returns the update with one change, if the result is still an update but cannot be applied.
     private static func fault(_ update: JSONValue, _ before: Snapshot, _ random: inout SeededGenerator) -> (
         JSONValue, String
     )? {
-        // How many places there are to change something: none of them is the last of all.
+        // Counts the places where something can be changed.
         var left = Int.max
         _ = changed(update, at: &left, 0)
         guard left < .max else { return nil }
@@ -113,14 +115,13 @@ import Testing
         return fault(wrong, before).map { (wrong, $0) }
     }
 
-    /// Nil for what is no update at all, and for what can be applied.
+    /// Returns the fault, or `nil` if the JSON is not an update or can be applied.
     private static func fault(_ update: JSONValue, _ before: Snapshot) -> String? {
         guard let update = try? BatchUpdate(json: JSONText(update)) else { return nil }
         return fault(of: update, before)?.description
     }
 
-    /// At a place: a number is one more or less, an element of a list stands there twice or not at all, an id is
-    /// another.
+    /// Changes the value at one place: a number by one, a list by a repeated or missing element, or an id.
     private static func changed(_ value: JSONValue, at place: inout Int, _ kind: Int) -> JSONValue {
         func isHere() -> Bool {
             place -= 1
@@ -139,7 +140,7 @@ import Testing
             default: return .array(elements + [.object(JSONObject())])
             }
         case .object(let object):
-            // What rows and sections show is nothing that an update could be wrong about.
+            // An update cannot be wrong about what rows and sections show.
             return .object(
                 JSONObject(
                     object.members.map { member in

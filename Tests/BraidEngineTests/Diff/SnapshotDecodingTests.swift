@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
@@ -12,7 +13,8 @@ import Testing
         }
     }
 
-    @Test func whatIsWrittenIsRead() throws {
+    @Test("A snapshot that was encoded can be decoded")
+    func whatIsWrittenIsRead() throws {
         var random = SeededGenerator(seed: 3)
         for _ in 0..<300 {
             let snapshot = random.snapshot()
@@ -20,7 +22,8 @@ import Testing
         }
     }
 
-    @Test func rowsAreWrittenInTheContractsOrder() throws {
+    @Test("Rows are encoded in the contract's order of members")
+    func rowsAreWrittenInTheContractsOrder() throws {
         let text =
             #"{"sections":[{"rows":[{"height":44.0,"movable":false,"editing":"insert","viewModel":{"b":1,"a":2},"cell":"C","model":[1.50],"id":"a\u00e9"}],"id":"A"}]}"#
         let snapshot = try Snapshot(json: try JSONText(parsing: text))
@@ -31,7 +34,8 @@ import Testing
         #expect(snapshot.sections[0].rows[0].model?.text == "[1.50]")
     }
 
-    @Test func everyFaultIsNamed() throws {
+    @Test("Every fault of a snapshot is reported with its pointer")
+    func everyFaultIsNamed() throws {
         let text = #"""
             {"revision": -1, "colour": 1, "state": [], "totalRowCount": 9, "sections": [
               {"id": 1, "rows": [{"id": "a"}, {"cell": "C"}, {"id": "b", "cell": "C", "editing": "none", "movable": 1, "height": "x", "extra": 0}]},
@@ -54,7 +58,8 @@ import Testing
         #expect(try faults("{}")?.pointers == ["/from"])
     }
 
-    @Test func equalIDsOnlyAreTheirOwnProblem() throws {
+    @Test("Duplicate ids alone are reported as `duplicateRowID`")
+    func equalIDsOnlyAreTheirOwnProblem() throws {
         let rows = #"{"id":"a","cell":"C"},{"id":"b","cell":"C"},{"id":"a","cell":"C"}"#
         let found = try faults(#"{"sections":[{"id":"A","rows":[\#(rows)]}]}"#)
         #expect(found?.code == .duplicateRowID)

@@ -1,11 +1,12 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Against every way to lay the tasks out: the plan keeps the rules, and no shorter one does.
+/// Compares the plan with every possible arrangement of the tasks: the plan keeps the rules, and no shorter one does.
 @Suite struct StagePlanTests {
     private typealias Task = StagePlan.RowTask
 
-    /// The arrangement of sections, and in which of the stages nothing moves but reloads may be.
+    /// The arrangement of sections, and the stages that contain reloads instead of moves.
     private struct Layout {
         var count: Int, inserts: Int, deletes: Int, moves: Int, reloads: Set<Int>
 
@@ -43,7 +44,8 @@ import Testing
         } ?? 4
     }
 
-    @Test func noShorterPlanKeepsTheRules() {
+    @Test("No shorter plan of stages keeps the rules")
+    func noShorterPlanKeepsTheRules() {
         var random = SeededGenerator(seed: 23 << 32)
         for _ in 0..<DiffRuns.count / 10 {
             var tasks = StagePlan.Tasks()

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
@@ -9,7 +10,8 @@ import Testing
         return (edits.removed, edits.inserted, edits.replaced)
     }
 
-    @Test func indexesCountAtTheMomentOfTheEdit() {
+    @Test("Indexes count at the moment of the edit")
+    func indexesCountAtTheMomentOfTheEdit() {
         let found = edits {
             $0.insert(in: "A", at: 5)
             $0.remove(in: "A", at: 0)
@@ -21,7 +23,8 @@ import Testing
         #expect(found! == ([0, 8], [0, 5], [3]))
     }
 
-    @Test func whatIsUndoneIsForgotten() {
+    @Test("An edit that is undone is forgotten")
+    func whatIsUndoneIsForgotten() {
         var touched = TouchedRows()
         touched.insert(in: "A", at: 4)
         touched.replace(in: "A", at: 4)
@@ -33,8 +36,9 @@ import Testing
         guard case .whole = touched.rows(in: "A") else { return #expect(Bool(false)) }
     }
 
-    /// Against a list that is really edited.
-    @Test func anySequenceOfEdits() {
+    /// Compares the record with a list that is really edited.
+    @Test("Any sequence of edits is recorded correctly")
+    func anySequenceOfEdits() {
         var random = SeededGenerator(seed: 11)
         for _ in 0..<DiffRuns.count / 20 {
             let before = Array(0..<random.below(12))
@@ -68,8 +72,9 @@ import Testing
         }
     }
 
-    /// A missing or wrong note costs time and never a wrong update.
-    @Test func notesAreNotTrusted() throws {
+    /// A missing or wrong record may cost time, but must not cause a wrong update.
+    @Test("An update is correct even if the recorded edits are wrong")
+    func notesAreNotTrusted() throws {
         let old = Snapshot.make("A: a b c", "B: d e"), new = Snapshot.make("A: c a1 b x", "B: e d1")
         for note in 0..<4 {
             var touched = TouchedRows()
@@ -81,15 +86,17 @@ import Testing
         }
     }
 
-    @Test func aHundredThousandEdits() {
+    @Test("A hundred thousand edits are recorded quickly")
+    func aHundredThousandEdits() {
         var touched = TouchedRows()
         for index in 0..<100_000 { touched.insert(in: "A", at: (index * 7_919) % (index + 1)) }
         guard case .edits(let edits) = touched.rows(in: "A") else { return #expect(Bool(false)) }
         #expect(edits.inserted.count == 100_000)
     }
 
-    /// Many at once, and then again and again: at some number nobody counts them any more.
-    @Test func moreEditsThanAreWorthFoldingAreAWholeSection() {
+    /// After a certain number of edits, recording them separately costs more than it saves.
+    @Test("Very many edits are recorded as a change of the whole section")
+    func moreEditsThanAreWorthFoldingAreAWholeSection() {
         var replaced = TouchedRows()
         replaced.edit(
             in: "s",

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
@@ -13,7 +14,8 @@ import Testing
         }
     }
 
-    @Test func whatIsWrittenIsRead() throws {
+    @Test("An update that was encoded can be decoded")
+    func whatIsWrittenIsRead() throws {
         var random = SeededGenerator(seed: 29 << 32)
         for _ in 0..<DiffRuns.count / 20 {
             let old = random.snapshot(), new = random.snapshot()
@@ -24,7 +26,8 @@ import Testing
         }
     }
 
-    @Test func everyMemberIsRead() throws {
+    @Test("Every member of an update is decoded")
+    func everyMemberIsRead() throws {
         let row =
             #"{"id":"a\n","cell":"C","model":[1.50],"viewModel":{},"editing":"delete","movable":true,"height":44.0,"estimatedHeight":"automatic"}"#
         let section =
@@ -39,8 +42,9 @@ import Testing
         #expect(try BatchUpdate(json: json).json == json)
     }
 
-    /// What is read need not fit any table, and its steps ended the program.
-    @Test func anUpdateOfImpossiblePlacesHasStepsLikeAnyOther() throws {
+    /// A decoded update need not fit any table. Its sequential form must not overflow.
+    @Test("An update with impossible indexes has a sequential form")
+    func anUpdateOfImpossiblePlacesHasStepsLikeAnyOther() throws {
         let text = #"""
             {"from":0,"to":1,"totalRowCount":0,"stages":[{"moveSections":[{"from":0,"to":9223372036854775807},{"from":1,"to":9223372036854775807}],
             "deleteRows":[[0,0],[0,9223372036854775807]],"moveRows":[{"from":[0,1],"to":[0,9223372036854775807]},{"from":[0,2],"to":[0,9223372036854775807]}],
@@ -51,7 +55,8 @@ import Testing
         #expect(throws: UpdateFault.self) { try update.applied(to: Snapshot()) }
     }
 
-    @Test func everyFaultIsNamed() throws {
+    @Test("Every fault of an update is reported with its pointer")
+    func everyFaultIsNamed() throws {
         #expect(try faults("[]") == ["/updates/0"])
         #expect(try faults("{}") == ["/updates/0", "/updates/0", "/updates/0", "/updates/0"])
         #expect(

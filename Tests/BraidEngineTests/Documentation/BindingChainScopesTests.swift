@@ -12,7 +12,8 @@ import Testing
     enum Section: String, TableSection, CaseIterable { case first, second, third, fourth }
     // end
 
-    @Test func everyScope() throws {
+    @Test("Every scope binds its sections")
+    func everyScope() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: scopes
         binder.onSection(.first)
@@ -27,7 +28,8 @@ import Testing
         #expect(cells == ["FirstCell", "SecondCell", "SecondCell", "ThirdCell"])
     }
 
-    @Test func anySectionAddsHandlersAndFallsBackForDimensions() throws {
+    @Test("A chain of any section adds handlers and is a fallback for dimensions")
+    func anySectionAddsHandlersAndFallsBackForDimensions() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: any
         var log: [String] = []
@@ -46,7 +48,8 @@ import Testing
         #expect(binder.snapshot.sections.prefix(2).map { $0.rows[0].json["height"]?.intValue } == [120, 44])
     }
 
-    @Test func aChainIsSplit() throws {
+    @Test("A chain can be split into two")
+    func aChainIsSplit() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: split
         var tapped: [String] = []
@@ -64,7 +67,8 @@ import Testing
         #expect(tapped == ["b"])
     }
 
-    @Test func whichChainWins() throws {
+    @Test("The more specific chain wins")
+    func whichChainWins() throws {
         struct EventCell: ViewEventEmitting { enum ViewEvent { case happened }; var log: [String] = [] }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         var log: [String] = []
@@ -84,7 +88,8 @@ import Testing
         #expect(binder.snapshot.sections[0].rows[0].json["height"]?.intValue == 2)
     }
 
-    @Test func cellsAreBoundOnce() throws {
+    @Test("Cells are bound once")
+    func cellsAreBoundOnce() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.onAllSections().bind(cellType: FirstCell.self, models: { [Section: [String]]() })
         binder.onSection(.first).bind(cellType: FirstCell.self, models: { ["a"] })

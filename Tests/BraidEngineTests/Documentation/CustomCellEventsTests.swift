@@ -48,7 +48,8 @@ import Testing
     }
     // end
 
-    @Test func eventsOfSeveralCellsReachTheirHandlers() throws {
+    @Test("Events of several cell types reach their handlers")
+    func eventsOfSeveralCellsReachTheirHandlers() throws {
         // snippet: emitting
         let form = try Form()
         try form.binder.emit(TextCell.ViewEvent.textEntered("Lunch"), at: 0)
@@ -58,7 +59,7 @@ import Testing
         #expect(form.title == "Lunch" && !form.isAllDay)
         #expect(inserted.map(\.at) == [RowPath(section: 0, row: 1)])
         #expect(try (form.binder.cell(at: 0) as? TextCell)?.text == "Lunch")
-        // Revision 1 was the text, though no row came, went or changed.
+        // Revision 1 was the text event, although no row was inserted, deleted or changed.
         #expect(update.from == 1 && update.to == 2)
         try form.binder.emit(TextCell.ViewEvent.textEntered("Berlin"), at: 1)
         #expect(form.location == "Berlin")
@@ -92,7 +93,7 @@ import Testing
     }
     // end
 
-    @Test("A row that is typed into is never reloaded by its own event; rows that depend on the text are")
+    @Test("A row's own event never reloads the row, but reloads rows that depend on its text")
     func typing() throws {
         // snippet: typed
         let greeting = try Greeting()
@@ -109,7 +110,8 @@ import Testing
         }
     }
 
-    @Test func theEventOfAnotherCellIsRefused() throws {
+    @Test("The event of another cell type is refused")
+    func theEventOfAnotherCellIsRefused() throws {
         let form = try Form()
         let refusal = try #require(throws: Refusal.self) { try form.binder.emit(ToggleCell.ViewEvent.toggled(true), at: 0) }
         #expect(refusal.code == .eventUndeclared)

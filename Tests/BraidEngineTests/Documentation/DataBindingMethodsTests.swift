@@ -26,7 +26,8 @@ import Testing
 
     let accounts = [Account(number: "A1", balance: 20), Account(number: "A2", balance: 700)]
 
-    @Test func models() throws {
+    @Test("Cells show models")
+    func models() throws {
         let binder = TableBinder()
         // snippet: models
         binder.onTable()
@@ -37,7 +38,8 @@ import Testing
         #expect(try (binder.cell(at: 1) as? AmountCell)?.amount == 700)
     }
 
-    @Test func viewModels() throws {
+    @Test("Cells show view models")
+    func viewModels() throws {
         let binder = TableBinder()
         // snippet: viewModels
         binder.onTable()
@@ -48,7 +50,8 @@ import Testing
         #expect(binder.snapshot.sections[0].rows[0].id?.text == "Open an account")
     }
 
-    @Test func mappedModels() throws {
+    @Test("Cells show view models made from models")
+    func mappedModels() throws {
         let binder = TableBinder()
         // snippet: mapping
         binder.onTable()
@@ -75,7 +78,8 @@ import Testing
     }
     // end
 
-    @Test func providedCells() throws {
+    @Test("A closure chooses the cell of each model")
+    func providedCells() throws {
         let binder = TableBinder()
         // snippet: provider
         binder.onTable()
@@ -92,7 +96,8 @@ import Testing
         #expect(try binder.cell(at: 0) is AccountCell && (binder.cell(at: 1) as? AmountCell)?.amount == 720)
     }
 
-    @Test func countedCells() throws {
+    @Test("Cells without models are counted")
+    func countedCells() throws {
         let binder = TableBinder()
         // snippet: count
         binder.onTable()
@@ -102,7 +107,8 @@ import Testing
         #expect(try binder.snapshot.totalRowCount == 3 && (binder.cell(at: 2) as? AmountCell)?.amount == 200)
     }
 
-    @Test func severalSections() throws {
+    @Test("A chain binds several sections")
+    func severalSections() throws {
         // snippet: sections
         enum Section: String, TableSection, CaseIterable { case checking, savings, other }
 
@@ -116,7 +122,8 @@ import Testing
         #expect(binder.snapshot.sections.map { $0.rows.count } == [2, 2, 0])
     }
 
-    @Test func titlesAndViews() throws {
+    @Test("Headers and footers are titles or views")
+    func titlesAndViews() throws {
         enum Section: String, TableSection, CaseIterable { case checking, savings, other }
         var total: Int? = 720
         let binder = SectionedTableBinder(sectionedBy: Section.self)

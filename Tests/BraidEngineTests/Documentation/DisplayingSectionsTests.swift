@@ -6,7 +6,8 @@ import Testing
 @Suite struct DisplayingSectionsTests {
     struct SongCell: ReuseIdentifiable { var title = "" }
 
-    @Test func displayedSectionsAreSet() throws {
+    @Test("A program sets the displayed sections")
+    func displayedSectionsAreSet() throws {
         enum Section: String, TableSection, CaseIterable { case friends, enemies, undecided }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.onAllSections().bind(cellType: SongCell.self, models: { [.friends: ["Asif"], .enemies: ["Sue"], .undecided: ["Jorge"]] })
@@ -19,7 +20,8 @@ import Testing
         #expect(binder.snapshot.sections.map(\.id) == ["undecided", "friends"])
     }
 
-    @Test func emptySectionsHide() throws {
+    @Test("Sections without rows are hidden")
+    func emptySectionsHide() throws {
         // snippet: hiding
         enum Section: Int, TableSection, CaseIterable, Comparable { case first, second, third }
 
@@ -41,7 +43,8 @@ import Testing
         #expect(try binder.refresh().isEmpty)
     }
 
-    @Test func aTitleIsEnoughForTheOtherBehavior() throws {
+    @Test("A section with only a title is displayed under `hidesSectionsWithNoData`")
+    func aTitleIsEnoughForTheOtherBehavior() throws {
         enum Section: String, TableSection, CaseIterable { case first, second, third }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoData
@@ -50,7 +53,8 @@ import Testing
         #expect(binder.displayedSections == [.second, .third])
     }
 
-    @Test func dynamicSectionsComeWithTheModels() throws {
+    @Test("Dynamic sections come with the models")
+    func dynamicSectionsComeWithTheModels() throws {
         // snippet: dynamic
         struct Artist: TableSection {
             var name: String
@@ -74,7 +78,8 @@ import Testing
         #expect(binder.snapshot.sections[1].header["title"]?.stringValue == "Blur")
     }
 
-    @Test func aSectionIsWhatItsIdSays() throws {
+    @Test("A section is identified by its id")
+    func aSectionIsWhatItsIdSays() throws {
         struct Shelf: TableSection {
             var id: Int, label: String
             var sectionID: SectionID { SectionID("\(id)") }

@@ -37,7 +37,8 @@ import Testing
     }
     // end
 
-    @Test func rowsAreDeletedInsertedAndMoved() throws {
+    @Test("Rows are deleted, inserted and moved")
+    func rowsAreDeletedInsertedAndMoved() throws {
         // snippet: commands
         let party = try Party()
         try party.binder.commit(.delete, at: RowPath(section: 0, row: 1))         // Omar is gone
@@ -51,7 +52,8 @@ import Testing
         #expect(update.stages.count == 1 && moved.map { [$0.from, $0.to] } == [[RowPath(section: 1, row: 1), RowPath(section: 0, row: 0)]])
     }
 
-    @Test func aRowIsAppendedByEditing() throws {
+    @Test("An insert after the last row appends a row")
+    func aRowIsAppendedByEditing() throws {
         var people = [Person(name: "Jonathan")]
         let binder = TableBinder()
         binder.onTable()
@@ -65,7 +67,8 @@ import Testing
         #expect(throws: Refusal.self) { try party.binder.commit(.insert, at: RowPath(section: 1, row: 1)) }
     }
 
-    @Test func whatIsNotAllowedIsRefused() throws {
+    @Test("An edit that is not allowed is refused")
+    func whatIsNotAllowedIsRefused() throws {
         let party = try Party()
         // snippet: refused
         var code: Refusal.Code?
@@ -78,7 +81,8 @@ import Testing
         #expect(code == .editingNotAllowed)
     }
 
-    @Test func aReasonTellsAnEditFromAMove() throws {
+    @Test("The reason distinguishes an edit from a move")
+    func aReasonTellsAnEditFromAMove() throws {
         enum Section: String, TableSection, CaseIterable { case attending, invited }
         var attending = [Person(name: "Jonathan"), Person(name: "Omar")], invited: [Person] = []
         let binder = SectionedTableBinder(sectionedBy: Section.self)
@@ -104,7 +108,8 @@ import Testing
         #expect(attending.isEmpty && invited.map(\.name) == ["Omar", "Jonathan"])
     }
 
-    @Test func aHandlerThatThrowsRefuses() throws {
+    @Test("A handler that throws refuses the edit")
+    func aHandlerThatThrowsRefuses() throws {
         var people = [Person(name: "Jonathan"), Person(name: "Omar")], isLocked = true
         // snippet: refusing
         struct Locked: Error {}
@@ -126,7 +131,8 @@ import Testing
         #expect(binder.snapshot.totalRowCount == 1)
     }
 
-    @Test func prefetchingAddsModels() throws {
+    @Test("Prefetching adds models")
+    func prefetchingAddsModels() throws {
         // snippet: prefetch
         var pages = [["a", "b", "c"], ["d", "e", "f"]], shown: [String] = []
         shown += pages.removeFirst()

@@ -15,7 +15,8 @@ import Testing
     }
     // end
 
-    @Test func aTableWithoutSections() throws {
+    @Test("A table without sections shows and refreshes its rows")
+    func aTableWithoutSections() throws {
         // snippet: table
         var people = [Person(name: "Jonathan"), Person(name: "Omar")]
         var tapped: [String] = []
@@ -43,7 +44,8 @@ import Testing
         #expect(update.stages.count == 1 && inserted.map(\.at) == [RowPath(section: 0, row: 2)])
     }
 
-    @Test func aTableWithSections() throws {
+    @Test("A table with sections moves a row between them")
+    func aTableWithSections() throws {
         // snippet: sections
         enum Section: String, TableSection, CaseIterable { case attending, invited }
 
@@ -69,7 +71,8 @@ import Testing
         #expect(moved.map(\.to) == [RowPath(section: 0, row: 2)])
     }
 
-    @Test func aMistakeIsSaid() throws {
+    @Test("A mistake in the bindings is reported")
+    func aMistakeIsSaid() throws {
         enum Section: String, TableSection, CaseIterable { case attending, invited }
         let attending = [Person(name: "Jonathan")]
         // snippet: mistake

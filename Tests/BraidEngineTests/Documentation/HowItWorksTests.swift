@@ -11,7 +11,8 @@ import Testing
     }
     struct PersonCell: ReuseIdentifiable { var title = "" }
 
-    @Test func modelsStandInTheTableByNumbers() throws {
+    @Test("Numbers represent models in the table")
+    func modelsStandInTheTableByNumbers() throws {
         var people = [Person(name: "Jonathan"), Person(name: "Omar")]
         let binder = TableBinder()
         binder.onTable().bind(cellType: PersonCell.self, models: { people })

@@ -7,7 +7,8 @@ import Testing
     enum Section: String, TableSection, CaseIterable { case summary, text }
     struct TextCell: ReuseIdentifiable { var text = "" }
 
-    @Test func everyDimension() throws {
+    @Test("Every dimension can be bound")
+    func everyDimension() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: dimensions
         binder.onAllSections()
@@ -26,11 +27,12 @@ import Testing
         #expect(sections[1].rows[0].json["height"]?.stringValue == "automatic")
         #expect(sections[1].rows[0].json["estimatedHeight"]?.intValue == 26)
         #expect(sections[1].header["height"]?.doubleValue == 32.5 && sections[1].header["estimatedHeight"]?.intValue == 30)
-        // What is not there has no height.
+        // A header or footer that does not exist has no height.
         #expect(sections[0].header.isNull && sections[1].footer.isNull)
     }
 
-    @Test func aHeightThatChangedIsInTheUpdate() throws {
+    @Test("A changed height is part of the update")
+    func aHeightThatChangedIsInTheUpdate() throws {
         // snippet: changing
         var isExpanded = false
         let binder = TableBinder()

@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// Every block of Swift in the articles is a copy of code that is compiled and run here: the blocks of `NAME.md`
-/// are the snippets of `NAMETests.swift`, in the same order. A snippet stands between `// snippet: name` and `// end`.
-/// (Those of docs/ are compared by Tests/Docs.)
+/// Checks that every Swift block in the articles is a copy of code that is compiled and run here.
+///
+/// The blocks of `NAME.md` are the snippets of `NAMETests.swift`, in the same order. A snippet is the code between `//
+/// snippet: name` and `// end`. Tests/Docs compares the blocks of docs/.
 @Suite struct SnippetTests {
     static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     static let package = tests.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -17,7 +18,8 @@ import Testing
             .filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.sorted()
     }
 
-    @Test(arguments: documents) func blocksAreSnippets(document: URL) throws {
+    @Test("Every Swift block of an article is a tested snippet", arguments: documents)
+    func blocksAreSnippets(document: URL) throws {
         let name = document.deletingPathExtension().lastPathComponent
         let blocks = Self.parts(of: try String(contentsOf: document, encoding: .utf8), from: "```swift", to: "```")
         let tests = Self.tests.appendingPathComponent("\(name)Tests.swift")
@@ -31,14 +33,16 @@ import Testing
         #expect(blocks.count == snippets.count, "\(name).md")
     }
 
-    @Test func everySnippetIsUsed() {
+    @Test("Every snippet is used in an article")
+    func everySnippetIsUsed() {
         let documents = Set(Self.documents.map { $0.deletingPathExtension().lastPathComponent })
         let tests = Set(Self.names(in: Self.tests, endingWith: "Tests.swift"))
         #expect(tests.subtracting(documents) == ["Snippet", "SwiftGuide"])
         #expect(tests.count > 9)
     }
 
-    @Test(arguments: articles) func linkedArticlesExist(article: String) throws {
+    @Test("Every linked article exists", arguments: articles)
+    func linkedArticlesExist(article: String) throws {
         let text = try String(contentsOf: Self.catalog.appendingPathComponent("\(article).md"), encoding: .utf8)
         for link in text.split(separator: "<doc:").dropFirst() {
             let name = String(link.prefix { $0 != ">" && $0 != "#" })
@@ -46,7 +50,7 @@ import Testing
         }
     }
 
-    /// What stands between lines that start and lines that end a part, without the indentation that its lines share.
+    /// Returns the text between lines that start and lines that end a part, without the lines' common indentation.
     private static func parts(of text: String, from start: String, to end: String) -> [(line: Int, text: String)] {
         var parts: [(line: Int, text: String)] = [], open: (line: Int, lines: [Substring])?
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

@@ -4,7 +4,8 @@ import BraidEngine
 import Testing
 
 @Suite struct SwiftGuideTests {
-    @Test func theEngineAsALibrary() throws {
+    @Test("The engine can be used as a library")
+    func theEngineAsALibrary() throws {
         // snippet: library
         struct Person: Equatable, CollectionIdentifiable {
             var name: String

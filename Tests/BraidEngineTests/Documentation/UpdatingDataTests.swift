@@ -14,7 +14,8 @@ import Testing
 
     struct SongCell: ReuseIdentifiable { var title = "" }
 
-    @Test func aRefreshReadsEverythingAnew() throws {
+    @Test("A refresh reads all closures again")
+    func aRefreshReadsEverythingAnew() throws {
         // snippet: refresh
         var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
         let binder = TableBinder()
@@ -35,7 +36,8 @@ import Testing
         #expect(try binder.refresh().isEmpty)
     }
 
-    @Test func anUpdateLeadsFromSnapshotToSnapshot() throws {
+    @Test("An update leads from one snapshot to the next")
+    func anUpdateLeadsFromSnapshotToSnapshot() throws {
         var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
         let binder = TableBinder()
         binder.onTable().bind(cellType: SongCell.self, models: { songs })
@@ -58,14 +60,15 @@ import Testing
         #expect(steps == ["[0,0] to [0,2]", "[0,0] to [0,1]"])
     }
 
-    /// What of `UITableView` the snippet needs.
+    /// The part of `UITableView` that the snippet needs.
     final class TableView {
         var batches: [BatchUpdate.Stage] = []
         func performBatchUpdates(_ updates: () -> Void) { updates() }
         func perform(_ stage: BatchUpdate.Stage) { batches.append(stage) }
     }
 
-    @Test func aTableViewIsDrivenStepByStep() throws {
+    @Test("A table view is driven step by step")
+    func aTableViewIsDrivenStepByStep() throws {
         var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
         let binder = TableBinder(), tableView = TableView()
         binder.onTable().bind(cellType: SongCell.self, models: { songs }).onDequeue { _, _, cell, song in cell.title = song.title }
@@ -95,7 +98,8 @@ import Testing
         #expect(try numberOfRows(inSection: 0) == 3 && (cellForRow(at: RowPath(section: 0, row: 0)) as? SongCell)?.title == "Starman (live)")
     }
 
-    @Test func plainValuesAreReplaced() throws {
+    @Test("Plain values can be replaced")
+    func plainValuesAreReplaced() throws {
         let songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes")]
         // snippet: replaced
         var updateSongs: ([Song]) -> Void = { _ in }
@@ -112,7 +116,8 @@ import Testing
         #expect(binder.snapshot.totalRowCount == 1 && binder.snapshot.sections[0].header.isNull)
     }
 
-    @Test func theLessAModelSaysTheCoarserTheUpdates() throws {
+    @Test("Models with fewer conformances have coarser updates")
+    func theLessAModelSaysTheCoarserTheUpdates() throws {
         struct Equal: Equatable { var title: String }
         struct Neither { var title: String }
         struct Identifiable: CollectionIdentifiable { var collectionId: String }
@@ -137,7 +142,8 @@ import Testing
         #expect(try update(from: [Neither(title: "a")], to: [Neither(title: "a")]).reloadSections.count == 1)
     }
 
-    @Test func handlersNeedNoRefreshForModels() throws {
+    @Test("Handlers need no refresh for the models that they change")
+    func handlersNeedNoRefreshForModels() throws {
         var songs = [Song(id: "1", title: "Heroes")], height: Dimension = 44
         let binder = TableBinder()
         binder.onTable().bind(cellType: SongCell.self, models: { songs })
@@ -147,13 +153,14 @@ import Testing
         #expect(try binder.tap(at: 0).stages[0].reloadRows.count == 1)
         height = 50
         #expect(try binder.refresh().stages[0].updateRows.count == 1)
-        // Twice the same id: refused, and nothing has changed.
+        // A repeated id is refused, and nothing changes.
         songs += songs
         let refusal = try #require(throws: Refusal.self) { try binder.refresh() }
         #expect(refusal.code == .duplicateRowID && binder.snapshot.totalRowCount == 1 && binder.snapshot.revision == 2)
     }
 
-    @MainActor @Test func observingEndsWithItsTask() async throws {
+    @MainActor @Test("Observing ends with its task")
+    func observingEndsWithItsTask() async throws {
         let (songs, _) = AsyncStream.makeStream(of: [Song].self), (titles, _) = AsyncStream.makeStream(of: String?.self)
         let playlist = Playlist(), showing = Task { try await playlist.show(songs, titles: titles) }
         await Task.yield()
@@ -176,7 +183,8 @@ import Testing
     }
     // end
 
-    @MainActor @Test func sequencesAreObserved() async throws {
+    @MainActor @Test("Asynchronous sequences are observed")
+    func sequencesAreObserved() async throws {
         let (songs, song) = AsyncStream.makeStream(of: [Song].self), (titles, title) = AsyncStream.makeStream(of: String?.self)
         let playlist = Playlist()
         var applied: [BatchUpdate] = []
@@ -197,7 +205,8 @@ import Testing
         #expect(try (playlist.binder.cell(at: 0) as? SongCell)?.title == "Heroes")
     }
 
-    @MainActor @Test func theLatestElementStandsInAnyClosure() async throws {
+    @MainActor @Test("A sequence's latest element can be used in any closure")
+    func theLatestElementStandsInAnyClosure() async throws {
         let (counts, count) = AsyncStream.makeStream(of: Int.self)
         let binder = TableBinder()
         // snippet: latest

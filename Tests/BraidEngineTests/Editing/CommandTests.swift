@@ -2,40 +2,44 @@ import Testing
 
 @testable import BraidEngine
 
-/// Commands in their JSON forms: in requests, in transactions and in the journal.
+/// Commands in their JSON forms, in requests, in transactions and in the journal.
 @Suite struct CommandTests {
-    @Test(arguments: [
-        (#"{"delete":{"section":0,"row":0},"model":{}}"#, "/model"),
-        (#"{"taps":{"at":{"id":"1","row":0}}}"#, "/taps/at"),
-        (#"{"displayed-sections":["a","b","a"]}"#, "/displayed-sections/2"),
-        (#"{"headers":{"a":{"view":1}}}"#, "/headers/a/view"),
-        (
-            #"{"data-source":{"updateRows":{"rows":[{"at":[0,1],"model":1},{"at":[0,1],"model":2}]}}}"#,
-            "/data-source/updateRows/rows/1/at"
-        ),
-        (#"{"data-source":{"addrow":{"at":[0,1],"model":1}}}"#, "/data-source/addrow"),
-    ])
+    @Test(
+        "A malformed command is refused with the pointer to its fault",
+        arguments: [
+            (#"{"delete":{"section":0,"row":0},"model":{}}"#, "/model"),
+            (#"{"taps":{"at":{"id":"1","row":0}}}"#, "/taps/at"),
+            (#"{"displayed-sections":["a","b","a"]}"#, "/displayed-sections/2"),
+            (#"{"headers":{"a":{"view":1}}}"#, "/headers/a/view"),
+            (
+                #"{"data-source":{"updateRows":{"rows":[{"at":[0,1],"model":1},{"at":[0,1],"model":2}]}}}"#,
+                "/data-source/updateRows/rows/1/at"
+            ),
+            (#"{"data-source":{"addrow":{"at":[0,1],"model":1}}}"#, "/data-source/addrow"),
+        ])
     func aCommandThatSaysTooMuchOrTooLittleIsRefusedWhereItDoes(command: String, pointer: String) throws {
         let refusal = #expect(throws: Refusal.self) { try Command(json: JSONText(parsing: command)) }
         #expect(refusal?.code == .badRequest && refusal?.faults.map(\.pointer.description) == [pointer])
     }
 
-    /// Each kind of command, as of a table in front of which a section has come since, and whose first row has gone.
-    @Test(arguments: [
-        #"{"edits":{"delete":{"section":0,"row":1}}}"#,
-        #"{"edits":{"insert":{"section":0,"row":1},"model":{"id":"n"}}}"#,
-        #"{"moves":{"from":{"section":"a","row":1},"to":{"section":1,"row":1}}}"#,
-        #"{"taps":{"at":{"section":0,"row":2}}}"#,
-        #"{"events":{"at":{"section":0,"row":2},"event":{"e":{}}}}"#,
-        #"{"data-source":{"addRow":{"at":[0,2],"model":{"id":"n"}}}}"#,
-        #"{"data-source":{"updateRow":{"at":[0,2],"model":{"id":"n"},"notify":true}}}"#,
-        #"{"data-source":{"removeRow":{"at":[0,1]}}}"#,
-        #"{"data-source":{"updateRows":{"rows":[{"at":[1,0],"model":{"id":"m"}},{"at":[0,1],"model":{"id":"n"}}]}}}"#,
-        #"{"data-source":{"updateRowsOfSection":{"at":0,"rows":[{"id":"n"}]}}}"#,
-        #"{"data-source":{"updateSectionData":{"at":0,"header":"H"}}}"#,
-        #"{"data-source":{"updateSection":{"at":1,"rows":[]}}}"#, #"{"data-source":{"removeSection":{"at":0}}}"#,
-        #"{"data-source":{"addSection":{"at":1,"section":{"id":"n","rows":[]}}}}"#,
-    ])
+    /// Each kind of command, rebased in a table before which a section was inserted and whose first row was deleted.
+    @Test(
+        "The journal's form of a rebased command has the same effect",
+        arguments: [
+            #"{"edits":{"delete":{"section":0,"row":1}}}"#,
+            #"{"edits":{"insert":{"section":0,"row":1},"model":{"id":"n"}}}"#,
+            #"{"moves":{"from":{"section":"a","row":1},"to":{"section":1,"row":1}}}"#,
+            #"{"taps":{"at":{"section":0,"row":2}}}"#,
+            #"{"events":{"at":{"section":0,"row":2},"event":{"e":{}}}}"#,
+            #"{"data-source":{"addRow":{"at":[0,2],"model":{"id":"n"}}}}"#,
+            #"{"data-source":{"updateRow":{"at":[0,2],"model":{"id":"n"},"notify":true}}}"#,
+            #"{"data-source":{"removeRow":{"at":[0,1]}}}"#,
+            #"{"data-source":{"updateRows":{"rows":[{"at":[1,0],"model":{"id":"m"}},{"at":[0,1],"model":{"id":"n"}}]}}}"#,
+            #"{"data-source":{"updateRowsOfSection":{"at":0,"rows":[{"id":"n"}]}}}"#,
+            #"{"data-source":{"updateSectionData":{"at":0,"header":"H"}}}"#,
+            #"{"data-source":{"updateSection":{"at":1,"rows":[]}}}"#, #"{"data-source":{"removeSection":{"at":0}}}"#,
+            #"{"data-source":{"addSection":{"at":1,"section":{"id":"n","rows":[]}}}}"#,
+        ])
     func whatTheJournalHasOfACommandDoesTheSame(command: String) throws {
         var session = try Played(
             """

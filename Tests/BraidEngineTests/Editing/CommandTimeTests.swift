@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// The time of a command has passed from the start: each loop notices by itself.
+/// The command's time is already over at the start, so that each loop must stop by itself.
 @Suite struct CommandTimeTests {
     private static let text = """
         {"table":"t","sections":["a","hidden","derived","counted"],"cells":{"C":{}},"modelTypes":{"M":{"id":null}},
@@ -12,7 +12,7 @@ import Testing
           {"on":{"section":"counted"},"cell":"C","numberOfCells":"1"}]}
         """
 
-    /// A command on which a loop can be tried alone.
+    /// Runs a single loop in a command.
     private static func work(_ body: (inout CommandInProgress, TableModel) throws -> Void) throws {
         let session = try Played(text)
         var binder = session.binder
@@ -33,7 +33,7 @@ import Testing
         try Self.work { work, _ in _ = try work.resolve(reference) }
     }
 
-    @Test("Displayed rows, however many a client names, end when the command's time is up")
+    @Test("Reporting displayed rows, however many a client names, ends when the command's time is up")
     func displayedRows() throws {
         try Self.work { work, _ in try work.noteDisplayed([.at(.displayed(0), row: 0)]) }
     }
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "Making the rows of one section ends when the command's time is up",
+        "Rendering the rows of one section ends when the command's time is up",
         arguments: ["a", "hidden", "derived", "counted"])
     func rows(section: SectionID) throws {
         let session = try Played(Self.text)

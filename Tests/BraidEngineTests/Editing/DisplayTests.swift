@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// What is displayed follows from the state and the time, and from nothing that is forgotten with a restart.
+/// The display depends on the state and the time only, and on nothing that a restart forgets.
 @Suite struct DisplayTests {
     private static func session(
         _ display: String = #"{"behavior":"manuallyManaged"}"#, moving: String = #""anySection""#
@@ -14,8 +14,9 @@ import Testing
             """)
     }
 
-    /// The sections stood as they had until a command touched one of them, or the server was started again.
-    @Test func theSectionsAreOrderedAnewWithTheState() throws {
+    /// The new order must not wait until a command touches a section or the server restarts.
+    @Test("A change of the state reorders the sections")
+    func theSectionsAreOrderedAnewWithTheState() throws {
         var session = try Self.session(
             #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section.id]"}}"#)
         let before = session.snapshot
@@ -27,23 +28,27 @@ import Testing
                 == session.binder.snapshot(of: session.table, revision: 1, now: RandomCommandTests.now).text)
     }
 
-    /// A title kept the whole request that brought it in memory.
-    @Test func aTitleStandsInBytesOfItsOwn() throws {
+    /// A slice of the request's bytes would keep the whole request in memory.
+    @Test("A stored title has its own bytes")
+    func aTitleStandsInBytesOfItsOwn() throws {
         var session = try Self.session()
         let outcome = try session.perform(Command(json: JSONText(parsing: #"{"headers":{"a":"A"}}"#)))
         let header = try #require(outcome.table["a"]?.facts.header)
-        // Of a part of others they are a copy, made each time.
+        // The bytes of a slice would be copied at every access, so two accesses would differ.
         #expect(header.bytes.hasSameStorage(as: header.bytes))
     }
 
-    /// A cell event without a handler is a revision, and nothing else: what reads its time is made anew all the same.
-    @Test(arguments: [
-        (
-            #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section.id] * (1 - number(now[3:4]) - number(now[3:4]))"}}"#,
-            #""anySection""#
-        ),
-        (#"{"behavior":"manuallyManaged"}"#, #"{"passing":"now < '2001' || section.id == 'a'"}"#),
-    ])
+    /// A cell event without a handler creates a revision and changes nothing else. Values that read the time must still
+    /// be updated.
+    @Test(
+        "Order and move targets follow the time of each revision",
+        arguments: [
+            (
+                #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section.id] * (1 - number(now[3:4]) - number(now[3:4]))"}}"#,
+                #""anySection""#
+            ),
+            (#"{"behavior":"manuallyManaged"}"#, #"{"passing":"now < '2001' || section.id == 'a'"}"#),
+        ])
     func orderAndMovesFollowTheTimeOfEachRevision(display: String, moving: String) throws {
         let session = try Self.session(display, moving: moving), later = "2001-01-01T00:00:00.000Z"
         let outcome = try session.binder.applying(
@@ -54,9 +59,10 @@ import Testing
         #expect(try outcome.update.applied(to: session.snapshot).text == outcome.snapshot.text)
     }
 
-    /// A policy that lets every section pass was told to clients as it is, though the server refuses rows where they
-    /// are derived, or of another type.
-    @Test func rowsAreSaidToMoveOnlyWhereTheyMay() throws {
+    /// A policy that passes every section must not show clients targets that the server refuses: sections with derived
+    /// rows, or of another model type.
+    @Test("Move targets contain only sections that accept the rows")
+    func rowsAreSaidToMoveOnlyWhereTheyMay() throws {
         var session = try Played(
             """
             {"table":"t","sections":["a","b","other","derived"],"modelTypes":{"Other":{}},"cells":{"C":{}},
@@ -73,8 +79,10 @@ import Testing
         try session.perform(.move(.at(.id("a"), row: 0), to: .id("b"), row: 0))
     }
 
-    /// What was shown a while ago is what a client sees: its third row was another one's by the time of the command.
-    @Test func aRowWithoutAnIDIsTheOneThatWasShownThere() throws {
+    /// The client sees the rows that were displayed at an earlier time. At the time of the command its index path would
+    /// refer to another row.
+    @Test("A row without an id is the row that was displayed at its place")
+    func aRowWithoutAnIDIsTheOneThatWasShownThere() throws {
         let description =
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":["2000","2001","2002","2003"],"shown":"now < model","editing":"delete"}]}"#
         var session = try Played(description)
@@ -88,8 +96,9 @@ import Testing
         #expect(outcome.snapshot.brief == "-[2003]")
     }
 
-    /// Each row was looked for from the section's beginning: 4,000 of them cost more steps than a command may take.
-    @Test func manyRowsWithoutIDsAreFoundAtOnce() throws {
+    /// Searching each of the 4,000 rows from the section's beginning would exceed the command's steps.
+    @Test("Many rows without ids are found in one pass")
+    func manyRowsWithoutIDsAreFoundAtOnce() throws {
         let description =
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":[],"shown":"model > 0"}]}"#
         var session = try Played(description)
@@ -100,8 +109,9 @@ import Testing
         #expect(session.contents.first?.rows == [.number(0)] + rows.map(\.model))
     }
 
-    /// The first one's place was looked up, and taken for the second's.
-    @Test func theRowsOfATransactionAreThoseThatTheOnesBeforeThemLeft() throws {
+    /// The first row's place must be looked up again after the first command.
+    @Test("A transaction's index paths count in the table after the preceding commands")
+    func theRowsOfATransactionAreThoseThatTheOnesBeforeThemLeft() throws {
         var session = try Played(
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":[1,2,3,4],"shown":"model != 2","editing":"delete"}]}"#
         )
@@ -109,7 +119,8 @@ import Testing
         #expect(session.contents.map(\.rows) == [["2", "4"]])
     }
 
-    @Test func aPolicyIsAskedOfTheRowsThatAreDisplayed() throws {
+    @Test("A move policy counts displayed rows")
+    func aPolicyIsAskedOfTheRowsThatAreDisplayed() throws {
         var session = try Played(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3","off":true},{"id":"4"}]},
@@ -120,19 +131,21 @@ import Testing
         #expect(session.snapshot.brief == "-[2] -[4 1]")
     }
 
-    /// Whatever a part reads, it is made anew when that has changed.
-    @Test(arguments: [
-        #""viewModel":{"$eval":"state.x"}"#, #""cellProvider":"${state.cell}""#, #""shown":"state.x > 1""#,
-        #""editing":"${state.style}""#,
-        #""moving":{"to":"anySection","movable":"state.x > 1"}"#, #""moving":{"to":{"passing":"state.x > 1"}}"#,
-        #""header":"${state.x}""#, #""footer":"${state.x}""#,
-        #""dimensions":{"cellHeight":{"$eval":"state.x"}}"#,
-        #""dimensions":{"estimatedCellHeight":{"$eval":"state.x"}}"#,
-        #""header":"H","dimensions":{"headerHeight":{"$eval":"state.x"}}"#,
-        #""header":"H","dimensions":{"estimatedHeaderHeight":{"$eval":"state.x"}}"#,
-        #""footer":"F","dimensions":{"footerHeight":{"$eval":"state.x"}}"#,
-        #""footer":"F","dimensions":{"estimatedFooterHeight":{"$eval":"state.x"}}"#,
-    ])
+    /// Each part that reads the state is rendered again when the state changes.
+    @Test(
+        "Every part of a row or section follows the state",
+        arguments: [
+            #""viewModel":{"$eval":"state.x"}"#, #""cellProvider":"${state.cell}""#, #""shown":"state.x > 1""#,
+            #""editing":"${state.style}""#,
+            #""moving":{"to":"anySection","movable":"state.x > 1"}"#, #""moving":{"to":{"passing":"state.x > 1"}}"#,
+            #""header":"${state.x}""#, #""footer":"${state.x}""#,
+            #""dimensions":{"cellHeight":{"$eval":"state.x"}}"#,
+            #""dimensions":{"estimatedCellHeight":{"$eval":"state.x"}}"#,
+            #""header":"H","dimensions":{"headerHeight":{"$eval":"state.x"}}"#,
+            #""header":"H","dimensions":{"estimatedHeaderHeight":{"$eval":"state.x"}}"#,
+            #""footer":"F","dimensions":{"footerHeight":{"$eval":"state.x"}}"#,
+            #""footer":"F","dimensions":{"estimatedFooterHeight":{"$eval":"state.x"}}"#,
+        ])
     func everyPartFollowsTheState(part: String) throws {
         var session = try Played(
             """
@@ -146,7 +159,8 @@ import Testing
                 == session.binder.snapshot(of: session.table, revision: 1, now: RandomCommandTests.now).text)
     }
 
-    @Test func aTitleIsWhatIsSetOrElseWhatIsBound() throws {
+    @Test("A title that was set wins over a bound title")
+    func aTitleIsWhatIsSetOrElseWhatIsBound() throws {
         var session = try Played(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"headers":{"a":"A"}}]}
@@ -159,14 +173,16 @@ import Testing
         #expect(session.snapshot.brief == "-[] B[]")
     }
 
-    @Test func theTitlesOfDynamicSectionsMayBeBoundByTheirIDs() throws {
+    @Test("Titles of dynamic sections can be bound by section id")
+    func theTitlesOfDynamicSectionsMayBeBoundByTheirIDs() throws {
         let session = try Played(
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[]},"headers":{"b":"B"}}]}"#
         )
         #expect(session.snapshot.brief == "-[] B[]")
     }
 
-    @Test func aFooterIsDataAndSectionsThatAreEqualInOrderStayAsDeclared() throws {
+    @Test("A footer counts as data, and sections with equal order values keep their declared order")
+    func aFooterIsDataAndSectionsThatAreEqualInOrderStayAsDeclared() throws {
         let session = try Played(
             """
             {"table":"t","sections":["c","b","a","none"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData","order":{"by":"0"}},"cells":{"C":{}},
@@ -175,7 +191,8 @@ import Testing
         #expect(session.snapshot.brief == "-/F[] B[] -[1]")
     }
 
-    @Test func aResetBringsBackAllThatASessionWasOpenedWith() throws {
+    @Test("A reset restores everything with which the session was opened")
+    func aResetBringsBackAllThatASessionWasOpenedWith() throws {
         var session = try Played(
             """
             {"table":"t","sections":"dynamic","cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C"},"state":{"asked":0},
@@ -198,8 +215,9 @@ import Testing
         #expect(session.table.state.text == #"{"asked":1}"#)
     }
 
-    /// Those that were all of them at that time.
-    @Test func dynamicSectionsThatWereSetToBeDisplayedStayTheOnlyOnes() throws {
+    /// The list contains all sections that exist at that time.
+    @Test("Displayed dynamic sections stay the only ones until others are set")
+    func dynamicSectionsThatWereSetToBeDisplayedStayTheOnlyOnes() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[]}}]}"#
         )
@@ -208,11 +226,13 @@ import Testing
         #expect(session.ids == ["a", "b"])
     }
 
-    @Test(arguments: [
-        (#""editing":{"$eval":"state.x"}"#, #""none""#, [#""both""#, #""""#, "1"]),
-        (#""dimensions":{"cellHeight":{"$eval":"state.x"}}"#, "0", ["-1", #""auto""#, "[]"]),
-        (#""header":"H","dimensions":{"headerHeight":{"$eval":"state.x"}}"#, #""automatic""#, ["-1", "true"]),
-    ])
+    @Test(
+        "A template must render a value of its part's kind",
+        arguments: [
+            (#""editing":{"$eval":"state.x"}"#, #""none""#, [#""both""#, #""""#, "1"]),
+            (#""dimensions":{"cellHeight":{"$eval":"state.x"}}"#, "0", ["-1", #""auto""#, "[]"]),
+            (#""header":"H","dimensions":{"headerHeight":{"$eval":"state.x"}}"#, #""automatic""#, ["-1", "true"]),
+        ])
     func whatATemplateGivesIsOfItsPartsKind(part: String, right: String, wrong: [String]) throws {
         var session = try Played(
             #"{"table":"t","cells":{"C":{}},"state":{"x":\#(right)},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],\#(part)}]}"#
@@ -224,7 +244,8 @@ import Testing
         }
     }
 
-    @Test func sectionsThatDerivedModelsDoNotNameAreEmpty() throws {
+    @Test("Sections that `modelsFrom` does not name are empty")
+    func sectionsThatDerivedModelsDoNotNameAreEmpty() throws {
         let session = try Played(
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"state":{"rows":{"b":[{"id":"1"}]}},"bindings":[{"on":"allSections","cell":"C","modelsFrom":{"$eval":"state.rows"}}]}"#
         )

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Handlers of descriptions: stories of what went wrong once.
+/// Handlers of descriptions, in cases that once failed.
 @Suite struct HandlerTests {
     struct Table {
         let description: TableDescription
@@ -22,11 +22,16 @@ import Testing
         }
     }
 
-    /// One that gave nothing was said to be missing.
-    @Test(arguments: [
-        ("", "no `insert.template`"),
-        (#","insert":{"template":{"$if":"state.ready","then":{"id":"1"}}}"#, "an `insert.template` that gives nothing"),
-    ])
+    /// A template that renders nothing must not be reported as missing.
+    @Test(
+        "An insert without a model is refused with the reason",
+        arguments: [
+            ("", "no `insert.template`"),
+            (
+                #","insert":{"template":{"$if":"state.ready","then":{"id":"1"}}}"#,
+                "an `insert.template` that gives nothing"
+            ),
+        ])
     func anInsertWithoutAModelIsToldWhyItNeedsOne(insert: String, why: String) throws {
         var table = try Table(
             """
@@ -38,10 +43,12 @@ import Testing
         #expect(refusal?.detail.hasSuffix("its binding has \(why).") == true, "\(refusal?.detail ?? "")")
     }
 
-    /// The message had the name as the program spells it: `UTF8Key(string: "Person")`.
-    @Test(arguments: [
-        (#"{"nom":"Ada"}"#, "needs its id"), (#"{"name":true}"#, "at \"/name\" must be a string or an integer"),
-    ])
+    /// The message must not contain a Swift value such as `UTF8Key(string: "Person")`.
+    @Test(
+        "A model without an id is refused with the name of its type",
+        arguments: [
+            (#"{"nom":"Ada"}"#, "needs its id"), (#"{"name":true}"#, "at \"/name\" must be a string or an integer"),
+        ])
     func aModelWithoutAnIDIsToldItsTypeByName(model: String, why: String) throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"modelTypes":{"Person":{"id":"/name"}},"bindings":[{"on":"table","cell":"C","modelType":"Person"}]}"#
@@ -52,8 +59,9 @@ import Testing
         #expect(refusal?.detail.contains(#"of the type "Person" \#(why)"#) == true, "\(refusal?.detail ?? "")")
     }
 
-    /// The row was looked for where it had been: after its own move the handler lost it.
-    @Test func aHandlerThatMovesItsOwnRowKeepsIt() throws {
+    /// After its own move, the handler must find its row at the new place.
+    @Test("A handler that moves its own row keeps it")
+    func aHandlerThatMovesItsOwnRowKeepsIt() throws {
         var table = try Table(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},
@@ -64,8 +72,9 @@ import Testing
         #expect(table.snapshot.sections[1].rows[1].model?.text == #"{"id":"1","done":true}"#)
     }
 
-    /// The handler was called for the first row reported, wherever it was.
-    @Test func prefetchIsAboutTheRowNearestToTheEnd() throws {
+    /// The handler is called for this row even if it is not the first one reported.
+    @Test("Prefetching is called for the row nearest to the end")
+    func prefetchIsAboutTheRowNearestToTheEnd() throws {
         var table = try Table(
             """
             {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
@@ -75,8 +84,10 @@ import Testing
         #expect(table.model.state.text == #"{"row":2}"#)
     }
 
-    /// A feed that the state holds, and that was begun anew, never asked for more: only one of stored models did.
-    @Test(arguments: [#""modelsFrom":{"$eval":"state.items"}"#, #""numberOfCells":"len(state.items)""#])
+    /// A feed whose rows derive from the state must ask for more rows after it was reset, as stored models do.
+    @Test(
+        "Prefetching runs again if derived rows became fewer",
+        arguments: [#""modelsFrom":{"$eval":"state.items"}"#, #""numberOfCells":"len(state.items)""#])
     func prefetchRunsAgainWhereModelsThatFollowFromTheStateBecameFewer(models: String) throws {
         var table = try Table(
             """
@@ -94,10 +105,12 @@ import Testing
         #expect(try asked(#"[{"id":"5"},{"id":"6"}]"#) == "3")
     }
 
-    /// A template that gave null made the state null, which no later command, and no client, could read.
-    @Test(arguments: [
-        #"{"setState":{"$eval":"null"}}"#, #"{"setState":{"$eval":"[1]"}}"#, #"{"update":{"merge":{"$eval":"5"}}}"#,
-    ])
+    /// A template that renders null would otherwise set the state to null, which no later command or client could read.
+    @Test(
+        "A handler's merge patch must be an object",
+        arguments: [
+            #"{"setState":{"$eval":"null"}}"#, #"{"setState":{"$eval":"[1]"}}"#, #"{"update":{"merge":{"$eval":"5"}}}"#,
+        ])
     func aMergePatchOfHandlersIsAnObject(step: String) throws {
         var table = try Table(
             #"{"table":"t","state":{"x":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[\#(step)]}]}"#
@@ -107,8 +120,9 @@ import Testing
         }
     }
 
-    /// It was told as a fault of the request's body, which has no titles.
-    @Test(arguments: ["setHeaders", "setFooters"]) func aTitleThatIsNoneIsTheHandlersFault(action: String) throws {
+    /// The fault must not point into the request's body, which contains no titles.
+    @Test("An invalid title is the handler's fault", arguments: ["setHeaders", "setFooters"])
+    func aTitleThatIsNoneIsTheHandlersFault(action: String) throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[{"\#(action)":{"table":{"$eval":"count"}}}]}]}"#
         )
@@ -126,15 +140,17 @@ import Testing
         #expect(outcome.kind == .applied && outcome.update.isEmpty && outcome.snapshot.sections.map(\.id) == ["a"])
     }
 
-    /// Reporting rows where nothing is to be prefetched made a revision.
-    @Test func prefetchWithoutAHandlerDoesNothing() throws {
+    /// Reporting rows without a prefetch handler must not create a revision.
+    @Test("Prefetching without a handler does nothing")
+    func prefetchWithoutAHandlerDoesNothing() throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#
         )
         #expect(try table.perform(.displayedRows([RowReference(path(0, 0))])).kind == .unchanged)
     }
 
-    @Test func onDeleteFindsTheRowTakenOutAndOnInsertFindsItThere() throws {
+    @Test("`onDelete` runs after the row's removal, and `onInsert` after its insertion")
+    func onDeleteFindsTheRowTakenOutAndOnInsertFindsItThere() throws {
         var table = try Table(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[]},"insert":{"template":{"id":"new","from":"template"}},
@@ -147,15 +163,18 @@ import Testing
         #expect(table.snapshot.sections[1].rows[0].model?.text == #"{"id":"new","from":"request","of":1}"#)
     }
 
-    /// One row fewer, one more, or, within a section, as many.
-    @Test(arguments: [
-        (#"{"delete":{"id":"1"}}"#, "onDelete", "a"),
-        (#"{"insert":{"section":"a","row":0},"model":{"id":"new"}}"#, "onInsert", "a"),
-        (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onDelete", "a"),
-        (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onInsert", "a"),
-        (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onDelete", "a"),
-        (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onInsert", "b"),
-    ])
+    /// The handler changes the number of rows, so that it is one too small or too large. Within a section it must not
+    /// change.
+    @Test(
+        "A handler that adds one row too many is refused",
+        arguments: [
+            (#"{"delete":{"id":"1"}}"#, "onDelete", "a"),
+            (#"{"insert":{"section":"a","row":0},"model":{"id":"new"}}"#, "onInsert", "a"),
+            (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onDelete", "a"),
+            (#"{"from":{"id":"1"},"to":{"section":"a","row":1}}"#, "onInsert", "a"),
+            (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onDelete", "a"),
+            (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onInsert", "b"),
+        ])
     func aHandlerThatPutsOneRowMoreInTheSectionIsRefused(command: String, handler: String, section: String) throws {
         let editing = command.hasPrefix(#"{"insert"#) ? "insert" : "delete"
         var table = try Table(
@@ -168,7 +187,8 @@ import Testing
         }
     }
 
-    @Test func whatAnActionDoesRunsNoHandlersAndAsksNoPolicy() throws {
+    @Test("An action runs no handlers and ignores policies")
+    func whatAnActionDoesRunsNoHandlersAndAsksNoPolicy() throws {
         var table = try Table(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
@@ -179,7 +199,8 @@ import Testing
         #expect(table.snapshot.ids == [["4"], ["3", "1"]], "without a row, at the end")
     }
 
-    @Test func aMoveToItsOwnPlaceIsNone() throws {
+    @Test("A move to the row's own place does nothing")
+    func aMoveToItsOwnPlaceIsNone() throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#
         )
@@ -189,8 +210,9 @@ import Testing
         }
     }
 
-    /// Of each section, the first row is hidden.
-    @Test func theRowsOfAReasonCountAmongTheStoredOnes() throws {
+    /// The first row of each section is hidden.
+    @Test("The row indexes of a reason count stored rows")
+    func theRowsOfAReasonCountAmongTheStoredOnes() throws {
         var table = try Table(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"0","hidden":true},{"id":"1"}],"b":[{"id":"2","hidden":true},{"id":"3"}]},
@@ -204,7 +226,8 @@ import Testing
                 == #"{"to":{"moved":{"toSection":"b","row":1}},"from":{"moved":{"fromSection":"a","row":1}}}"#)
     }
 
-    @Test func eachStepReadsWhatTheStepsBeforeItLeft() throws {
+    @Test("Each step reads the table after the preceding steps")
+    func eachStepReadsWhatTheStepsBeforeItLeft() throws {
         var table = try Table(
             """
             {"table":"t","state":{"n":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[
@@ -214,8 +237,9 @@ import Testing
         #expect(table.model.state.text == #"{"n":2,"rows":2}"#)
     }
 
-    /// `onDelete` is its source's: the row stands in another section by then.
-    @Test func theHandlersOfAMoveFindTheRowWhereItIs() throws {
+    /// `onDelete` belongs to the source section, but the row is already in the target section.
+    @Test("Both handlers of a move find the row at its new place")
+    func theHandlersOfAMoveFindTheRowWhereItIs() throws {
         for handler in ["onDelete", "onInsert"] {
             var table = try Table(
                 """
@@ -227,10 +251,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        #"{"move":{"id":"1","to":{"section":"other"}}}"#, #"{"remove":{"id":"both"}}"#,
-        #"{"update":{"section":"a","row":9,"merge":{}}}"#,
-    ])
+    @Test(
+        "An impossible action is the handler's fault",
+        arguments: [
+            #"{"move":{"id":"1","to":{"section":"other"}}}"#, #"{"remove":{"id":"both"}}"#,
+            #"{"update":{"section":"a","row":9,"merge":{}}}"#,
+        ])
     func anActionThatCannotBeIsTheHandlersFault(action: String) throws {
         var table = try Table(
             """
@@ -242,7 +268,8 @@ import Testing
         }
     }
 
-    @Test func aHandlerOfADerivedRowCountsTheDerivedRows() throws {
+    @Test("`count` is the number of derived rows in a handler of a derived row")
+    func aHandlerOfADerivedRowCountsTheDerivedRows() throws {
         var table = try Table(
             """
             {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelsFrom":[{"id":"1"},{"id":"2"}],"onTap":[{"setState":{"at":["${row}","${count}"]}}]}]}
@@ -251,8 +278,9 @@ import Testing
         #expect(table.model.state.text == #"{"at":["1","2"]}"#)
     }
 
-    /// What was asked for took the place of all that was there, and was less.
-    @Test func aSectionThatOnPrefetchFilledWithFewerRowsMayGrowAgain() throws {
+    /// `onPrefetch` replaced all rows by fewer ones.
+    @Test("Prefetching runs again if `onPrefetch` filled the section with fewer rows")
+    func aSectionThatOnPrefetchFilledWithFewerRowsMayGrowAgain() throws {
         var table = try Table(
             """
             {"table":"t","state":{"asked":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":0},

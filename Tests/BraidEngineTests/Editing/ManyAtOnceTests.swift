@@ -1,10 +1,14 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// What is done in another way once there is much of it, so that work does not grow faster than requests do.
+/// Work that uses another algorithm for large amounts, so that it does not grow faster than the request.
 @Suite struct ManyAtOnceTests {
-    /// Section by section at first, in an index later: each of 200 rows of 40 sections, some 100 times.
-    @Test(arguments: [#""models":{}"#, #""models":{},"shown":"true""#])
+    /// The first rows are searched section by section, later ones through an index: each of 200 rows in 40 sections,
+    /// about 100 times.
+    @Test(
+        "A row is found by its id, however many rows a command names",
+        arguments: [#""models":{}"#, #""models":{},"shown":"true""#])
     func aRowIsFoundByItsIDHoweverManyAreLookedFor(rows: String) throws {
         var table = try HandlerTests.Table(
             """
@@ -37,8 +41,9 @@ import Testing
         }
     }
 
-    /// Members that are removed go together.
-    @Test func aMergePatchRemovesManyMembersAtOnce() throws {
+    /// Removed members are removed in one pass.
+    @Test("A merge patch removes many members at once")
+    func aMergePatchRemovesManyMembersAtOnce() throws {
         var random = SeededGenerator(seed: 7)
         for count in [1, 5, 40] {
             let names = (0..<count).map { "k\($0)" }
@@ -61,8 +66,9 @@ import Testing
         }
     }
 
-    /// A name of 40,000 characters in each of 8,000 pointers made an answer of 321 MB.
-    @Test func ofManyFaultsTheFirstHundredAreTold() throws {
+    /// A name of 40,000 characters in each of 8,000 pointers would make an answer of 321 MB.
+    @Test("Only the first hundred faults are reported")
+    func ofManyFaultsTheFirstHundredAreTold() throws {
         let members = (0..<300).map { #""u\#($0)":1"# }.joined(separator: ",")
         let text = try JSONText(parsing: #"{"table":"t","cells":{"C":{\#(members)}},"bindings":[]}"#)
         let refusal = #expect(throws: Refusal.self) { try TableDescription(text) }
@@ -70,8 +76,9 @@ import Testing
         #expect(refusal?.detail.contains("300 faults") == true, "\(refusal?.detail ?? "")")
     }
 
-    /// What came with a session's opening was refused when it came again later, to a table that was empty by then.
-    @Test func theRowsThatACommandBringsMayCostWhatTheyMightBefore() throws {
+    /// Rows that could be rendered at the opening can be rendered again later, even if the table is empty in between.
+    @Test("The budget grows with the rows that a command adds")
+    func theRowsThatACommandBringsMayCostWhatTheyMightBefore() throws {
         let models = (0..<200).map { #"{"id":\#($0)}"# }.joined(separator: ","),
             title = Array(repeating: "row", count: 50).joined(separator: "+")
         let description = try TableDescription(
@@ -89,8 +96,9 @@ import Testing
         #expect(session.snapshot.brief == before)
     }
 
-    /// Limits that were lowered since.
-    @Test func aTableOverItsLimitsMayShrinkAndNotGrow() throws {
+    /// The limits are lowered after the opening.
+    @Test("A table over its limits may shrink but not grow")
+    func aTableOverItsLimitsMayShrinkAndNotGrow() throws {
         func check(
             _ description: String, _ limit: (inout TableLimits) -> Void, shrinking: [Command], growing: Command,
             _ code: Refusal.Code
@@ -124,8 +132,9 @@ import Testing
             growing: .dataSource(.addSection(SectionContent(), at: nil), notify: true), .tooManySections)
     }
 
-    /// Each use reads all digits.
-    @Test func aLongNumberIsPaidForWheneverItIsUsed() throws {
+    /// Each use reads all digits of the number.
+    @Test("Every use of a long number costs steps")
+    func aLongNumberIsPaidForWheneverItIsUsed() throws {
         let digits = "1." + String(repeating: "3", count: 20_000)
         let context = try JSONValue(parsing: #"{"x":\#(digits)}"#)
         let uses = Array(repeating: #"{"$eval":"x < 1"}"#, count: 1_000).joined(separator: ",")
@@ -133,8 +142,9 @@ import Testing
         #expect(throws: JSONeError.self) { try rendered(template, context) }
     }
 
-    /// Those in front of which sections come are found where they are by then.
-    @Test func sectionsThatComeInFrontOfOthersLeaveThemFound() throws {
+    /// Sections are found at their new positions after sections were inserted before them.
+    @Test("Sections are found after others are inserted before them")
+    func sectionsThatComeInFrontOfOthersLeaveThemFound() throws {
         var table = TableModel()
         for number in 0..<200 {
             _ = table.insertSection(SectionID("s\(number)"), at: number % 3 == 0 ? 0 : table.sections.count / 2)
@@ -143,8 +153,9 @@ import Testing
         #expect(table.sections.map(\.facts.ordinal) == table.sections.map(\.facts.ordinal).sorted())
     }
 
-    /// Bindings that name no section are folded into one for each scope: what they say together stays the same.
-    @Test func manyBindingsOfEverySectionSayWhatTheyDidOneByOne() {
+    /// Bindings that name no section are merged into one for each scope. The merged binding must have the same effect.
+    @Test("Merged bindings have the same effect as separate ones")
+    func manyBindingsOfEverySectionSayWhatTheyDidOneByOne() {
         var random = SeededGenerator(seed: 11)
         func maybe<Value>(_ value: Value) -> Value? { Int.random(in: 0..<4, using: &random) == 0 ? value : nil }
         let ids = (0..<4).map { SectionID("s\($0)") }
@@ -207,7 +218,7 @@ import Testing
         }
     }
 
-    /// What the handlers of the test above throw.
+    /// Returns what the handlers of the test above throw.
     private func said(_ handler: Handler) -> String? {
         var editor = TableEditor(TableModel())
         let binder = Binder(

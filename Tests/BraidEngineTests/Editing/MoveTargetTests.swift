@@ -2,10 +2,11 @@ import Testing
 
 @testable import BraidEngine
 
-/// Every move, tap and insert that a person can mean, in a table that has changed up to three times since that person
-/// saw it. The expected place is computed from the tables as they were seen, without their updates.
+/// Tries every move, tap and insert in a table that has changed up to three times since the person saw it.
+///
+/// The expected place is computed from the tables as they were seen, without their updates.
 @Suite struct MoveTargetTests {
-    /// A small table, and the commands that change it. Every history of up to three of them is tried.
+    /// A small table and the commands that change it. The test tries every history of up to three commands.
     struct World: CustomTestStringConvertible {
         let name: String
         /// The description's binding, without its models.
@@ -16,7 +17,7 @@ import Testing
         var hidden: [String] = []
         var others: [Command] = []
         var hasIDs = true
-        /// Rows of different sections have the same ids.
+        /// Whether rows of different sections share ids.
         var sharesIDs = false
 
         var testDescription: String { name }
@@ -94,13 +95,14 @@ import Testing
         var hidden: JSONText?
     }
 
-    @Test("A move with a base lands where it was meant, or is refused", arguments: worlds) func moves(world: World)
+    @Test("A move with a base ends at the place that was meant, or is refused", arguments: worlds)
+    func moves(world: World)
         throws
     {
         let description = try world.description(), commands = try world.commands
         var count = (placed: 0, refused: 0)
         func extend(_ revisions: [Revision]) throws {
-            // As of the opening table, and, so that it is not always that one, as of the one after the first change.
+            // From the opening table and, to vary the base, from the table after the first change.
             for base in revisions.count == 4 ? [0, 1] : [0] { try check(revisions[base...], world, &count) }
             guard revisions.count < 4, let last = revisions.last else { return }
             for command in commands {
@@ -133,8 +135,12 @@ import Testing
         let history = try RowHistory(revisions.dropFirst().map { ($0.update, $0.hidden) }, now: last.snapshot)
         let seen = Seen(first.snapshot), present = Seen(last.snapshot),
             isUnchanged = revisions.allSatisfy { Seen($0.snapshot) == seen }
-        /// Rows without ids may be refused once the table has changed, but not if they `mustLand`. `others`: further
-        /// places that will do.
+        /// Rebases a command and compares its place with the expected one.
+        ///
+        /// - Parameters:
+        ///   - others: other acceptable places.
+        ///   - mustLand: whether rebasing must succeed. Rows without ids may otherwise be refused once the table has
+        ///     changed.
         @discardableResult func compare(
             _ command: Command, _ expected: RowPath?, or others: [RowPath] = [], mustLand: Bool = false
         ) -> Bool {
@@ -165,7 +171,7 @@ import Testing
         for (section, (id, rows)) in seen.sections.enumerated() {
             for row in rows.indices {
                 let name = rows[row]
-                // A row with the same id that is displayed in another section alone may be the same row or not.
+                // A row with the same id that is displayed only in another section may or may not be the same row.
                 let twin = present.row(name, isIn: id) || !world.sharesIDs ? nil : present.place(of: name, in: id)
                 let moved = twin == nil ? present.place(of: name, in: id) : nil
                 let isFollowed = compare(.tap(RowReference(path(section, row))), moved, or: twin.map { [$0] } ?? [])
@@ -178,7 +184,7 @@ import Testing
                             moved.map {
                                 present.places(index, in: targetID, of: seen, moving: (name, section), now: $0)
                             } ?? []
-                        // What goes to the end goes there whatever became of the rows.
+                        // A move to the end goes to the end, whatever happened to the rows.
                         compare(
                             .move(RowReference(path(section, row)), to: .id(targetID), row: index), places.first,
                             or: world.hasIDs ? [] : places,
@@ -194,7 +200,7 @@ import Testing
         }
     }
 
-    /// The table as a person sees it: the names of the rows.
+    /// The table as a person sees it: the names of its rows.
     struct Seen: Equatable {
         var sections: [(id: SectionID, rows: [String])]
 
@@ -215,7 +221,7 @@ import Testing
             index(of: section).map { sections[$0].rows.contains(name) } ?? false
         }
 
-        /// Where the row is: in its own section, or else in another one.
+        /// Returns the place of a row, in its own section or else in another one.
         func place(of row: String, in section: SectionID) -> RowPath? {
             for isOwn in [true, false] {
                 for (index, (id, rows)) in sections.enumerated() where (id == section) == isOwn {
@@ -225,8 +231,10 @@ import Testing
             return nil
         }
 
-        /// Where a row belongs that was to be moved to `index` of a section, as `seen`. The first place is the one that
-        /// is due. The others are between the same two rows, but not directly before the second.
+        /// Returns the acceptable places of a row that was to be moved to `index` of a section in the table `seen`.
+        ///
+        /// The first place is the expected one. The others are between the same two rows, but not directly before the
+        /// second row.
         func places(
             _ index: Int, in section: SectionID, of seen: Seen, moving row: (name: String, section: Int), now: RowPath
         ) -> [RowPath] {

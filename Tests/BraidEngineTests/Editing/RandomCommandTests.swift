@@ -1,11 +1,12 @@
+import TestSupport
 import Testing
 
 @testable import BraidEngine
 
-/// Random tables under random commands: every update is legal, leads to exactly the next snapshot, and that snapshot
-/// is the one that would be made from nothing.
+/// Random tables under random commands. Every update is legal and leads to exactly the next snapshot. That snapshot
+/// equals one that is rendered from the stored table alone.
 @Suite struct RandomCommandTests {
-    @Test(arguments: 0..<8)
+    @Test("Every update of a random command leads to the next snapshot", arguments: 0..<8)
     func everyUpdateLeadsToTheNextSnapshot(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var applied = 0
@@ -42,7 +43,7 @@ import Testing
                     json: JSONText(parsing: outcome.snapshot.encoded(session: "s", table: "t", epoch: "e")))
                 #expect(decoded.text == outcome.snapshot.text)
                 let full = try BatchUpdate(from: snapshot, to: outcome.snapshot)
-                // Without ids the command knows more than two snapshots tell.
+                // Without ids, the command knows more than the two snapshots show.
                 if outcome.snapshot.sections.allSatisfy(\.isDiffable) {
                     #expect(
                         outcome.update.rowOperationCount == full.rowOperationCount,
@@ -60,7 +61,7 @@ import Testing
                 table = outcome.table
                 snapshot = outcome.snapshot
                 unpublished = outcome.unpublished
-                // As after a restart: what was touched is not known.
+                // After a restart the touched rows are unknown.
                 if let kept = unpublished, Int.random(in: 0..<4, using: &random) == 0 {
                     unpublished = try Unpublished(
                         published: kept.published, stored: table, binder: binder, revision: snapshot.revision,
@@ -71,7 +72,8 @@ import Testing
         #expect(applied > 500)
     }
 
-    /// Nobody is shown what is not published, and the snapshot that is kept for it is the one made anew.
+    /// Checks that clients do not see unpublished changes, and that the unpublished snapshot equals one rendered from
+    /// the stored table.
     private static func checkUnpublished(_ outcome: Outcome, before: Snapshot, _ binder: Binder) throws {
         guard let unpublished = outcome.unpublished else { return }
         let stored = try binder.snapshot(of: outcome.table, revision: outcome.snapshot.revision, now: now)
@@ -83,7 +85,7 @@ import Testing
         #expect(same.text == before.text)
     }
 
-    /// The sequential form on a plain list of lists, as a client without batches would do it.
+    /// Applies the sequential form to a plain list of lists, as a client without batches does.
     static func replaying(_ update: BatchUpdate, on snapshot: Snapshot) -> String {
         var result = snapshot
         for operation in update.sequential() {
@@ -114,7 +116,7 @@ import Testing
 
     static let now = "2000-01-01T00:00:00.000Z"
 
-    /// The store's account of the change, played on the old rows, gives the new ones.
+    /// Checks that the recorded change, applied to the old rows, results in the new rows.
     static func check(_ outcome: Outcome, after table: TableModel) throws {
         var rows: [Int: (section: Int, rank: Int, model: JSONText)] = [:]
         for section in table.sections {
@@ -152,7 +154,8 @@ import Testing
     }
 }
 
-/// Descriptions and commands of every kind, small enough that sections empty, fill, vanish and come back often.
+/// Descriptions and commands of every kind. They are small, so that sections are often emptied, filled, hidden and
+/// shown again.
 enum RandomTable {
     static let sections = ["a", "b", "c"]
 
@@ -207,7 +210,7 @@ enum RandomTable {
                 "\"\(section)\":[\(ids.map { #"{"id":"\#(section)\#($0)","v":\#(Int.random(in: 0..<10, using: &random))}"# }.joined(separator: ","))]"
             )
         }
-        // Every fourth table's rows have no ids.
+        // The rows of every fourth table have no ids.
         let types = Int.random(in: 0..<4, using: &random) == 0 ? #""modelTypes":{"M":{"id":null}},"# : ""
         let type = types.isEmpty ? "" : #""modelType":"M","#
         let text = """

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import BraidEngine
 
-/// Many rows of a section that come, go, change and move at once (`TableEditor.replace`).
+/// Many rows of a section that are inserted, deleted, changed and moved at once (`TableEditor.replace`).
 @Suite struct ReplacingTests {
     private typealias Model = TableEditor.Model
 
@@ -15,7 +16,7 @@ import Testing
         return editor.table
     }
 
-    /// What a store has that writes the changes and nothing else: by key.
+    /// The rows of a store that writes only the changes, by key.
     private struct Stored {
         var rows: [Int: (rank: Int, id: RowID?, model: JSONText)] = [:]
 
@@ -32,7 +33,7 @@ import Testing
         models.map { "\($0.id?.text ?? "-") \($0.model)" }
     }
 
-    /// Something that happens to lists: to few rows or to most, side by side or far apart.
+    /// Applies a random change to a list: to few or most elements, adjacent or far apart.
     private static func change(_ models: inout [Model], next: inout Int, _ random: inout SeededGenerator) {
         func range() -> Range<Int> {
             let count = Int.random(
@@ -58,7 +59,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [3, 60, 700, 3_000]) func whateverIsReplacedTheTableHasItAndAStoreThatWritesTheChanges(count: Int)
+    @Test(
+        "After a replacement, the table and a store with its changes contain the new rows",
+        arguments: [3, 60, 700, 3_000])
+    func whateverIsReplacedTheTableHasItAndAStoreThatWritesTheChanges(count: Int)
         throws
     {
         var random = SeededGenerator(seed: UInt64(count)), next = count
@@ -69,7 +73,7 @@ import Testing
             let before = try #require(table["s"])
             for _ in 0...Int.random(in: 0...2, using: &random) { Self.change(&models, next: &next, &random) }
             var editor = TableEditor(table)
-            // A row that is there for the length of a command only.
+            // A row that exists only during the command.
             if step % 3 == 0 {
                 try editor.insert(
                     .string("short"), id: RowID("short"), in: "s",
@@ -92,9 +96,10 @@ import Testing
         }
     }
 
-    /// Between two rows is room for some twenty that come each between the last two. Where it is used up some rows
-    /// around it are given new ranks, and not the whole section.
-    @Test func whereRanksRunOutFewRowsAreWrittenAnew() throws {
+    /// About twenty rows fit between two rows if each is inserted between the last two. Then some surrounding rows get
+    /// new ranks, but not the whole section.
+    @Test("Where ranks run out, only few rows get new ranks")
+    func whereRanksRunOutFewRowsAreWrittenAnew() throws {
         var random = SeededGenerator(seed: 4)
         var models = (0..<20_000).map { Self.model($0) }, table = try Self.table(models), relabelled = 0
         for round in 0..<200 {
@@ -112,10 +117,11 @@ import Testing
         #expect(relabelled > 3)
     }
 
-    @Test(arguments: [1, 5_000]) func anIdThatIsThereTwiceIsRefusedAmongFewAndAmongMany(count: Int) throws {
+    @Test("A duplicate id is refused, among few rows and among many", arguments: [1, 5_000])
+    func anIdThatIsThereTwiceIsRefusedAmongFewAndAmongMany(count: Int) throws {
         let table = try Self.table((0..<10_000).map { Self.model($0) })
         let new = (20_000..<20_000 + count).map { Self.model($0) }
-        // Beside the stretch, in it, and in another one.
+        // The duplicate is outside the range, inside the range, and in another range.
         for twin in [Self.model(9_999), new[0]] {
             var editor = TableEditor(table)
             #expect(throws: Refusal.self) {
@@ -130,8 +136,9 @@ import Testing
         #expect(editor.change.removedRows.count == count)
     }
 
-    /// An update is the same whether it is told what was replaced, or finds it itself.
-    @Test(arguments: 0..<8) func whatIsToldOfTheReplacedIsWhatChanged(seed: Int) throws {
+    /// The update must not depend on whether the replaced rows are recorded or found by comparison.
+    @Test("An update from the recorded replacement equals one from comparison", arguments: 0..<8)
+    func whatIsToldOfTheReplacedIsWhatChanged(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed)), next = 10_000
         let description = try TableDescription(
             JSONText(

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import BraidEngine
 
-/// A client that has not seen the latest revisions means the rows that it has seen.
+/// A client that has not seen the latest revisions refers to the rows that it has seen.
 @Suite struct RowHistoryTests {
     struct Revision {
         var table: TableModel
@@ -11,9 +12,10 @@ import Testing
         var hidden: JSONText?
     }
 
-    /// Random tables under random commands: from every earlier revision, each row is found where it now is, by its key
-    /// in the stored table, or is said to be gone; and never is another row taken for it.
-    @Test(arguments: 0..<8) func everyRowIsFoundOrGone(seed: Int) throws {
+    /// Random tables under random commands. From every earlier revision, each row is found at its current place, or is
+    /// reported as gone. The test identifies rows by their keys in the stored table. No other row may be found instead.
+    @Test("Every row of an earlier revision is found or reported as gone", arguments: 0..<8)
+    func everyRowIsFoundOrGone(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 77)
         var found = 0, gone = 0
         for _ in 0..<40 {
@@ -64,7 +66,7 @@ import Testing
                     #expect(landed.id == row.id, "another row was taken for it: revision \(base) of \(revisions.count)")
                 } else {
                     gone += 1
-                    // Of two rows with its id that came back at the same time, neither is taken for it.
+                    // If two rows with the id were inserted at the same time, neither may be taken for it.
                     if isAmbiguous { continue }
                     #expect(
                         place == nil,
@@ -75,8 +77,8 @@ import Testing
         }
     }
 
-    /// Whatever could be meant as a row's target then can be followed, and what is no index is no row: a move to the
-    /// last integer ended the server.
+    /// Checks that every valid move target of the earlier revision can be rebased, and that an invalid index is
+    /// refused, including the largest integer.
     static func checkTargets(
         _ history: RowHistory, _ row: RowReference, _ id: RowID?, at: RowPath, _ section: Int, _ then: Revision
     ) throws {
@@ -89,7 +91,7 @@ import Testing
                 #expect(
                     code(history, .move(row, to: .displayed(target), row: index)) != .rowNotFound, "\(index) of \(last)"
                 )
-                // However the row is named; the id of several rows may mean another one.
+                // The row may be named in any way. The id of several rows may refer to another one.
                 if let id, let byID = try? history.rebased(.move(.id(id, in: nil), to: .displayed(target), row: index)),
                     byID.at == at
                 {
@@ -111,8 +113,9 @@ import Testing
         return nil
     }
 
-    /// Such a target was taken for the section's end.
-    @Test func aTargetThatWasNotThereThenIsNoneNow() throws {
+    /// A target out of bounds must not be taken for the section's end.
+    @Test("A target that did not exist at the base is refused")
+    func aTargetThatWasNotThereThenIsNoneNow() throws {
         func code(_ row: Int, to section: Int, after commands: [Command] = []) -> Refusal.Code? {
             do {
                 _ = try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .displayed(section), row: row))
@@ -136,8 +139,8 @@ import Testing
                 && code(99, to: 1, after: inserted) == .rowNotFound)
     }
 
-    /// Where the stored row that stood behind a displayed one is displayed now; nil if it is not, or if that cannot be
-    /// told.
+    /// Returns where the stored row of a displayed row is displayed now. `nil` if the row is not displayed, or cannot
+    /// be identified.
     static func keyed(
         _ row: Row, _ index: Int, _ section: Section, _ then: Revision, _ present: Revision, _ binder: Binder
     ) -> RowPath? {
@@ -152,7 +155,7 @@ import Testing
         return nil
     }
 
-    /// A table, the commands that came since, and what is then asked as of the beginning.
+    /// Applies commands to a table, and rebases another command that counts in the initial table.
     static func asking(_ commands: [Command], then command: Command) throws -> (
         command: Command, at: RowPath?, after: Snapshot
     ) {
@@ -176,7 +179,8 @@ import Testing
         )
     }
 
-    @Test func aRowIsFollowedThroughASectionThatWasHidden() throws {
+    @Test("A row is followed through a section that was hidden")
+    func aRowIsFollowedThroughASectionThatWasHidden() throws {
         let hidden: [Command] = [.setDisplayedSections(["a"]), .setDisplayedSections(["b", "a"])]
         #expect(try Self.asking(hidden, then: .delete(RowReference(path(1, 1)))).at == path(0, 1))
         #expect(
@@ -188,30 +192,31 @@ import Testing
         #expect(refusal.code == .rowGone)
     }
 
-    @Test func aMoveGoesToTheRowsThatTheClientSaw() throws {
-        // Before row 5, as seen; a row has come in front of it since.
+    @Test("A move goes between the rows that the client saw")
+    func aMoveGoesToTheRowsThatTheClientSaw() throws {
+        // The target is before row 5 as seen. A row was inserted before row 5 since.
         let commands: [Command] = [.move(RowReference(path(0, 2)), to: .displayed(1), row: 0)]
         #expect(
             try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)).after.ids == [
                 ["2"], ["3", "4", "1", "5"],
             ])
-        // Behind the row that it was to stand behind, when the one after it has gone.
+        // The row after the target was deleted, so the row goes after the row before the target.
         #expect(
             try Self.asking(
                 [.delete(RowReference(path(1, 1)))], then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)
             ).after.ids == [["2", "3"], ["4", "1"]])
-        // To the end, within its own section.
+        // To the end of its own section.
         #expect(
             try Self.asking(
                 [.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .id("a"), row: 2)
             ).after.ids == [["3", "1"], ["4", "5"]])
-        // Where the section that was hidden is displayed again.
+        // Into a section that was hidden and is displayed again.
         #expect(
             try Self.asking(
                 [.setDisplayedSections(["b"]), .setDisplayedSections(["b", "a"])],
                 then: .move(RowReference(path(0, 0)), to: .displayed(0), row: 2)
             ).after.ids == [["4", "5"], ["2", "3", "1"]])
-        // Nothing that stood around the place is there any more.
+        // None of the rows around the target exists any more.
         let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], partial: true)
         #expect(
             try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .id("a"), row: 0)).after.ids == [
@@ -219,7 +224,7 @@ import Testing
             ])
     }
 
-    @Test("What was to go to a section's end goes to its end, also where the section was hidden and has changed")
+    @Test("A move to a section's end goes to its end, even if the section was hidden and has changed")
     func theEndOfAHiddenSectionIsItsEnd() throws {
         let longer: [JSONText] = [#"{"id":"1"}"#, #"{"id":"6"}"#, #"{"id":"7"}"#, #"{"id":"8"}"#]
         let commands: [Command] = [
@@ -236,8 +241,9 @@ import Testing
         }
     }
 
-    /// To its own place: between the rows that stood around it, wherever these and the row itself are by now.
-    @Test func aMoveToItsOwnPlaceBringsARowBack() throws {
+    /// The row goes between the rows that surrounded it, wherever these rows and the row itself are now.
+    @Test("A move to the row's own place brings the row back")
+    func aMoveToItsOwnPlaceBringsARowBack() throws {
         let third = Command.delete(.id(RowID("3"), in: nil))
         for (commands, after) in [
             ([.move(RowReference(path(0, 1)), to: .displayed(0), row: 2)], ["1", "2", "3"]), ([third], ["1", "2"]),
@@ -249,8 +255,9 @@ import Testing
         }
     }
 
-    /// It took the row of the section that the client had never seen.
-    @Test func aSectionThatWasNotThereThenIsNoneNow() throws {
+    /// The index must not refer to a section that the client has never seen.
+    @Test("A call to a section that did not exist at the base is ignored")
+    func aSectionThatWasNotThereThenIsNoneNow() throws {
         var session = try Played(sections: [SectionContent(rows: ["1"])])
         let before = session.snapshot,
             update = try session.perform(.dataSource(.addSection(SectionContent(rows: ["2"]), at: nil), notify: true))
@@ -263,8 +270,9 @@ import Testing
         }
     }
 
-    /// Within its section, a row that was named by its id came to stand one row above its target.
-    @Test func aMoveGoesToTheSamePlaceHoweverItsRowIsNamed() throws {
+    /// A row named by its id must not end one place above its target in its own section.
+    @Test("A move goes to the same place, however its row is named")
+    func aMoveGoesToTheSamePlaceHoweverItsRowIsNamed() throws {
         let histories: [[Command]] = [
             [], [.delete(RowReference(path(0, 0)))], [.move(RowReference(path(0, 0)), to: .displayed(0), row: 2)],
             [.move(RowReference(path(1, 0)), to: .displayed(0), row: 1)], [.setDisplayedSections(["b", "a"])],
@@ -282,7 +290,8 @@ import Testing
         }
     }
 
-    @Test func anInsertMayBeBehindTheLastRow() throws {
+    @Test("An insert may follow the last row")
+    func anInsertMayBeBehindTheLastRow() throws {
         let snapshot = Snapshot.make("a: x y")
         let (command, at) = try RowHistory([], now: snapshot).rebased(.insert(.at(.displayed(0), row: 2), model: nil))
         guard case .insert(.at(.displayed(0), row: 2), model: nil) = command else {
@@ -292,13 +301,15 @@ import Testing
         #expect(Self.code(try RowHistory([], now: snapshot), .delete(.at(.displayed(0), row: 2))) == .rowNotFound)
     }
 
-    @Test func anIdOfSeveralSectionsNeedsItsSection() throws {
+    @Test("An id that several sections contain needs its section")
+    func anIdOfSeveralSectionsNeedsItsSection() throws {
         let history = try RowHistory([], now: Snapshot.make("a: x", "b: y x"))
         #expect(Self.code(history, .tap(.id(RowID("x"), in: nil))) == .ambiguousRow)
         #expect(try history.rebased(.tap(.id(RowID("x"), in: .id("b")))).at == path(1, 1))
     }
 
-    @Test func anIdSaysByItselfWhichRowItIs() throws {
+    @Test("An id identifies its row at any revision")
+    func anIdSaysByItselfWhichRowItIs() throws {
         let commands: [Command] = [.move(RowReference(path(0, 0)), to: .displayed(1), row: 2)]
         #expect(try Self.asking(commands, then: .delete(.id(RowID("1"), in: nil))).at == path(1, 2))
         #expect(throws: Refusal.self) {

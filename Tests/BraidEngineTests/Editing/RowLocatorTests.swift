@@ -1,11 +1,12 @@
+import TestSupport
 import Testing
 
 @testable import BraidEngine
 
-/// Tables of so many sections that an index finds the rows that a command names by id alone.
+/// Tables with so many sections that an index finds rows that a command names by id alone.
 @Suite struct RowLocatorTests {
     @Test(
-        "An id without a section names the same row, or is refused in the same words, as in a search of all sections",
+        "An id without a section refers to the same row, or is refused with the same message, as in a search of all sections",
         arguments: 0..<8)
     func theSameRowAsInASearch(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
@@ -25,7 +26,8 @@ import Testing
                     transactions += 1
                     try Self.checkSteps(commands, before, session)
                 }
-                // Not after every command: the index is made at any time, from any of the tables that share it.
+                // The index is not built after every command, so that it is built at any time from any of the tables
+                // that share it.
                 if Int.random(in: 0..<4, using: &random) == 0, let any = earlier.randomElement(using: &random) {
                     named += try Self.checkIDs(of: any, &random)
                 }
@@ -39,7 +41,7 @@ import Testing
         #expect(applied > 20 && named > 100 && transactions > 10, "\(applied), \(named), \(transactions)")
     }
 
-    /// Returns how many of some ids name a row.
+    /// Returns how many of some ids refer to a row.
     private static func checkIDs(of session: Played, _ random: inout SeededGenerator) throws -> Int {
         var found = 0
         let table = session.table, few = ids.shuffled(using: &random).prefix(8)
@@ -75,7 +77,7 @@ import Testing
         return found
     }
 
-    /// The commands of a transaction find what they would find one by one.
+    /// Checks that a transaction's commands find the same rows as single commands.
     private static func checkSteps(_ commands: [Command], _ before: Played, _ after: Played) throws {
         var alone = before
         do {
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    /// Some of each other's ids, so that many stand in several sections.
+    /// The sections share some ids, so that many ids are in several sections.
     private static let ids = (0..<120).map { RowID("r\($0)") }
     private static let sections = (0..<90).map { "s\($0)" }
 
@@ -106,7 +108,7 @@ import Testing
         let models = all.shuffled(using: &random).prefix(80).map { section in
             #""\#(section)":[\#(ids.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)).map { model($0, &random) }.joined(separator: ","))]"#
         }
-        // A handler names rows by their ids alone, those that it has inserted as well.
+        // A handler names rows by their ids alone, including rows that it has inserted.
         let handler =
             #""onTap":[{"insert":{"section":"s4","model":{"id":"r119","v":1}}},{"move":{"id":"r119","to":{"section":"s5"}}},{"remove":{"id":"r118"}}]"#
         return try Played(
@@ -173,7 +175,7 @@ import Testing
         }
     }
 
-    @Test("A table whose rows come and go again and again does not keep an entry for each of them")
+    @Test("A table whose rows are inserted and deleted again and again does not keep an entry for each row")
     func entriesOfRowsThatAreGoneAreDropped() throws {
         var table = TableModel()
         for section in 0..<100 { _ = table.insertSection(SectionID("s\(section)"), at: section) }
@@ -190,7 +192,7 @@ import Testing
         }
     }
 
-    @Test("The index that a refused command needed is there for the next one")
+    @Test("The next command reuses the index that a refused command has built")
     func aRefusedCommandLeavesTheIndex() throws {
         var session = try Played(
             sections: (0..<100).map {

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import BraidEngine
 
-/// Random and mutated texts: nothing traps, and what is accepted is what the grammar, written down plainly, accepts.
+/// Random and mutated texts. The parser must not trap, and must accept exactly what a plain implementation of the
+/// grammar accepts.
 struct JSONFuzzTests {
     static let seeds = [
         #"{"a":[1,-2.50,1e+10,{"b":"x\u00e9\ud83d\ude00"}],"c\n":null,"":"","t":true,"f":false}"#,
@@ -13,7 +15,7 @@ struct JSONFuzzTests {
         "[true,false,null,\n\t\r 12345678901234567890, 1.10 ]",
     ]
 
-    @Test
+    @Test("The parser accepts the same prefixes as the plain grammar")
     func allPrefixesAreJudgedRightly() {
         for seed in Self.seeds {
             let bytes = Array(seed.utf8)
@@ -26,7 +28,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test
+    @Test("The parser accepts the same short texts as the plain grammar")
     func allShortTextsAreJudgedRightly() {
         let alphabet = Array("[]{},:\"\\1-0.eat \n".utf8) + [0xC3, 0xA9]
         var texts: [[UInt8]] = [[]]
@@ -39,7 +41,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test(arguments: 0..<8)
+    @Test("The parser accepts the same mutated texts as the plain grammar", arguments: 0..<8)
     func mutatedTextsAreJudgedRightly(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let seeds = Self.seeds.map { Array($0.utf8) }
@@ -67,7 +69,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test
+    @Test("The parser accepts the same random bytes as the plain grammar")
     func randomBytesAreJudgedRightly() {
         var random = SeededGenerator(seed: 99)
         let tokens = [
@@ -84,7 +86,7 @@ struct JSONFuzzTests {
         }
     }
 
-    /// Each of the ten runs takes this many; more in an optimised build.
+    /// The number of rounds of each of the ten runs. Optimized builds run more.
     static var rounds: Int {
         var rounds = 40_000
         assert(
@@ -102,7 +104,7 @@ struct JSONFuzzTests {
                 Issue.record("accepted: \(String(decoding: bytes, as: UTF8.self).debugDescription)")
                 return
             }
-            // Whatever was accepted can be read in every way, and says the same.
+            // Every accepted text can be read in every way, always with the same value.
             let value = text.value(), again = JSONText(value)
             if again.value() != value { Issue.record("tree: \(text)") }
             if (try? JSONText(parsing: text.pretty())) != text { Issue.record("pretty: \(text)") }
@@ -125,8 +127,8 @@ struct JSONFuzzTests {
     }
 }
 
-/// RFC 8259's grammar and RFC 7493's rules, as plainly as can be: by recursion, over characters, without any care for
-/// speed.
+/// The grammar of RFC 8259 with the rules of RFC 7493, as simply as possible: recursive, over characters, without
+/// regard to speed.
 private struct PlainGrammar {
     private var rest: ArraySlice<Unicode.Scalar>
 

@@ -3,7 +3,7 @@ import Testing
 @testable import BraidEngine
 
 struct JSONValueTests {
-    @Test
+    @Test("A tree is encoded to its original bytes")
     func treesGoBackToTheirBytes() throws {
         for source in [
             "[]", "{}", #"{"b":1.10,"a":[-0,1e400,12345678901234567890,null,true,false],"":{"x":[[],{}]}}"#,
@@ -13,7 +13,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test
+    @Test("Equality compares the structure")
     func equalityIsStructural() throws {
         #expect(try JSONValue(parsing: #"{"a":1,"b":[2]}"#) == JSONValue(parsing: #"{"b":[2.0],"a":1e0}"#))
         #expect(try JSONValue(parsing: #"{"a":1}"#) != JSONValue(parsing: #"{"a":1,"b":null}"#))
@@ -21,14 +21,14 @@ struct JSONValueTests {
         #expect(try JSONValue(parsing: "[1,2]") != JSONValue(parsing: "[2,1]"))
     }
 
-    @Test
+    @Test("A Swift literal becomes the same JSON")
     func literalsReadAsJSON() throws {
         let value: JSONValue = ["a": [1, 2.5, .null, true], "b": "x", "c": [:], "d": []]
         #expect(JSONText(value).text == #"{"a":[1,2.5,null,true],"b":"x","c":{},"d":[]}"#)
         #expect(value.objectValue?["a"]?.arrayValue?.first?.intValue == 1)
     }
 
-    @Test(arguments: [3, 15, 16, 17, 40])
+    @Test("Objects of any size keep their order", arguments: [3, 15, 16, 17, 40])
     func objectsKeepOrderWhateverTheirSize(_ count: Int) {
         var object = JSONObject()
         for index in 0..<count { object["n\(index)"] = .number(JSONNumber(index)) }
@@ -43,23 +43,26 @@ struct JSONValueTests {
     }
 
     /// RFC 7396, appendix A.
-    @Test(arguments: [
-        (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
-        (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),
-        (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#), (#"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
-        (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
-        (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#),
-        (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#), (#"["a","b"]"#, #"["c","d"]"#, #"["c","d"]"#),
-        (#"{"a":"b"}"#, #"["c"]"#, #"["c"]"#), (#"{"a":"foo"}"#, "null", "null"),
-        (#"{"a":"foo"}"#, #""bar""#, #""bar""#), (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
-        ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#), ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
-        // The example of section 3.
-        (
-            #"{"title":"Goodbye!","author":{"givenName":"John","familyName":"Doe"},"tags":["example","sample"],"content":"This will be unchanged"}"#,
-            #"{"title":"Hello!","phoneNumber":"+01-123-456-7890","author":{"familyName":null},"tags":["example"]}"#,
-            #"{"title":"Hello!","author":{"givenName":"John"},"tags":["example"],"content":"This will be unchanged","phoneNumber":"+01-123-456-7890"}"#
-        ),
-    ])
+    @Test(
+        "A merge patch has the result of RFC 7396",
+        arguments: [
+            (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
+            (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),
+            (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#), (#"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
+            (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
+            (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#),
+            (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#), (#"["a","b"]"#, #"["c","d"]"#, #"["c","d"]"#),
+            (#"{"a":"b"}"#, #"["c"]"#, #"["c"]"#), (#"{"a":"foo"}"#, "null", "null"),
+            (#"{"a":"foo"}"#, #""bar""#, #""bar""#), (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
+            ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
+            ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
+            // The example of section 3.
+            (
+                #"{"title":"Goodbye!","author":{"givenName":"John","familyName":"Doe"},"tags":["example","sample"],"content":"This will be unchanged"}"#,
+                #"{"title":"Hello!","phoneNumber":"+01-123-456-7890","author":{"familyName":null},"tags":["example"]}"#,
+                #"{"title":"Hello!","author":{"givenName":"John"},"tags":["example"],"content":"This will be unchanged","phoneNumber":"+01-123-456-7890"}"#
+            ),
+        ])
     func mergesPatches(_ target: String, _ patch: String, _ result: String) throws {
         #expect(JSONText(try JSONValue(parsing: target).merging(patch: JSONValue(parsing: patch))).text == result)
     }
@@ -68,6 +71,7 @@ struct JSONValueTests {
 struct JSONPointerTests {
     /// RFC 6901, section 5.
     @Test(
+        "A JSON Pointer finds the values of RFC 6901",
         arguments: [
             ("", nil), ("/foo", #"["bar","baz"]"#), ("/foo/0", #""bar""#), ("/", "0"), ("/a~1b", "1"), ("/c%d", "2"),
             ("/e^f", "3"), ("/g|h", "4"), ("/i\\j", "5"), ("/k\"l", "6"), ("/ ", "7"), ("/m~0n", "8"),
@@ -81,14 +85,14 @@ struct JSONPointerTests {
         #expect(document.value()[parsed] == (try JSONValue(parsing: value ?? document.text)))
     }
 
-    @Test
+    @Test("A malformed JSON Pointer is refused")
     func refusesWhatIsMalformed() {
         for text in ["a", "a/b", "/~", "/~2", "/a~", "/~/a", "#/a", " /a", "/a/~x"] {
             #expect(JSONPointer(text) == nil)
         }
     }
 
-    @Test
+    @Test("The tokens of a JSON Pointer are decoded once")
     func tokensAreUnescapedOnce() {
         #expect(JSONPointer("/~01/~1/~0/a//")?.tokens == ["~1", "/", "~", "a", "", ""])
         #expect(
@@ -101,7 +105,7 @@ struct JSONPointerTests {
 }
 
 struct JSONWriterTests {
-    @Test
+    @Test("The writer inserts the commas")
     func putsTheCommas() {
         var writer = JSONWriter()
         writer.raw("data: ")
@@ -120,7 +124,7 @@ struct JSONWriterTests {
                 == #"data: {"a":[1,true,null,"x"],"b\n":{},"c":[],"é":{"k":[false]},"d":-9223372036854775808}"# + "\n7")
     }
 
-    @Test
+    @Test("The writer escapes only what it must")
     func escapesOnlyWhatMust() {
         for byte in 0..<0x80 as Range<UInt8> {
             for padding in 0..<10 {
@@ -147,15 +151,17 @@ struct JSONLocationsTests {
             }
             """.utf8))
 
-    @Test(arguments: [
-        ("", 1, 1), ("/a", 2, 8), ("/a/0", 2, 9), ("/a/1", 3, 5), ("/a/1/bé", 3, 17), ("/é", 4, 9), ("/z", 4, 19),
-    ])
+    @Test(
+        "A decoding error contains the pointer to the value",
+        arguments: [
+            ("", 1, 1), ("/a", 2, 8), ("/a/0", 2, 9), ("/a/1", 3, 5), ("/a/1/bé", 3, 17), ("/é", 4, 9), ("/z", 4, 19),
+        ])
     func saysWhereValuesStand(_ pointer: String, _ line: Int, _ column: Int) throws {
         let position = try #require(locations.position(of: JSONPointer(pointer)!))
         #expect(position == (line, column))
     }
 
-    @Test
+    @Test("The pointer of a missing value leads to the enclosing value")
     func whatIsMissingIsPlacedAtWhatIsAroundIt() throws {
         #expect(locations.position(of: JSONPointer("/a/1/c")!) == nil)
         #expect(try #require(locations.position(nearest: JSONPointer("/a/1/c/d")!)) == (3, 5))

@@ -15,7 +15,7 @@ import Testing
         for milliseconds in edges
             + (0..<2_000).map({ _ in Int.random(in: -11_676_096_000_000...253_402_300_799_999, using: &generator) })
         {
-            // A quarter of a millisecond later: seconds as a Double may lie just before theirs.
+            // A quarter of a millisecond later, because the seconds as a Double may be slightly before the millisecond.
             #expect(
                 Instant(millisecondsSince1970: milliseconds).text
                     == Date(timeIntervalSince1970: (Double(milliseconds) + 0.25) / 1_000).formatted(style),
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("A moment outside the years 1 to 9999 becomes the first or the last of them")
+    @Test("A moment outside the years 1 to 9999 becomes the first or the last moment of these years")
     func clamped() {
         #expect(Instant(millisecondsSince1970: .min).text == "0001-01-01T00:00:00.000Z")
         #expect(Instant(millisecondsSince1970: .max).text == "9999-12-31T23:59:59.999Z")

@@ -1,6 +1,6 @@
 @testable import BraidEngine
 
-/// A template, its context, and what JSON-e's reference implementation makes of them: a line of `jsone_oracle.py`.
+/// A template, its context, and the result of JSON-e's reference implementation: one line of `jsone_oracle.py`.
 struct OracleCase {
     enum Outcome: Equatable, CustomStringConvertible {
         case value(JSONValue)
@@ -43,7 +43,7 @@ struct OracleCase {
         }
     }
 
-    /// Nil when the engine agrees; messages may differ.
+    /// The difference between the engine's result and the reference's. `nil` if both agree. Messages may differ.
     var disagreement: String? {
         let actual = actual
         switch (expected, actual) {
@@ -55,7 +55,7 @@ struct OracleCase {
 }
 
 extension JSONValue {
-    /// Equality that also tells 1 from 1.0, and neighbours beyond 2^53 from each other.
+    /// Equality that also distinguishes 1 from 1.0, and adjacent integers above 2^53 from each other.
     func isDrawnLike(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number, .number): templateText == other.templateText
@@ -75,7 +75,7 @@ extension JSONValue {
     }
 }
 
-/// JSON that the test itself writes.
+/// JSON that the test itself contains.
 func parsed(_ text: String) -> JSONValue {
     do { return try JSONValue(parsing: text) } catch { preconditionFailure("not JSON: \(text): \(error)") }
 }

@@ -1,33 +1,36 @@
 import Testing
 @testable import BraidEngine
 
-/// Nothing that a template says may hang, exhaust or crash the server.
+/// Templates that must not hang, exhaust or crash the server.
 @Suite struct TemplateBudgetTests {
     private static let wide = "{\"$eval\": \"range(0, 1000)\"}"
 
-    @Test(arguments: [
-        // Time
-        #"{"$map": WIDE, "each(a)": {"$map": WIDE, "each(b)": {"$map": WIDE, "each(c)": 1}}}"#,
-        #"{"$reduce": WIDE, "initial": 0, "each(a,b)": {"$reduce": WIDE, "initial": 0, "each(a,b)": {"$eval": "a + b"}}}"#,
-        #"{"$find": WIDE, "each(a)": "len(range(0, 10000)) < 0"}"#,
-        #"{"$sort": WIDE, "by(x)": "len(range(0, 10000))"}"#,
-        // Memory
-        #"{"$eval": "range(0, 1000000000)"}"#,
-        #"{"$eval": "range(-9223372036854775807, 9223372036854775807)"}"#,
-        #"{"$eval": "range(9223372036854775807, -9223372036854775807, -1)"}"#,
-        #"{"$reduce": WIDE, "initial": "xxxxxxxx", "each(a,b)": {"$eval": "a + a"}}"#,
-        #"{"$reduce": WIDE, "initial": "xxxxxxxx", "each(a,b)": "${a}${a}"}"#,
-        #"{"$reduce": WIDE, "initial": [1], "each(a,b)": {"$flatten": [{"$eval": "a"}, {"$eval": "a"}]}}"#,
-        #"{"$reduce": WIDE, "initial": {"a": [1]}, "each(a,b)": {"$mergeDeep": [{"$eval": "a"}, {"$eval": "a"}]}}"#,
-        #"{"$map": WIDE, "each(a)": {"$eval": "range(0, 1000)"}}"#,
-        #"{"$map": WIDE, "each(a)": {"$json": WIDE}}"#,
-        #"{"$map": WIDE, "each(a)": {"$eval": "join(range(0, 1000), ',')"}}"#,
-        // Shared values, small in memory and huge once written; deep values
-        #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}, {"$eval": "a"}]}"#,
-        #"{"$reduce": WIDE, "initial": [], "each(a,b)": {"$eval": "{x: a, y: a}"}}"#,
-        #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}]}"#,
-        #"{"$reduce": WIDE, "initial": {}, "each(a,b)": {"$eval": "{a: {a: {a: a}}}"}}"#,
-    ])
+    @Test(
+        "A template that needs too much time or memory is refused",
+        arguments: [
+            // Time
+            #"{"$map": WIDE, "each(a)": {"$map": WIDE, "each(b)": {"$map": WIDE, "each(c)": 1}}}"#,
+            #"{"$reduce": WIDE, "initial": 0, "each(a,b)": {"$reduce": WIDE, "initial": 0, "each(a,b)": {"$eval": "a + b"}}}"#,
+            #"{"$find": WIDE, "each(a)": "len(range(0, 10000)) < 0"}"#,
+            #"{"$sort": WIDE, "by(x)": "len(range(0, 10000))"}"#,
+            // Memory
+            #"{"$eval": "range(0, 1000000000)"}"#,
+            #"{"$eval": "range(-9223372036854775807, 9223372036854775807)"}"#,
+            #"{"$eval": "range(9223372036854775807, -9223372036854775807, -1)"}"#,
+            #"{"$reduce": WIDE, "initial": "xxxxxxxx", "each(a,b)": {"$eval": "a + a"}}"#,
+            #"{"$reduce": WIDE, "initial": "xxxxxxxx", "each(a,b)": "${a}${a}"}"#,
+            #"{"$reduce": WIDE, "initial": [1], "each(a,b)": {"$flatten": [{"$eval": "a"}, {"$eval": "a"}]}}"#,
+            #"{"$reduce": WIDE, "initial": {"a": [1]}, "each(a,b)": {"$mergeDeep": [{"$eval": "a"}, {"$eval": "a"}]}}"#,
+            #"{"$map": WIDE, "each(a)": {"$eval": "range(0, 1000)"}}"#,
+            #"{"$map": WIDE, "each(a)": {"$json": WIDE}}"#,
+            #"{"$map": WIDE, "each(a)": {"$eval": "join(range(0, 1000), ',')"}}"#,
+            // Values that are small in memory because they are shared, but huge once they are written. Deeply nested
+            // values.
+            #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}, {"$eval": "a"}]}"#,
+            #"{"$reduce": WIDE, "initial": [], "each(a,b)": {"$eval": "{x: a, y: a}"}}"#,
+            #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}]}"#,
+            #"{"$reduce": WIDE, "initial": {}, "each(a,b)": {"$eval": "{a: {a: {a: a}}}"}}"#,
+        ])
     func bombsAreDefused(template: String) {
         let template = parsed(
             template.split(separator: "WIDE", omittingEmptySubsequences: false).joined(separator: Self.wide))
@@ -37,8 +40,9 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(100))
     }
 
-    /// `$let` in `$let`, each name twice the last one.
-    @Test(arguments: ["$let", "$map", "expression"]) func nestedDoublingIsDefused(kind: String) {
+    /// `$let` in `$let`, where each name doubles the preceding one.
+    @Test("Nested doubling is refused", arguments: ["$let", "$map", "expression"])
+    func nestedDoublingIsDefused(kind: String) {
         var template = parsed(#"{"$eval": "x"}"#)
         for _ in 0..<60 {
             switch kind {
@@ -64,7 +68,8 @@ import Testing
         #expect(error?.kind == .budget)
     }
 
-    @Test func anExceededBudgetStaysExceeded() throws {
+    @Test("An exceeded budget stays exceeded for the rest of the template")
+    func anExceededBudgetStaysExceeded() throws {
         var budget = JSONeBudget(steps: 50)
         let context = JSONeContext(now: OracleCase.now)
         let template = try JSONeTemplate(parsed(#"{"$map": [1,2,3,4,5,6,7,8,9,10], "each(x)": ["${x + x + x + x}"]}"#))
@@ -73,7 +78,8 @@ import Testing
         #expect(throws: JSONeError.self) { try Expression("1").evaluate(context, budget: &budget) }
     }
 
-    @Test func whatIsPassedOnIsCountedOnceItIsInTheResult() throws {
+    @Test("A value costs output only once it is in the result")
+    func whatIsPassedOnIsCountedOnceItIsInTheResult() throws {
         let big = JSONValue.object(JSONObject([("big", .array(Array(repeating: .null, count: 10_000)))]))
         let budget = JSONeBudget(output: 10_000)
         #expect(
@@ -82,8 +88,9 @@ import Testing
         #expect(throws: JSONeError.self) { try rendered(parsed(#"[{"$eval": "big"}]"#), big, budget: budget) }
     }
 
-    /// They come with a request. Where each was looked for among those before it, they took hours.
-    @Test(.timeLimit(.minutes(1))) func aContextMayHaveManyNames() throws {
+    /// The names come with a request. Comparing each name with all names before it would take hours.
+    @Test("A context with many names is created in linear time", .timeLimit(.minutes(1)))
+    func aContextMayHaveManyNames() throws {
         let names = (0..<200_000).map { ("n\($0)", JSONValue.number(JSONNumber($0))) }
         var context = JSONeContext(now: OracleCase.now, names), budget = JSONeBudget()
         context["n5"] = .null
@@ -95,7 +102,8 @@ import Testing
         #expect(try template.render(context, budget: &budget) == parsed("[0, null, 199999, true, false, false, true]"))
     }
 
-    @Test func aNameIsFoundHoweverFewOrManyThereAre() {
+    @Test("A name is found among few names and among many")
+    func aNameIsFoundHoweverFewOrManyThereAre() {
         for count in 1...20 {
             var context = JSONeContext(
                 now: OracleCase.now, (0..<count).map { ("n\($0)", JSONValue.number(JSONNumber($0))) })
@@ -106,8 +114,9 @@ import Testing
         }
     }
 
-    /// Renderings may share it, one after another.
-    @Test func aBudgetThatWasExceededStaysSo() throws {
+    /// Several renderings may share a budget, one after the other.
+    @Test("An exceeded budget stays exceeded for later templates")
+    func aBudgetThatWasExceededStaysSo() throws {
         var budget = JSONeBudget(steps: 50)
         let context = JSONeContext(now: OracleCase.now), small = try JSONeTemplate(parsed(#"{"$eval": "1"}"#)),
             large = try JSONeTemplate(parsed(Self.wide))
@@ -117,20 +126,23 @@ import Testing
         }
     }
 
-    @Test func aTextIsNotBuiltBeyondItsBudget() {
+    @Test("A text is not built beyond its budget")
+    func aTextIsNotBuiltBeyondItsBudget() {
         let context = JSONValue.object(JSONObject([("a", .string(String(repeating: "x", count: 6_000)))]))
-        // What stands behind is not come to any more.
+        // The part after the exceeded budget is not evaluated.
         let error = #expect(throws: JSONeError.self) {
             try rendered(parsed(#""${a}${a}${nothing}""#), context, budget: JSONeBudget(output: 10_000))
         }
         #expect(error?.kind == .budget)
     }
 
-    /// However long the text, it cost one step: one request could take hours.
-    @Test(arguments: [
-        #"{"$fromNow": "${text}1 day"}"#, #"{"$eval": "fromNow(text + '1 day')"}"#, #"{"$eval": "strip(text)"}"#,
-        #"{"$if": "number(text + '1')"}"#,
-    ])
+    /// A fixed cost would let one request with long texts run for hours.
+    @Test(
+        "Reading a text costs steps for its length",
+        arguments: [
+            #"{"$fromNow": "${text}1 day"}"#, #"{"$eval": "fromNow(text + '1 day')"}"#, #"{"$eval": "strip(text)"}"#,
+            #"{"$if": "number(text + '1')"}"#,
+        ])
     func whatReadsATextPaysForItsLength(template: String) throws {
         func steps(_ length: Int) throws -> Int {
             let context = JSONeContext(now: OracleCase.now, [("text", .string(String(repeating: " ", count: length)))])
@@ -142,9 +154,9 @@ import Testing
         #expect(try steps(256_000) - steps(0) == 1_000)
     }
 
-    /// Where all that was merged so far was copied for each object, it took many minutes.
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws
-    {
+    /// Copying all merged objects for each further object would take many minutes.
+    @Test("Many objects are merged deeply in linear time", .timeLimit(.minutes(1)), arguments: [false, true])
+    func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws {
         let count = 100_000
         let objects = (0..<count).map { number in
             let object = JSONValue.object(JSONObject([("n\(number)", .bool(true))]))
@@ -159,8 +171,8 @@ import Testing
 
     // MARK: Nesting
 
-    @Test(arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "]) func expressionsNestSoFar(opening: String) throws
-    {
+    @Test("Expressions nest up to the limit", arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "])
+    func expressionsNestSoFar(opening: String) throws {
         let closing = ["(": ")", "[": "]", "{a:": "}", "f(": ")", "l[": "]"][opening] ?? ""
         func source(_ depth: Int) -> String {
             String(repeating: opening, count: depth) + "1" + String(repeating: closing, count: depth)
@@ -171,17 +183,21 @@ import Testing
         #expect(throws: JSONeError.self) { try Expression(source(1_000_000)) }
     }
 
-    @Test(arguments: [(" + ", "1"), (" && ", "true"), (" == ", "1"), (" in ", "[]")])
+    @Test(
+        "A long chain of operators does not count as nesting",
+        arguments: [(" + ", "1"), (" && ", "true"), (" == ", "1"), (" in ", "[]")])
     func longChainsDoNotNest(symbol: String, operand: String) throws {
         _ = try Expression(Array(repeating: operand, count: 10_000).joined(separator: symbol))
         _ = try Expression("a" + String(repeating: ".b", count: 10_000))
     }
 
-    @Test func longChainsAreEvaluated() throws {
+    @Test("A long chain of operators is evaluated")
+    func longChainsAreEvaluated() throws {
         #expect(try evaluated(Array(repeating: "1", count: 10_000).joined(separator: "+")).shown == "10000")
     }
 
-    @Test func templatesNestSoFar() throws {
+    @Test("Templates nest up to the limit")
+    func templatesNestSoFar() throws {
         func nested(_ depth: Int, in wrap: (JSONValue) -> JSONValue) -> JSONValue {
             (0..<depth).reduce(.string("${1}")) { value, _ in wrap(value) }
         }
@@ -219,15 +235,16 @@ import Testing
         "number('\(nines)')",
     ]
 
-    @Test(arguments: extremes)
+    @Test("Extreme values are evaluated or refused", arguments: extremes)
     func extremesAreAnsweredOrRefused(source: String) {
         let start = ContinuousClock.now
         _ = try? evaluated(source)
         #expect(ContinuousClock.now - start < .seconds(100))
     }
 
-    /// Cut, doubled and shuffled templates: whatever comes out, nothing traps.
-    @Test func mangledExpressionsNeverTrap() {
+    /// Cuts, doubles and shuffles templates.
+    @Test("A mangled expression never traps")
+    func mangledExpressionsNeverTrap() {
         var random = SystemRandomNumberGenerator()
         let alphabet = Array("ab1.0'\"()[]{}:,+-*/<>=!&|$ é☃\n")
         for _ in 0..<5000 {

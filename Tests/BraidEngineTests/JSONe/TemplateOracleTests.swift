@@ -1,14 +1,15 @@
 import Foundation
 import Testing
 
-/// The engine against JSON-e's reference implementation: stored cases always, fresh ones where the reference is there.
+/// Compares the engine with JSON-e's reference implementation: with stored cases always, and with fresh cases if the
+/// reference is installed.
 ///
-/// To see the fresh ones run: `pip install json-e`. `BRAID_ORACLE_SEED` and `BRAID_ORACLE_COUNT` choose others.
-/// To write the stored ones again: `Tests/Oracles/write-jsone-golden`.
+/// To run the fresh cases, install the reference with `pip install json-e`. `BRAID_ORACLE_SEED` and
+/// `BRAID_ORACLE_COUNT` choose other cases. To write the stored cases again, run `Tests/Oracles/write-jsone-golden`.
 @Suite struct TemplateOracleTests {
     private static let oracle = PythonOracle(script: "jsone_oracle.py", module: "jsone")
 
-    @Test(arguments: ["jsone-cases", "jsone-random"])
+    @Test("The engine agrees with the stored results of JSON-e", arguments: ["jsone-cases", "jsone-random"])
     func storedCasesAgree(file: String) throws {
         let url = try #require(Bundle.module.url(forResource: file, withExtension: "jsonl", subdirectory: "Golden"))
         let cases = try String(contentsOf: url, encoding: .utf8).split(separator: "\n").map { OracleCase($0) }
@@ -16,7 +17,9 @@ import Testing
         report(cases)
     }
 
-    @Test(.enabled(if: Self.oracle.isInstalled, "needs python3 with the package json-e"))
+    @Test(
+        "The engine agrees with fresh results of JSON-e",
+        .enabled(if: Self.oracle.isInstalled, "needs python3 with the package json-e"))
     func freshCasesAgree() throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["BRAID_ORACLE_SEED"] ?? "7"

@@ -5,12 +5,14 @@ import Testing
 @Suite struct TemplateTests {
     // MARK: What is known before rendering
 
-    @Test func noReferenceTimeIsNow() throws {
+    @Test("The default reference time is now")
+    func noReferenceTimeIsNow() throws {
         let now = try rendered(parsed(#"{"$fromNow": "1 day"}"#))
         #expect(try now != nil && rendered(parsed(#"{"$fromNow": "1 day", "from": {"$eval": "null"}}"#)) == now)
     }
 
-    @Test func literalsAreConstant() throws {
+    @Test("A template without expressions is constant")
+    func literalsAreConstant() throws {
         let literal = #"{"a": [1.50, null, {"b": "plain"}], "$$eval": "$${x}"}"#
         let expected = #"{"a": [1.50, null, {"b": "plain"}], "$eval": "${x}"}"#
         #expect(try JSONeTemplate(parsed(literal)).constant == parsed(expected))
@@ -36,7 +38,7 @@ import Testing
         (#"{"$if": "defined('x') && !y", "then": 1}"#, ["x", "y"]),
     ]
 
-    @Test(arguments: reads)
+    @Test("The free names of a template are the names that it reads", arguments: reads)
     func freeNamesAreWhatIsRead(template: String, names: Set<String>) throws {
         #expect(try JSONeTemplate(parsed(template)).freeNames == names)
     }
@@ -44,7 +46,7 @@ import Testing
     private static let needs: [(String, Set<String>)] = [
         (#"{"a": "${x}", "b": {"$if": "defined('x')", "then": "${y}"}}"#, ["y"]),
         (#"{"$eval": "defined('x') && x.y == z"}"#, ["z"]),
-        // What may be given: under a key that is computed any name, a value that may be absent its own.
+        // Names that a template defines: any name if the key is computed, and not a name whose value may be absent.
         (#"{"$let": {"${k}": 1}, "in": {"$eval": "a"}}"#, ["k"]),
         (#"{"$let": {"$eval": "values"}, "in": {"$eval": "a"}}"#, ["values"]),
         (#"{"$let": {"a": {"$if": "b", "then": 1}}, "in": {"$eval": "a + c"}}"#, ["b", "c"]),
@@ -52,7 +54,7 @@ import Testing
         (#"{"$map": {"$eval": "l"}, "each(x)": {"$eval": "x + y"}}"#, ["l", "y"]),
     ]
 
-    @Test(arguments: needs)
+    @Test("A name that is tested or defined in the template need not exist", arguments: needs)
     func whatIsAskedForOrMayBeGivenNeedNotBeThere(template: String, names: Set<String>) throws {
         let read = try JSONeTemplate(parsed(template)).names
         #expect(read.all.subtracting(read.tolerated) == names)
@@ -78,7 +80,7 @@ import Testing
         (#"[{"$merge": [{"$json": "${[1]}"}]}]"#, "template", ["0", "$merge", "0", "$json"]),
     ]
 
-    @Test(arguments: errors)
+    @Test("An error contains the pointer into the template", arguments: errors)
     func errorsPointIntoTheTemplate(template: String, kind: String, pointer: [String]) {
         let error = #expect(throws: JSONeError.self) { try rendered(parsed(template)) }
         #expect(error?.kind.rawValue == kind)
@@ -87,29 +89,34 @@ import Testing
 
     // MARK: Numbers
 
-    @Test func untouchedNumbersKeepTheirDigits() throws {
+    @Test("Untouched numbers keep their digits")
+    func untouchedNumbersKeepTheirDigits() throws {
         let context = parsed(#"{"n": 1.50, "big": 123456789012345678901234567890, "e": 1E5}"#)
         let template = parsed(#"[{"$eval": "n"}, {"$eval": "[big, {a: e}]"}, {"$json": {"$eval": "e"}}]"#)
         #expect(try rendered(template, context)?.shown == #"[1.50,[123456789012345678901234567890,{"a":1E5}],"1E5"]"#)
     }
 
-    @Test(arguments: [
-        ("9223372036854775807 + 1", "9.223372036854776e+18"), ("2 ** 64", "1.8446744073709552e+19"),
-        ("9007199254740993 + 0", "9007199254740993"), ("4 / 2", "2.0"), ("10.0 ** 15", "1000000000000000.0"),
-        ("9007199254740994 * 1.0", "9007199254740994.0"), ("10.0 ** 16", "1e+16"), ("1 / 100000", "1e-05"),
-    ])
+    @Test(
+        "Computed numbers are written as in the reference implementation",
+        arguments: [
+            ("9223372036854775807 + 1", "9.223372036854776e+18"), ("2 ** 64", "1.8446744073709552e+19"),
+            ("9007199254740993 + 0", "9007199254740993"), ("4 / 2", "2.0"), ("10.0 ** 15", "1000000000000000.0"),
+            ("9007199254740994 * 1.0", "9007199254740994.0"), ("10.0 ** 16", "1e+16"), ("1 / 100000", "1e-05"),
+        ])
     func computedNumbersAreWrittenAsTheReferenceDoes(source: String, text: String) throws {
         #expect(try evaluated(source).shown == text)
     }
 
     // MARK: Expressions and contexts
 
-    @Test func truthinessIsJSONe() {
+    @Test("Truthiness follows JSON-e")
+    func truthinessIsJSONe() {
         for falsy in ["null", "false", "0", "0.0", "-0", #""""#, "[]", "{}"] { #expect(!parsed(falsy).isTruthy) }
         for truthy in ["true", "1", "1e-9", #""0""#, "[0]", #"{"a": 0}"#] { #expect(parsed(truthy).isTruthy) }
     }
 
-    @Test func lazyNamesAreMadeOnceAndOnlyWhenRead() throws {
+    @Test("A lazy name is computed once, and only if it is read")
+    func lazyNamesAreMadeOnceAndOnlyWhenRead() throws {
         final class Count: Sendable { let value = Mutex(0) }
         let count = Count()
         var context = JSONeContext(now: OracleCase.now, [("x", .string("a"))])
@@ -127,7 +134,8 @@ import Testing
         #expect(count.value.withLock { $0 } == 1)
     }
 
-    @Test func contextsAreValues() throws {
+    @Test("Contexts are values")
+    func contextsAreValues() throws {
         var context = JSONeContext(now: OracleCase.now, [("x", .bool(true))])
         let before = context
         context["x"] = .null
@@ -137,7 +145,8 @@ import Testing
         #expect(context["x"] == nil && context["now"] == .string(OracleCase.now))
     }
 
-    @Test func nowMayHaveNoFractionOrAnOffset() throws {
+    @Test("`now` may have an offset and need not have a fraction")
+    func nowMayHaveNoFractionOrAnOffset() throws {
         var budget = JSONeBudget()
         for now in ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T11:30:00.0-00:30"] {
             let context = JSONeContext(now: now)
@@ -147,8 +156,10 @@ import Testing
         }
     }
 
-    /// The reference renders what `$find` finds once more; here a client's data is never a template.
-    @Test func dataIsNeverATemplate() throws {
+    /// The reference implementation renders the result of `$find` again. The engine never treats a client's data as a
+    /// template.
+    @Test("Data is never rendered as a template")
+    func dataIsNeverATemplate() throws {
         let context = parsed(#"{"l": ["${secret}", {"$eval": "secret"}], "secret": 1}"#)
         let template = parsed(
             #"[{"$find": {"$eval": "l"}, "each(x)": "true"}, {"$find": {"$eval": "l"}, "each(x, i)": "i == 1"}]"#)

@@ -2,19 +2,19 @@ import Testing
 
 @testable import BraidEngine
 
-/// Which documents are correct schemas (RFC 8927, section 2), and where the others are wrong.
+/// Documents that are correct schemas (RFC 8927, section 2), and the faults of those that are not.
 @Suite struct SchemaCorrectnessTests {
-    /// A document and the pointers of its faults, in order.
+    /// Incorrect documents with the pointers of their faults, in order.
     static let wrong: [(json: String, pointers: [String])] = [
-        // No schema at all.
+        // Not a schema.
         ("null", [""]), ("true", [""]), ("1", [""]), ("3.14", [""]), (#""foo""#, [""]), ("[]", [""]), ("[{}]", [""]),
-        // Keywords (2.3): spelled as they are, and no others.
+        // Keywords (2.3): exactly these spellings, and no others.
         (#"{"foo": 123}"#, ["/foo"]), (#"{"Type": "string"}"#, ["/Type"]), (#"{"": {}}"#, ["/"]),
         (#"{"a/b": 1, "type": "string", "m~n": 2}"#, ["/a~1b", "/m~0n"]),
         (#"{"optionalproperties": {}}"#, ["/optionalproperties"]),
         (#"{"elements": {"items": {}}}"#, ["/elements/items"]),
         (#"{"tag": "t", "mapping": {}}"#, ["/tag", "/mapping"]),
-        // Shared.
+        // Shared keywords.
         (#"{"nullable": 123}"#, ["/nullable"]), (#"{"nullable": "foo"}"#, ["/nullable"]),
         (#"{"nullable": null}"#, ["/nullable"]), (#"{"type": "string", "nullable": "true"}"#, ["/nullable"]),
         (#"{"metadata": 1}"#, ["/metadata"]), (#"{"metadata": []}"#, ["/metadata"]),
@@ -99,7 +99,7 @@ import Testing
             #"{"discriminator": "foo", "mapping": {"x": {"optionalProperties": {"foo": {}}}}}"#,
             ["/mapping/x/optionalProperties/foo"]
         ),
-        // Two forms at once (2.2).
+        // Two forms in one schema (2.2).
         (#"{"definitions": {"foo": {}}, "ref": "foo", "type": "uint32"}"#, [""]),
         (#"{"type": "uint32", "enum": ["foo"]}"#, [""]), (#"{"enum": ["foo"], "elements": {}}"#, [""]),
         (#"{"elements": {}, "properties": {}}"#, [""]), (#"{"elements": {}, "optionalProperties": {}}"#, [""]),
@@ -108,7 +108,7 @@ import Testing
         (#"{"type": "string", "discriminator": "foo"}"#, [""]),
         (#"{"elements": {"type": "string", "values": {}}}"#, ["/elements"]),
         (#"{"discriminator": "t", "mapping": {"x": {"properties": {}, "type": "string"}}}"#, ["/mapping/x"]),
-        // Several faults, none hidden by another.
+        // Several faults: each is reported.
         (#"{"type": 1, "enum": [], "foo": 1}"#, ["/foo", "", "/type", "/enum"]),
         (#"{"nullable": 1, "metadata": 2, "ref": 3}"#, ["/metadata", "/nullable", "/ref"]),
         (
@@ -121,7 +121,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: wrong)
+    @Test("Every fault of an incorrect schema is reported", arguments: wrong)
     func aWrongSchemaNamesEachOfItsFaults(json: String, pointers: [String]) throws {
         let (schema, faults) = try JTDSchema.compile(JSONValue(parsing: json))
         #expect(schema == nil)
@@ -129,89 +129,95 @@ import Testing
         #expect(faults.allSatisfy { !$0.message.isEmpty })
     }
 
-    @Test func thereAreManyWrongOnes() { #expect(Self.wrong.count >= 100) }
+    @Test("There are many incorrect schemas")
+    func thereAreManyWrongOnes() { #expect(Self.wrong.count >= 100) }
 
-    @Test(arguments: [
-        "{}", #"{"nullable": true}"#, #"{"nullable": true, "metadata": {"foo": "bar"}}"#, #"{"nullable": false}"#,
-        #"{"metadata": {}}"#, #"{"definitions": {}}"#,
-        #"{"definitions": {"coordinates": {"properties": {"lat": {"type": "float32"}, "lng": {"type": "float32"}}}}, "properties": {"user_location": {"ref": "coordinates"}, "server_location": {"ref": "coordinates"}}}"#,
-        #"{"definitions": {"": {}}, "ref": ""}"#, #"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "a"}}}"#,
-        #"{"definitions": {"a": {"ref": "a"}}, "ref": "a"}"#,
-        #"{"type": "boolean"}"#, #"{"type": "float32"}"#, #"{"type": "float64"}"#, #"{"type": "int8"}"#,
-        #"{"type": "uint8"}"#, #"{"type": "int16"}"#, #"{"type": "uint16"}"#,
-        #"{"type": "int32"}"#, #"{"type": "uint32"}"#, #"{"type": "string"}"#, #"{"type": "timestamp"}"#,
-        #"{"ty\u0070e": "string"}"#,
-        #"{"enum": ["PENDING", "IN_PROGRESS", "DONE"]}"#, #"{"enum": [""]}"#, #"{"enum": ["\u00e9", "e\u0301"]}"#,
-        #"{"enum": ["a", "A"]}"#,
-        #"{"elements": {"type": "uint8"}}"#, #"{"values": {"type": "uint8"}}"#, #"{"properties": {}}"#,
-        #"{"optionalProperties": {}}"#, #"{"properties": {}, "optionalProperties": {}, "additionalProperties": false}"#,
-        #"{"properties": {"properties": {}, "type": {"type": "string"}, "definitions": {}, "x": {"metadata": {"nullable": 1}}}}"#,
-        #"{"properties": {"a": {}}, "optionalProperties": {"A": {}}}"#,
-        #"{"discriminator": "t", "mapping": {}}"#, #"{"discriminator": "", "mapping": {"": {"properties": {}}}}"#,
-        #"{"discriminator": "t", "mapping": {"x": {"nullable": false, "optionalProperties": {}, "additionalProperties": true}}, "nullable": true}"#,
-        #"{"discriminator": "t", "mapping": {"x": {"properties": {"y": {"properties": {"t": {}}, "nullable": true}}}}}"#,
-        SchemaFormTests.events,
-    ])
+    @Test(
+        "A correct schema has no fault",
+        arguments: [
+            "{}", #"{"nullable": true}"#, #"{"nullable": true, "metadata": {"foo": "bar"}}"#, #"{"nullable": false}"#,
+            #"{"metadata": {}}"#, #"{"definitions": {}}"#,
+            #"{"definitions": {"coordinates": {"properties": {"lat": {"type": "float32"}, "lng": {"type": "float32"}}}}, "properties": {"user_location": {"ref": "coordinates"}, "server_location": {"ref": "coordinates"}}}"#,
+            #"{"definitions": {"": {}}, "ref": ""}"#, #"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "a"}}}"#,
+            #"{"definitions": {"a": {"ref": "a"}}, "ref": "a"}"#,
+            #"{"type": "boolean"}"#, #"{"type": "float32"}"#, #"{"type": "float64"}"#, #"{"type": "int8"}"#,
+            #"{"type": "uint8"}"#, #"{"type": "int16"}"#, #"{"type": "uint16"}"#,
+            #"{"type": "int32"}"#, #"{"type": "uint32"}"#, #"{"type": "string"}"#, #"{"type": "timestamp"}"#,
+            #"{"ty\u0070e": "string"}"#,
+            #"{"enum": ["PENDING", "IN_PROGRESS", "DONE"]}"#, #"{"enum": [""]}"#, #"{"enum": ["\u00e9", "e\u0301"]}"#,
+            #"{"enum": ["a", "A"]}"#,
+            #"{"elements": {"type": "uint8"}}"#, #"{"values": {"type": "uint8"}}"#, #"{"properties": {}}"#,
+            #"{"optionalProperties": {}}"#,
+            #"{"properties": {}, "optionalProperties": {}, "additionalProperties": false}"#,
+            #"{"properties": {"properties": {}, "type": {"type": "string"}, "definitions": {}, "x": {"metadata": {"nullable": 1}}}}"#,
+            #"{"properties": {"a": {}}, "optionalProperties": {"A": {}}}"#,
+            #"{"discriminator": "t", "mapping": {}}"#, #"{"discriminator": "", "mapping": {"": {"properties": {}}}}"#,
+            #"{"discriminator": "t", "mapping": {"x": {"nullable": false, "optionalProperties": {}, "additionalProperties": true}}, "nullable": true}"#,
+            #"{"discriminator": "t", "mapping": {"x": {"properties": {"y": {"properties": {"t": {}}, "nullable": true}}}}}"#,
+            SchemaFormTests.events,
+        ])
     func aCorrectSchemaHasNoFault(json: String) throws {
         let (schema, faults) = try JTDSchema.compile(JSONValue(parsing: json))
         #expect(schema != nil)
         #expect(faults == [])
     }
 
-    @Test(arguments: [
-        ("[]", "an array stands where a schema, which is an object, should"),
-        (#"{"foo": 1}"#, #""foo" is no keyword of a schema; what validation should not see belongs in "metadata""#),
-        (
-            #"{"elements": {"definitions": {}}}"#,
-            #""definitions" stands in a subschema, but may stand in the root schema only"#
-        ),
-        (#"{"definitions": 1}"#, "1 stands where an object with a schema for each name should"),
-        (#"{"nullable": "foo"}"#, #""foo" stands where true or false should"#),
-        (#"{"metadata": []}"#, "an array stands where an object should"),
-        (#"{"ref": "a"}"#, #""a" stands where the name of a definition should; there are no definitions"#),
-        (
-            #"{"definitions": {"b": {}}, "ref": "a"}"#,
-            #""a" stands where the name of a definition should; there is only "b""#
-        ),
-        (
-            #"{"definitions": {"b": {}, "c": {}}, "ref": "a"}"#,
-            #""a" stands where the name of a definition should; there are "b", "c""#
-        ),
-        (#"{"ref": 1}"#, "1 stands where a string should"),
-        (
-            #"{"type": "int64"}"#,
-            #""int64" is no type; the types are "boolean", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "string", "timestamp""#
-        ),
-        (#"{"enum": []}"#, "an empty array stands where an array of one or more strings should"),
-        (#"{"enum": "a"}"#, #""a" stands where an array of one or more strings should"#),
-        (#"{"enum": ["a", "a"]}"#, #""a" stands twice, but each string of an "enum" should stand once"#),
-        (
-            #"{"additionalProperties": true}"#,
-            #""additionalProperties" needs "properties" or "optionalProperties" beside it"#
-        ),
-        (
-            #"{"properties": {"a": {}}, "optionalProperties": {"a": {}}}"#,
-            #""a" stands in "properties" too, but should be either required or optional"#
-        ),
-        (#"{"discriminator": "a"}"#, #""discriminator" needs "mapping" beside it"#),
-        (#"{"mapping": {}}"#, #""mapping" needs "discriminator" beside it"#),
-        (
-            #"{"discriminator": "t", "mapping": {"x": {}}}"#,
-            #"a schema in "mapping" must have "properties" or "optionalProperties", and this has neither"#
-        ),
-        (
-            #"{"discriminator": "t", "mapping": {"x": {"properties": {}, "nullable": true}}}"#,
-            #"a schema in "mapping" must not be nullable; the schema with the "discriminator" may be"#
-        ),
-        (
-            #"{"discriminator": "t", "mapping": {"x": {"properties": {"t": {}}}}}"#,
-            #""t" is the discriminator's tag, which a schema in "mapping" must not define again"#
-        ),
-        (
-            #"{"type": "string", "enum": ["a"]}"#,
-            #""type", "enum" stand in one schema, which should have the keywords of one form only"#
-        ),
-    ])
+    @Test(
+        "The message says what would be correct",
+        arguments: [
+            ("[]", "an array stands where a schema, which is an object, should"),
+            (#"{"foo": 1}"#, #""foo" is no keyword of a schema; what validation should not see belongs in "metadata""#),
+            (
+                #"{"elements": {"definitions": {}}}"#,
+                #""definitions" stands in a subschema, but may stand in the root schema only"#
+            ),
+            (#"{"definitions": 1}"#, "1 stands where an object with a schema for each name should"),
+            (#"{"nullable": "foo"}"#, #""foo" stands where true or false should"#),
+            (#"{"metadata": []}"#, "an array stands where an object should"),
+            (#"{"ref": "a"}"#, #""a" stands where the name of a definition should; there are no definitions"#),
+            (
+                #"{"definitions": {"b": {}}, "ref": "a"}"#,
+                #""a" stands where the name of a definition should; there is only "b""#
+            ),
+            (
+                #"{"definitions": {"b": {}, "c": {}}, "ref": "a"}"#,
+                #""a" stands where the name of a definition should; there are "b", "c""#
+            ),
+            (#"{"ref": 1}"#, "1 stands where a string should"),
+            (
+                #"{"type": "int64"}"#,
+                #""int64" is no type; the types are "boolean", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "string", "timestamp""#
+            ),
+            (#"{"enum": []}"#, "an empty array stands where an array of one or more strings should"),
+            (#"{"enum": "a"}"#, #""a" stands where an array of one or more strings should"#),
+            (#"{"enum": ["a", "a"]}"#, #""a" stands twice, but each string of an "enum" should stand once"#),
+            (
+                #"{"additionalProperties": true}"#,
+                #""additionalProperties" needs "properties" or "optionalProperties" beside it"#
+            ),
+            (
+                #"{"properties": {"a": {}}, "optionalProperties": {"a": {}}}"#,
+                #""a" stands in "properties" too, but should be either required or optional"#
+            ),
+            (#"{"discriminator": "a"}"#, #""discriminator" needs "mapping" beside it"#),
+            (#"{"mapping": {}}"#, #""mapping" needs "discriminator" beside it"#),
+            (
+                #"{"discriminator": "t", "mapping": {"x": {}}}"#,
+                #"a schema in "mapping" must have "properties" or "optionalProperties", and this has neither"#
+            ),
+            (
+                #"{"discriminator": "t", "mapping": {"x": {"properties": {}, "nullable": true}}}"#,
+                #"a schema in "mapping" must not be nullable; the schema with the "discriminator" may be"#
+            ),
+            (
+                #"{"discriminator": "t", "mapping": {"x": {"properties": {"t": {}}}}}"#,
+                #""t" is the discriminator's tag, which a schema in "mapping" must not define again"#
+            ),
+            (
+                #"{"type": "string", "enum": ["a"]}"#,
+                #""type", "enum" stand in one schema, which should have the keywords of one form only"#
+            ),
+        ])
     func theMessageSaysWhatWouldBeRight(json: String, message: String) throws {
         #expect(try JTDSchema.compile(JSONValue(parsing: json)).faults.map(\.message) == [message])
     }

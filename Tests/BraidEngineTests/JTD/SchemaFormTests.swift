@@ -2,13 +2,16 @@ import Testing
 
 @testable import BraidEngine
 
-/// What each form accepts, and the error indicators for the rest (RFC 8927, section 3.3). `" /type"` reads: the whole
-/// value was rejected by the schema's `type`.
+/// Values that each form accepts, and the error indicators for other values (RFC 8927, section 3.3).
+///
+/// The indicator `" /type"` means that the schema's `type` rejected the whole value.
 @Suite struct SchemaFormTests {
-    @Test(arguments: empty + reference + type + oneOf + elements)
+    @Test(
+        "Leaf and list forms have the expected error indicators", arguments: empty + reference + type + oneOf + elements
+    )
     func leafAndListFormsGiveTheirIndicators(example: SchemaCase) throws { try check(example) }
 
-    @Test(arguments: properties + values + discriminator + nested)
+    @Test("Object forms have the expected error indicators", arguments: properties + values + discriminator + nested)
     func objectFormsGiveTheirIndicators(example: SchemaCase) throws { try check(example) }
 
     private func check(_ example: SchemaCase) throws {
@@ -37,7 +40,7 @@ import Testing
             #"{"definitions": {"a": {"nullable": false, "type": "float32"}}, "ref": "a", "nullable": true}"#, "null"),
         SchemaCase(
             #"{"definitions": {"a": {"nullable": true, "type": "float32"}}, "ref": "a", "nullable": false}"#, "null"),
-        // Through definitions that refer on, in any order.
+        // Definitions that refer to other definitions, in any order.
         SchemaCase(
             #"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "c"}, "c": {"type": "string"}}, "ref": "a"}"#, "1",
             " /definitions/c/type"),
@@ -93,7 +96,7 @@ import Testing
         SchemaCase(#"{"enum": ["PENDING"], "nullable": true}"#, "1", " /enum"),
         SchemaCase(#"{"enum": ["PENDING"], "nullable": true}"#, "\"UNKNOWN\"", " /enum"),
         SchemaCase(#"{"enum": ["a\\b"]}"#, #""a\u005Cb""#),
-        // The same to the eye and to Unicode, not to JSON (RFC 8259, section 8.3).
+        // These strings look the same and are equal in Unicode, but not in JSON (RFC 8259, section 8.3).
         SchemaCase(#"{"enum": ["\u00e9"]}"#, #""e\u0301""#, " /enum"),
         SchemaCase(#"{"enum": ["\u00e9", "e\u0301"]}"#, #""e\u0301""#),
         SchemaCase(#"{"enum": [""]}"#, "\"\""), SchemaCase(#"{"enum": ["a"]}"#, "[\"a\"]", " /enum"),
@@ -153,7 +156,7 @@ import Testing
             #"{"properties": {"a/b": {"type": "string"}, "m~n": {}}}"#, #"{"a/b": 1}"#, "/a~1b /properties/a~1b/type",
             " /properties/m~0n"),
         SchemaCase(#"{"properties": {"\u00e9": {}}}"#, #"{"e\u0301": 1}"#, " /properties/\u{E9}", "/e\u{301} "),
-        // Not inherited (3.1).
+        // `additionalProperties` is not inherited (3.1).
         SchemaCase(
             #"{"additionalProperties": true, "properties": {"a": {"properties": {"b": {"type": "string"}}}}}"#,
             #"{"a": {"b": "c"}, "foo": "bar"}"#),
@@ -222,7 +225,7 @@ import Testing
         SchemaCase(
             #"{"discriminator": "t", "mapping": {"a": {"properties": {}, "additionalProperties": true}}}"#,
             #"{"t": "a", "u": 1}"#),
-        // The exemption is the tag's alone, and ends with the object that has it.
+        // Only the tag of the object itself is exempt.
         SchemaCase(
             #"{"discriminator": "t", "mapping": {"a": {"properties": {"b": {"properties": {}}}}}}"#,
             #"{"t": "a", "b": {"t": "a"}}"#,

@@ -11,11 +11,11 @@ import Testing
         ("uint32", "0", "-1", "4294967295", "4294967296"),
     ]
 
-    @Test(arguments: edges)
+    @Test("An integer range includes its ends", arguments: edges)
     func rangesIncludeTheirEnds(type: String, lowest: String, below: String, highest: String, above: String) throws {
         let schema = try JTDSchema.make("{\"type\": \"\(type)\"}")
         for number in [lowest, highest] {
-            // A zero in front would be no JSON.
+            // A leading zero would not be valid JSON.
             let longer = number == "0" ? [] : [number + "0e-1", number + "00.0E-2"]
             for spelling in [number, number + ".0", number + ".000", number + "e0", number + ".0E+0"] + longer {
                 #expect(try schema.accepts(spelling), "\(spelling)")
@@ -32,21 +32,25 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("0", true), ("-0", true), ("-0.0", true), ("0e999999999999999999999", true), ("0.0e-5", true), ("1e1", true),
-        ("1.0e1", true),
-        ("2.5e1", true), ("12.50e1", true), ("2550e-1", true), ("255000000000000000000000000e-24", true),
-        ("10.0", true), ("1E+2", true),
-        ("0.1", false), ("2.55e1", false), ("255.00000000000000000001", false), ("-1e-99", false), ("2.56e2", false),
-        ("1e3", false),
-        ("18446744073709551616", false), ("-9223372036854775808", false), ("1e99999999999999999999", false),
-    ])
+    @Test(
+        "The spelling of an integer does not matter, and digits are not rounded",
+        arguments: [
+            ("0", true), ("-0", true), ("-0.0", true), ("0e999999999999999999999", true), ("0.0e-5", true),
+            ("1e1", true),
+            ("1.0e1", true),
+            ("2.5e1", true), ("12.50e1", true), ("2550e-1", true), ("255000000000000000000000000e-24", true),
+            ("10.0", true), ("1E+2", true),
+            ("0.1", false), ("2.55e1", false), ("255.00000000000000000001", false), ("-1e-99", false),
+            ("2.56e2", false),
+            ("1e3", false),
+            ("18446744073709551616", false), ("-9223372036854775808", false), ("1e99999999999999999999", false),
+        ])
     func spellingsDoNotMatterAndDigitsAreNotRounded(number: String, isByte: Bool) throws {
         #expect(try JTDSchema.make(#"{"type": "uint8"}"#).accepts(number) == isByte)
     }
 }
 
-/// RFC 3339 as RFC 4287, section 3.3, refines it.
+/// RFC 3339, as refined by RFC 4287, section 3.3.
 @Suite struct TimestampTests {
     static let right = [
         "1985-04-12T23:20:50.52Z", "1996-12-19T16:39:57-08:00", "1990-12-31T23:59:60Z", "1990-12-31T15:59:60-08:00",
@@ -56,7 +60,7 @@ import Testing
         "2023-02-28T00:00:00Z", "2023-01-31T00:00:00Z", "2023-04-30T00:00:00Z", "2023-01-01T00:00:00-00:00",
         "2023-01-01T00:00:00+23:59",
         "2023-01-01T00:00:00-23:59", "2023-01-01T00:00:00.0Z",
-        // Leap seconds, near and far from Greenwich.
+        // Leap seconds at different offsets from UTC.
         "1972-06-30T23:59:60Z", "2016-12-31T23:59:60.5Z", "2017-01-01T00:59:60+01:00", "2016-12-31T18:29:60-05:30",
         "2017-01-01T23:58:60+23:59",
         "2016-12-31T00:00:60-23:59", "2017-01-01T05:29:60+05:30", "2024-02-29T23:59:60Z", "2024-03-01T08:59:60+09:00",
@@ -80,25 +84,28 @@ import Testing
         "19850412T232050Z", "11985-04-12T23:20:50Z", "-985-04-12T23:20:50Z", "+985-04-12T23:20:50Z",
         "1985-04-12T23:20:50.1.2Z", "1985-04-12T-1:20:50Z",
         "\u{661}985-04-12T23:20:50Z", "1985-04-12T23:20:50.\u{661}Z", "1985-W15-5T23:20:50Z", "1985-102T23:20:50Z",
-        // Seconds that no leap second can be.
+        // Seconds that cannot be leap seconds.
         "1998-12-31T23:58:60Z", "1998-12-31T22:59:60Z", "1998-12-30T23:59:60Z", "1998-12-31T23:59:60+01:00",
         "1990-12-31T15:59:60Z", "1990-12-31T15:59:60-07:00",
         "2017-01-02T00:59:60+01:00", "2023-02-29T23:59:60Z", "2024-02-28T23:59:60Z", "2016-12-31T23:59:61Z",
         "2017-01-01T00:00:60Z",
     ]
 
-    @Test(arguments: right) func aTimestampIsOne(text: String) throws {
+    @Test("A valid timestamp is accepted", arguments: right)
+    func aTimestampIsOne(text: String) throws {
         #expect(Timestamp.isValid(text))
         #expect(try JTDSchema.make(#"{"type": "timestamp"}"#).mismatches(of: .string(text)) == [])
     }
 
-    @Test(arguments: wrong) func anythingElseIsNone(text: String) throws {
+    @Test("An invalid timestamp is refused", arguments: wrong)
+    func anythingElseIsNone(text: String) throws {
         #expect(!Timestamp.isValid(text))
         #expect(
             try JTDSchema.make(#"{"type": "timestamp"}"#).mismatches(of: .string(text)).map(\.indicator) == [" /type"])
     }
 
-    @Test func everyPrefixOfATimestampIsNone() {
+    @Test("Every proper prefix of a timestamp is refused")
+    func everyPrefixOfATimestampIsNone() {
         let text = "1985-04-12T23:20:50.52-08:00"
         for length in 0..<text.count { #expect(!Timestamp.isValid(String(text.prefix(length)))) }
     }

@@ -3,15 +3,16 @@ import Testing
 
 @testable import BraidEngine
 
-/// Validation against the Python implementation of JSON Type Definition: stored cases always, fresh ones where the
-/// reference is there.
+/// Compares validation with the Python implementation of JSON Type Definition: with stored cases always, and with fresh
+/// cases if the reference is installed.
 ///
-/// To see the fresh ones run: `pip install jtd`. `BRAID_ORACLE_SEED` and `BRAID_ORACLE_COUNT` choose others.
-/// To write the stored ones again: `Tests/Oracles/write-jtd-golden`.
+/// To run the fresh cases, install the reference with `pip install jtd`. `BRAID_ORACLE_SEED` and `BRAID_ORACLE_COUNT`
+/// choose other cases. To write the stored cases again, run `Tests/Oracles/write-jtd-golden`.
 @Suite struct SchemaOracleTests {
     private static let oracle = PythonOracle(script: "jtd_oracle.py", module: "jtd")
 
-    @Test func storedCasesAgree() throws {
+    @Test("The engine agrees with the stored results of JSON Type Definition")
+    func storedCasesAgree() throws {
         let url = try #require(
             Bundle.module.url(forResource: "jtd-random", withExtension: "jsonl", subdirectory: "SchemaGolden"))
         let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
@@ -19,7 +20,9 @@ import Testing
         try report(lines)
     }
 
-    @Test(.enabled(if: Self.oracle.isInstalled, "needs python3 with the package jtd"))
+    @Test(
+        "The engine agrees with fresh results of JSON Type Definition",
+        .enabled(if: Self.oracle.isInstalled, "needs python3 with the package jtd"))
     func freshCasesAgree() throws {
         let environment = ProcessInfo.processInfo.environment
         try report(
@@ -32,7 +35,8 @@ import Testing
         #expect(disagreements.isEmpty, "\(disagreements.count) of \(lines.count)")
     }
 
-    /// Nil when the engine agrees: on whether the schema is correct, and on the set of error indicators.
+    /// The difference between the engine and the reference: whether the schema is correct, and the set of error
+    /// indicators. `nil` if both agree.
     private func disagreement(_ line: Substring) throws -> String? {
         let value = try JSONValue(parsing: String(line))
         let example = try #require(value.objectValue)

@@ -3,13 +3,13 @@ import Testing
 @testable import BraidEngine
 
 extension JTDSchema {
-    /// A schema that the test itself writes, and that is correct.
+    /// Creates a correct schema that the test itself contains.
     static func make(_ json: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> JTDSchema {
         let (schema, faults) = try compile(JSONValue(parsing: json))
         return try #require(schema, "\(faults)", sourceLocation: sourceLocation)
     }
 
-    /// The error indicators, sorted, each as `instancePath schemaPath`.
+    /// Returns the error indicators, sorted, each as `instancePath schemaPath`.
     func indicators(_ json: String) throws -> [String] {
         mismatches(of: try JSONValue(parsing: json), limit: .max).map(\.indicator).inByteOrder
     }
@@ -18,7 +18,7 @@ extension JTDSchema {
 }
 
 extension [String] {
-    /// Sorted by UTF-8 bytes: `sorted` leaves the spellings of "é" in the order in which they came.
+    /// The strings sorted by UTF-8 bytes. `sorted` does not order different spellings of "é".
     var inByteOrder: [String] { sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 
     func hasSameBytes(as other: [String]) -> Bool { elementsEqual(other) { $0.hasSameBytes(as: $1) } }
@@ -28,7 +28,7 @@ extension JTDSchema.Mismatch {
     var indicator: String { "\(instancePath) \(schemaPath)" }
 }
 
-/// A schema, a value, and the error indicators to expect.
+/// A schema, a value, and the expected error indicators.
 struct SchemaCase: CustomTestStringConvertible, Sendable {
     let schema: String
     let value: String

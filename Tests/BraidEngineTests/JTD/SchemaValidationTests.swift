@@ -2,9 +2,10 @@ import Testing
 
 @testable import BraidEngine
 
-/// Order, limits, wording and depth: what the forms have in common.
+/// Properties that all forms share: order, limits, messages and depth.
 @Suite struct SchemaValidationTests {
-    @Test func mismatchesComeInTheOrderOfTheValueAndMissingMembersFirst() throws {
+    @Test("Mismatches are in the value's order, with missing members first")
+    func mismatchesComeInTheOrderOfTheValueAndMissingMembersFirst() throws {
         let schema = try JTDSchema.make(
             #"{"properties": {"a": {}, "b": {"type": "string"}, "c": {"elements": {"type": "string"}}}, "optionalProperties": {"d": {"enum": ["x"]}}}"#
         )
@@ -16,7 +17,7 @@ import Testing
             ])
     }
 
-    @Test(arguments: [(-1, 0), (0, 0), (1, 1), (3, 3), (99, 40)])
+    @Test("At most `limit` mismatches are returned", arguments: [(-1, 0), (0, 0), (1, 1), (3, 3), (99, 40)])
     func noMoreMismatchesThanTheLimitAreReturned(limit: Int, count: Int) throws {
         let elements = try JTDSchema.make(#"{"elements": {"type": "string"}}"#)
         #expect(elements.mismatches(of: .array(Array(repeating: 1, count: 40)), limit: limit).count == count)
@@ -24,7 +25,8 @@ import Testing
         #expect(try JTDSchema.make("{\"properties\": {\(names)}}").mismatches(of: [:], limit: limit).count == count)
     }
 
-    @Test func thirtyTwoIsTheLimitWhenNoneIsGiven() throws {
+    @Test("The default limit is 32 mismatches")
+    func thirtyTwoIsTheLimitWhenNoneIsGiven() throws {
         #expect(
             try JTDSchema.make(#"{"elements": {"type": "string"}}"#).mismatches(
                 of: .array(Array(repeating: 1, count: 40))
@@ -89,14 +91,15 @@ import Testing
         ),
     ]
 
-    @Test(arguments: details)
+    @Test("The detail says what is there and what was expected", arguments: details)
     func theDetailSaysWhatStandsThereAndWhatShould(schema: String, value: String, detail: String) throws {
         #expect(try JTDSchema.make(schema).mismatches(of: JSONValue(parsing: value)).map(\.detail) == [detail])
     }
 
     // MARK: Recursion
 
-    @Test func aDefinitionMayReferToItselfThroughData() throws {
+    @Test("A definition may refer to itself through data")
+    func aDefinitionMayReferToItselfThroughData() throws {
         let tree = try JTDSchema.make(
             #"{"definitions": {"tree": {"properties": {"label": {"type": "string"}}, "optionalProperties": {"children": {"elements": {"ref": "tree"}}}}}, "ref": "tree"}"#
         )
@@ -108,11 +111,13 @@ import Testing
             ])
     }
 
-    @Test(arguments: [
-        (#"{"definitions": {"a": {"ref": "a"}}, "ref": "a"}"#, " /ref"),
-        (#"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "c"}, "c": {"ref": "a"}}, "ref": "b"}"#, " /ref"),
-        (#"{"definitions": {"x": {"ref": "a"}, "a": {"ref": "b"}, "b": {"ref": "a"}}, "ref": "x"}"#, " /ref"),
-    ])
+    @Test(
+        "Definitions that only refer to each other accept nothing",
+        arguments: [
+            (#"{"definitions": {"a": {"ref": "a"}}, "ref": "a"}"#, " /ref"),
+            (#"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "c"}, "c": {"ref": "a"}}, "ref": "b"}"#, " /ref"),
+            (#"{"definitions": {"x": {"ref": "a"}, "a": {"ref": "b"}, "b": {"ref": "a"}}, "ref": "x"}"#, " /ref"),
+        ])
     func definitionsThatOnlyReferToEachOtherAcceptNothing(schema: String, indicator: String) throws {
         let schema = try JTDSchema.make(schema)
         for value in ["1", "null", "{}", "[[]]"] { #expect(try schema.indicators(value) == [indicator]) }
@@ -121,7 +126,8 @@ import Testing
                 == "no value can be right, since the definition refers to itself and never says what it accepts")
     }
 
-    @Test func suchACircleHarmsOnlyThoseWhoReferToIt() throws {
+    @Test("A circle of definitions affects only those that refer to it")
+    func suchACircleHarmsOnlyThoseWhoReferToIt() throws {
         let schema = try JTDSchema.make(
             #"{"definitions": {"a": {"ref": "a"}, "b": {"ref": "c"}, "c": {"ref": "b", "nullable": true}}, "properties": {"x": {"type": "string"}}, "optionalProperties": {"a": {"ref": "a"}, "b": {"ref": "b"}}}"#
         )
@@ -133,7 +139,8 @@ import Testing
             ])
     }
 
-    @Test func longChainsOfReferencesAreFollowedOnce() throws {
+    @Test("A long chain of references is followed once")
+    func longChainsOfReferencesAreFollowedOnce() throws {
         let count = 20_000
         var definitions = (0..<count).map { ("d\($0)", ["ref": .string("d\($0 + 1)")] as JSONValue) }
         definitions.append(("d\(count)", ["type": "string"]))
@@ -143,7 +150,8 @@ import Testing
         #expect(schema.mismatches(of: [1]).map(\.indicator) == ["/0 /definitions/d\(count)/type"])
     }
 
-    @Test func depthCostsNoStack() throws {
+    @Test("Depth uses no stack")
+    func depthCostsNoStack() throws {
         let depth = 2_000
         var value: JSONValue = 1, json: JSONValue = ["type": "string"]
         for _ in 0..<depth { (value, json) = ([value], ["elements": json]) }
@@ -155,7 +163,8 @@ import Testing
         #expect(recursive.mismatches(of: value).map(\.instancePath.tokens.count) == [depth])
     }
 
-    @Test func manyNamesAreFoundByHash() throws {
+    @Test("Many names are found by hash")
+    func manyNamesAreFoundByHash() throws {
         let names = (0..<50_000).map { "name \($0)" }
         let json: JSONValue = [
             "properties": .object(JSONObject(names.map { ($0, ["type": "string"] as JSONValue) })),

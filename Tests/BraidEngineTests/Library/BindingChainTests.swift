@@ -1,11 +1,12 @@
 import Testing
 @testable import BraidEngine
 
-/// What the chains of a program bind, each as Braid's documentation describes it.
+/// The bindings of a program's chains, as Braid's documentation describes them.
 @Suite struct BindingChainTests {
     // MARK: The five cell bindings
 
-    @Test func modelsAreShownByCellsThatOnDequeueFills() throws {
+    @Test("Cells that `onDequeue` fills show models")
+    func modelsAreShownByCellsThatOnDequeueFills() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSections(.attending, .invited)
             .bind(cellType: PlainCell.self, models: { [.attending: people("a", "b"), .invited: people("c")] })
@@ -18,20 +19,22 @@ import Testing
         #expect(try binder.model(at: path(1, 0), as: Person.self).id == "c")
     }
 
-    @Test func viewModelsAreGivenToTheirCells() throws {
+    @Test("Cells show their view models")
+    func viewModelsAreGivenToTheirCells() throws {
         let binder = TableBinder()
         var titles = ["x", "y"]
         binder.onTable().bind(cellType: PersonCell.self, viewModels: { titles.map { PersonCell.ViewModel(title: $0) } })
         try binder.finish()
         #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "y"))
         titles[1] = "z"
-        // Without identity, a section in which anything changed is reloaded.
+        // Without identity, a section with any change is reloaded.
         let update = try binder.refresh()
         #expect(update.stages.map(\.reloadSections.count) == [1])
         #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "z"))
     }
 
-    @Test func modelsAreMappedToViewModels() throws {
+    @Test("Models are mapped to view models")
+    func modelsAreMappedToViewModels() throws {
         let binder = TableBinder()
         binder.onTable()
             .bind(
@@ -44,7 +47,8 @@ import Testing
         #expect(cell.viewModel?.title == "A" && cell.detail == "0a")
     }
 
-    @Test func aProviderChoosesTheCellOfEachModel() throws {
+    @Test("A cell provider chooses the cell of each model")
+    func aProviderChoosesTheCellOfEachModel() throws {
         enum Item: Int, CollectionIdentifiable, Sendable { case text, toggle }
         let binder = TableBinder()
         binder.onTable().bind(
@@ -58,7 +62,8 @@ import Testing
         #expect(try (binder.cell(at: 1) as? TextCell)?.text == "t")
     }
 
-    @Test func aProviderMakesSoManyCells() throws {
+    @Test("A cell provider makes the given number of cells")
+    func aProviderMakesSoManyCells() throws {
         let binder = TableBinder()
         var count = 2
         binder.onTable().bind(cellProvider: { _, row in PlainCell(title: "row \(row)") }, numberOfCells: { count })
@@ -73,7 +78,8 @@ import Testing
 
     // MARK: Titles, views, dimensions
 
-    @Test func titlesAreFixedOrComputedAndFollowTheirClosures() throws {
+    @Test("Titles are constant or computed, and follow their closures")
+    func titlesAreFixedOrComputedAndFollowTheirClosures() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var text: String? = "one"
         binder.onAllSections()
@@ -91,7 +97,8 @@ import Testing
         #expect(binder.snapshot.revision == 1)
     }
 
-    @Test func headerViewsAreGivenViewModelsAndChangeOnlyWithThem() throws {
+    @Test("Header views receive view models, and change only with them")
+    func headerViewsAreGivenViewModelsAndChangeOnlyWithThem() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var text = "hello"
         binder.onAllSections()
@@ -106,9 +113,10 @@ import Testing
         #expect(try (binder.headerView(ofSection: 1) as? Banner)?.viewModel?.text == "invited bye")
     }
 
-    /// A refresh that failed, and a dynamic section that came with other contents, each left a view model behind, and
-    /// the header changed though its view model had not.
-    @Test func theViewModelsOfHeadersAreForgottenWhenTheyAreOutOfUse() throws {
+    /// A failed refresh, or a dynamic section whose content changed, must not leave an unused view model or change the
+    /// header.
+    @Test("Unused view models of headers are forgotten")
+    func theViewModelsOfHeadersAreForgottenWhenTheyAreOutOfUse() throws {
         struct Day: TableSection {
             var name: String, count: Int
             var sectionID: SectionID { SectionID(name) }
@@ -135,13 +143,14 @@ import Testing
         #expect(try binder.refresh().isEmpty)
         text = "bye"
         try binder.refresh()
-        // What that update took away is kept until the next command.
+        // Values that the last update removed are kept until the next command.
         try binder.refresh()
         let values = Mirror(reflecting: binder.bindings.values).descendant("values") as? [Int: Any]
         #expect(values?.count == 2, "a model and a view model")
     }
 
-    @Test func dimensionsOfAnySectionAreAFallback() throws {
+    @Test("Dimensions of any section are a fallback")
+    func dimensionsOfAnySectionAreAFallback() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSection(.attending)
             .bind(cellType: PlainCell.self, models: { people("a") })
@@ -163,7 +172,8 @@ import Testing
         #expect(sections[0].footer.text == #"{"title":"a","height":50.5,"estimatedHeight":2}"#)
     }
 
-    @Test(arguments: [-1, .infinity, .nan]) func whatIsNoHeightIsRefused(height: Double) throws {
+    @Test("An invalid height is refused", arguments: [-1, .infinity, .nan])
+    func whatIsNoHeightIsRefused(height: Double) throws {
         let binder = TableBinder()
         binder.onTable().bind(cellType: PlainCell.self, models: { people("a") }).cellHeight { _, _ in .points(height) }
         #expect(throws: Refusal.self) { try binder.finish() }
@@ -171,7 +181,8 @@ import Testing
 
     // MARK: Taps, events, prefetching
 
-    @Test func tapsCallTheSectionsHandlerAndThatOfAnySection() throws {
+    @Test("A tap calls the handlers of its section and of any section")
+    func tapsCallTheSectionsHandlerAndThatOfAnySection() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var taps: [String] = []
         binder.onSection(.attending).bind(cellType: PlainCell.self, models: { people("a", "b") })
@@ -188,7 +199,8 @@ import Testing
         #expect(throws: Refusal.self) { try binder.tap(at: path(0, -1)) }
     }
 
-    @Test func eventsReachTheHandlersOfTheirCellsWithAndWithoutTheModel() throws {
+    @Test("Events reach the handlers of their cells, with and without the model")
+    func eventsReachTheHandlersOfTheirCellsWithAndWithoutTheModel() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var attending = people("a", "b"), heard: [String] = []
         binder.onSection(.attending).bind(
@@ -213,12 +225,13 @@ import Testing
         #expect(update.stages.flatMap(\.reloadRows).map(\.at) == [path(0, 1)])
         try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(1, 0))
         #expect(heard == ["1 b true", "invited 0 x"])
-        // Neither the cell of another type nor another type's event.
+        // Neither a cell of another type nor an event of another type is accepted.
         #expect(throws: Refusal.self) { try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(1, 1)) }
         #expect(throws: Refusal.self) { try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(0, 0)) }
     }
 
-    @Test func prefetchRunsOncePerGrowth() throws {
+    @Test("Prefetching runs once for each growth")
+    func prefetchRunsOncePerGrowth() throws {
         let binder = TableBinder()
         var models = people("a", "b", "c", "d"), runs = 0
         binder.onTable().bind(cellType: PlainCell.self, models: { models })
@@ -237,8 +250,9 @@ import Testing
         #expect(runs == 2)
     }
 
-    /// It ran no more until the section had outgrown what it had been before.
-    @Test func aSectionThatWasFilledAnewWithFewerRowsMayGrowAgain() throws {
+    /// Prefetching must not wait until the section exceeds its earlier size.
+    @Test("Prefetching runs again if a section is refilled with fewer rows")
+    func aSectionThatWasFilledAnewWithFewerRowsMayGrowAgain() throws {
         let binder = TableBinder()
         var models = people("a", "b", "c", "d"), runs = 0
         binder.onTable().bind(cellType: PlainCell.self, models: { models }).allowEditing()
@@ -248,7 +262,7 @@ import Testing
         try binder.finish()
         try binder.willDisplay([3])
         #expect(runs == 1)
-        // Who deletes a row has not filled it anew.
+        // Deleting a row does not refill the section.
         try binder.commit(.delete, at: 0)
         try binder.willDisplay([2])
         #expect(runs == 1)
@@ -263,8 +277,9 @@ import Testing
         #expect(runs == 3)
     }
 
-    /// The same as above, where no models say how many rows there are.
-    @Test func aSectionThatHasFewerCellsMayGrowAgain() throws {
+    /// The same as above, for rows without models.
+    @Test("Prefetching runs again if a section has fewer cells")
+    func aSectionThatHasFewerCellsMayGrowAgain() throws {
         let binder = TableBinder()
         var count = 4, runs = 0
         binder.onTable().bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(cellsFromEnd: 1)
@@ -278,7 +293,8 @@ import Testing
         #expect(runs == 2)
     }
 
-    @Test func aSectionThatHadFewerCellsWhileItWasHiddenMayGrowAgain() throws {
+    @Test("Prefetching runs again if a section had fewer cells while it was hidden")
+    func aSectionThatHadFewerCellsWhileItWasHiddenMayGrowAgain() throws {
         let binder = SectionedTableBinder(sectionedBy: OnlySection.self)
         var count = 4, runs = 0
         binder.onSection(.table).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(
@@ -294,8 +310,9 @@ import Testing
         #expect(runs == 2)
     }
 
-    /// A tap's update once had only what its handler did to the models.
-    @Test func aCommandShowsWhatItsHandlersChangedBesideTheModels() throws {
+    /// The update of a command contains more than the changes of models.
+    @Test("A command shows everything that its handlers changed")
+    func aCommandShowsWhatItsHandlersChangedBesideTheModels() throws {
         var isExpanded = false
         let binder = TableBinder()
         binder.onTable().bind(cellType: PlainCell.self, models: { ["a"] })
@@ -306,8 +323,9 @@ import Testing
         #expect(binder.snapshot.sections[0].rows[0].json["height"]?.text == "200")
     }
 
-    /// Chains that bind no cells were said to show cells of no type.
-    @Test func anySectionsFillerIsCalledInAddition() throws {
+    /// A chain of any section binds no cells, and must still fill them.
+    @Test("The `onDequeue` closure of any section runs in addition")
+    func anySectionsFillerIsCalledInAddition() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var filled: [String] = []
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a")] })
@@ -322,7 +340,8 @@ import Testing
 
     // MARK: Scopes and display
 
-    @Test func aSplitChainTakesTheModelTypeForGranted() throws {
+    @Test("A chain without cells can assume the model type")
+    func aSplitChainTakesTheModelTypeForGranted() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var tapped: [String] = []
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a")] })
@@ -334,7 +353,8 @@ import Testing
         #expect(tapped == ["A"])
     }
 
-    @Test func whatIsBoundWronglyIsSaid() throws {
+    @Test("A mistake in the bindings is reported")
+    func whatIsBoundWronglyIsSaid() throws {
         func mistake(_ bind: (SectionedTableBinder<Place>) -> Void) throws -> String {
             let binder = SectionedTableBinder(sectionedBy: Place.self)
             bind(binder)
@@ -371,7 +391,8 @@ import Testing
         }
     }
 
-    @Test func twoSectionsDoNotShareAnID() {
+    @Test("Two sections cannot share an id")
+    func twoSectionsDoNotShareAnID() {
         enum Twin: TableSection, CaseIterable {
             case one, other
             var sectionID: SectionID { SectionID("twin") }
@@ -381,7 +402,8 @@ import Testing
         #expect(throws: Refusal(.descriptionInvalid, "Two sections have the id \"twin\".")) { try binder.finish() }
     }
 
-    @Test func modelsForASectionOutsideTheScopeAreRefused() throws {
+    @Test("Models for a section outside the scope are refused")
+    func modelsForASectionOutsideTheScopeAreRefused() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSections(.attending, .invited).bind(cellType: PlainCell.self, models: { [.bin: people("a")] })
         binder.onSection(.bin).bind(cellType: PlainCell.self, models: { people() })
@@ -389,7 +411,8 @@ import Testing
         #expect(refusal.code == .sectionNotFound)
     }
 
-    @Test func sectionsAreDisplayedAsTheyAreSet() throws {
+    @Test("The displayed sections are those that were set")
+    func sectionsAreDisplayedAsTheyAreSet() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a"), .bin: people("b")] })
         try binder.finish()
@@ -401,8 +424,9 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["bin", "attending"] && binder.displayedSections == [.bin, .attending])
     }
 
-    /// It was forgotten, as if the refresh under way had shown it.
-    @Test func whatAClosureSetsToBeDisplayedIsDisplayedWithTheNextRefresh() throws {
+    /// The value must not be lost with the refresh that is running.
+    @Test("Sections that a closure sets are displayed by the next refresh")
+    func whatAClosureSetsToBeDisplayedIsDisplayedWithTheNextRefresh() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var wanted: [Place]?
         binder.onAllSections().bind(
@@ -420,7 +444,8 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["bin"])
     }
 
-    @Test func emptySectionsAreHiddenAndOrderedAsTheirTypeOrClosureSays() throws {
+    @Test("Empty sections are hidden, and ordered by their type or a closure")
+    func emptySectionsAreHiddenAndOrderedAsTheirTypeOrClosureSays() throws {
         enum Ranked: Int, TableSection, Comparable, CaseIterable { case high = 3, low = 1, middle = 2 }
         for (behavior, expected) in [
             (SectionDisplayBehavior<Ranked>.hidesSectionsWithNoCellData, ["low", "high"]),
@@ -441,14 +466,16 @@ import Testing
         }
     }
 
-    @Test func anOrderingThatLosesSectionsIsRefused() throws {
+    @Test("An order that loses sections is refused")
+    func anOrderingThatLosesSectionsIsRefused() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { _ in [] })
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.bin: people("a")] })
         #expect(throws: Refusal.self) { try binder.finish() }
     }
 
-    @Test func dynamicSectionsComeAndGoWithTheModels() throws {
+    @Test("Dynamic sections appear and disappear with their models")
+    func dynamicSectionsComeAndGoWithTheModels() throws {
         struct Artist: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Artist.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { $0.sorted { $0.name < $1.name } })
@@ -464,8 +491,9 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["Arcade Fire"])
     }
 
-    /// A dictionary has no order of its own.
-    @Test func dynamicSectionsThatComeTogetherStandInTheOrderOfTheirIDs() throws {
+    /// A dictionary has no order.
+    @Test("New dynamic sections are ordered by their ids")
+    func dynamicSectionsThatComeTogetherStandInTheOrderOfTheirIDs() throws {
         struct Letter: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(
@@ -473,14 +501,15 @@ import Testing
             models: { Dictionary(uniqueKeysWithValues: "hbdfaceg".map { (Letter(name: String($0)), ["1"]) }) })
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["a", "b", "c", "d", "e", "f", "g", "h"])
-        // One without models may be displayed as well.
+        // A section without models can also be displayed.
         binder.displayedSections = [Letter(name: "z"), Letter(name: "a")]
         try binder.refresh()
         #expect(binder.snapshot.sectionIDs == ["z", "a"])
     }
 
-    /// They were not displayed at all.
-    @Test func dynamicSectionsComeWithTheNumberOfTheirCells() throws {
+    /// Counted cells must create their sections, as models do.
+    @Test("Dynamic sections appear with the number of their cells")
+    func dynamicSectionsComeWithTheNumberOfTheirCells() throws {
         struct Shelf: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Shelf.self)
         var counts = [Shelf(name: "b"): 2]

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// One table, bound once as a description and once by a program. Both go through the same random commands, and must
-/// show the same snapshots and send the same updates.
+/// One table, bound as a description and by a program. After the same random commands, both must have the same
+/// snapshots and updates.
 @Suite struct BothWaysTests {
     struct Variant {
         var behavior: SectionDisplay.Behavior
@@ -110,8 +111,8 @@ import Testing
             data[section, default: []].insert(person, at: row)
         }
 
-        /// A row as the description's snapshot has it: the model in the place of its number, and the view model of its
-        /// cell.
+        /// Returns a row as the description's snapshot contains it, with the model in place of its number and the
+        /// cell's view model.
         func row(_ row: Row) throws -> String {
             let model: Person = try binder.bindings.values.model(row.model ?? .null)
             var members = try #require(row.json.members())
@@ -162,11 +163,11 @@ import Testing
         return operations
     }
 
-    @Test("A program with declared sections shows and sends what its description does", arguments: 0..<36)
+    @Test("A program with declared sections has the snapshots and updates of its description", arguments: 0..<36)
     func declaredSections(seed: Int) throws { try compare(seed, SectionedTableBinder(sectionedBy: Place.self)) }
 
     @Test(
-        "A program whose sections are not declared, and start empty, shows and sends what its description does",
+        "A program without declared sections, which starts empty, has the snapshots and updates of its description",
         arguments: 0..<36)
     func openSections(seed: Int) throws { try compare(seed, SectionedTableBinder(sectionedBy: OpenPlace.self)) }
 
@@ -180,7 +181,7 @@ import Testing
         var applied = 0
         for step in 0..<60 {
             func about() -> Comment { "seed \(seed), step \(step)" }
-            // What is asked of the description's table, and the same of the program's.
+            // The command for the description's table, and the same command for the program's table.
             let command: Command, asked: (SectionedTableBinder<Place>) throws -> BatchUpdate
             let section = Int.random(in: 0...max(0, shown.sections.count - 1), using: &random)
             let count = section < shown.sections.count ? shown.sections[section].rows.count : 0
@@ -250,7 +251,7 @@ import Testing
                 shown = outcome.snapshot
             } catch let error as Refusal {
                 #expect(refusal?.code == error.code, "\(about()) \(error.detail) / \(refusal?.detail ?? "-")")
-                // The program's own change is its own to undo.
+                // The program must undo its own change.
                 if let restored { program.data = restored }
             }
             #expect(try program.shown() == Self.shown(shown, row: Self.row), about())

@@ -1,11 +1,11 @@
 import Testing
 @testable import BraidEngine
 
-/// What Braid's guide, its comments and its own tests claim of a binder, claimed of this one.
+/// Claims about binders in Braid's guide, comments and tests, checked for this library.
 @Suite struct BraidClaimsTests {
     enum Letter: Int, TableSection, CaseIterable, Comparable { case first, second, third, fourth }
 
-    // MARK: The five cell bindings, each about one section, several sections and all others
+    // MARK: The five cell bindings, each for one section, several sections and all others
 
     struct NamedCell: ViewModelBindable {
         struct ViewModel: Equatable, CollectionIdentifiable {
@@ -17,7 +17,7 @@ import Testing
 
     enum Way: CaseIterable { case models, viewModels, mappedModels, providedCells, numberOfCells }
 
-    /// A binder whose cells are bound in this way, by a chain of each scope.
+    /// Returns a binder with cells bound in one of the five ways, by a chain of each scope.
     private func binder(_ way: Way, _ all: @escaping () -> [Letter: [String]]) throws -> SectionedTableBinder<Letter> {
         typealias Binder = SectionedTableBinder<Letter>
         let binder = Binder(sectionedBy: Letter.self)
@@ -56,7 +56,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Way.allCases) func cellsShowWhatIsBoundAndFollowIt(way: Way) throws {
+    @Test("Cells show the bound values and follow them", arguments: Way.allCases)
+    func cellsShowWhatIsBoundAndFollowIt(way: Way) throws {
         var models: [Letter: [String]] = [
             .first: ["1-1"], .second: ["2-1", "2-2"], .third: ["3-1", "3-2", "3-3"],
             .fourth: ["4-1", "4-2", "4-3", "4-4"],
@@ -77,7 +78,8 @@ import Testing
         }
     }
 
-    @Test func cellsWithoutModelsAreLeftAsTheyAre() throws {
+    @Test("A refresh with the same number of cells has an empty update")
+    func cellsWithoutModelsAreLeftAsTheyAre() throws {
         var models: [Letter: [String]] = [.first: ["a", "b"]]
         let binder = try binder(.numberOfCells) { models }
         models[.first] = ["x", "y"]
@@ -87,8 +89,9 @@ import Testing
 
     // MARK: Titles and views
 
-    /// The title bound last was shown.
-    @Test func aViewStandsBeforeTitlesInWhateverOrderTheyAreBound() throws {
+    /// A title that is bound later must not win over the view.
+    @Test("A view wins over titles, in any order of binding")
+    func aViewStandsBeforeTitlesInWhateverOrderTheyAreBound() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onSection(.first)
             .bind(headerType: Banner.self, viewModel: { _ in .init(text: "H1") }).bind(headerTitle: "wrong")
@@ -101,7 +104,7 @@ import Testing
         binder.onAllOtherSections()
             .bind(headerType: Banner.self, viewModel: { _ in .init(text: "H4") }).bind(headerTitle: { _ in "wrong" })
             .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
-        // Of another chain, as specific, and later.
+        // A title of another chain that is equally specific and bound later.
         binder.onSection(.second).bind(headerTitle: "wrong")
         try binder.finish()
         #expect(
@@ -111,7 +114,8 @@ import Testing
         #expect(try (binder.footerView(ofSection: 0) as? Banner)?.viewModel?.text == "F1")
     }
 
-    @Test func aViewWithoutAViewModelIsNoHeaderThoughThereIsATitle() throws {
+    @Test("A view without a view model means no header, even if there is a title")
+    func aViewWithoutAViewModelIsNoHeaderThoughThereIsATitle() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var text: String? = "H"
         binder.onAllSections()
@@ -123,7 +127,8 @@ import Testing
         #expect(binder.snapshot.sections[0].header.isNull)
     }
 
-    @Test func aNamedSectionsTitleStandsBeforeTheViewOfAllOtherSections() throws {
+    @Test("A title of a named section wins over a view of all other sections")
+    func aNamedSectionsTitleStandsBeforeTheViewOfAllOtherSections() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections()
             .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
@@ -134,7 +139,8 @@ import Testing
         #expect(try (binder.headerView(ofSection: 0) as? Banner)?.viewModel?.text == "H")
     }
 
-    @Test func titlesOfClosuresComeChangeAndGo() throws {
+    @Test("Titles of closures appear, change and disappear")
+    func titlesOfClosuresComeChangeAndGo() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var headers: [Letter: String] = [.first: "H1", .second: "H2", .third: "H3", .fourth: "H4"],
             footers = headers.mapValues { "F\($0.suffix(1))" }
@@ -156,15 +162,16 @@ import Testing
 
     // MARK: Display
 
-    /// All sections were displayed until the next refresh.
-    @Test func sectionsThatWereSetBeforeTheEndOfTheBindingAreDisplayedFromTheStart() throws {
+    /// The displayed sections must not wait for the next refresh.
+    @Test("Sections that are set before `finish()` are displayed from the start")
+    func sectionsThatWereSetBeforeTheEndOfTheBindingAreDisplayedFromTheStart() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.displayedSections = [.fourth, .first]
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a"), .second: people("b")] })
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["fourth", "first"] && binder.displayedSections == [.fourth, .first])
         #expect(try binder.refresh().isEmpty)
-        // None at all, as Braid has it until they are set.
+        // An empty list displays no section, as in Braid until sections are set.
         let empty = SectionedTableBinder(sectionedBy: Letter.self)
         empty.displayedSections = []
         empty.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
@@ -175,7 +182,8 @@ import Testing
         #expect(empty.snapshot.ids == [["a"]])
     }
 
-    @Test func dynamicSectionsThatWereSetBeforeTheEndOfTheBindingAreDisplayedFromTheStart() throws {
+    @Test("Dynamic sections that are set before `finish()` are displayed from the start")
+    func dynamicSectionsThatWereSetBeforeTheEndOfTheBindingAreDisplayedFromTheStart() throws {
         let binder = SectionedTableBinder(sectionedBy: SectionID.self)
         binder.displayedSections = ["z", "a"]
         binder.onAllSections().bind(cellType: PlainCell.self, models: { ["a": people("a"), "b": people("b")] })
@@ -183,7 +191,8 @@ import Testing
         #expect(binder.snapshot.sections.map { "\($0.id)\($0.rows.count)" } == ["z0", "a1"])
     }
 
-    @Test func noSectionIsDisplayedTwice() throws {
+    @Test("No section is displayed twice")
+    func noSectionIsDisplayedTwice() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
         binder.displayedSections = [.first, .first]
@@ -197,7 +206,8 @@ import Testing
         try binder.refresh()
     }
 
-    @Test func whatWasSetUnderAnotherBehaviorIsNotDisplayed() throws {
+    @Test("Sections that were set under another behavior are not displayed")
+    func whatWasSetUnderAnotherBehaviorIsNotDisplayed() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.displayedSections = [.fourth]
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
@@ -206,7 +216,8 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["first", "second"] && binder.displayedSections == [.first, .second])
     }
 
-    @Test(arguments: [false, true]) func sectionsHideWithTheirRowsOrWithAllTheyHave(titlesCount: Bool) throws {
+    @Test("Sections are hidden without rows, or without any data", arguments: [false, true])
+    func sectionsHideWithTheirRowsOrWithAllTheyHave(titlesCount: Bool) throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var models: [Letter: [String]] = [
             .first: ["1"], .second: ["1", "2"], .third: ["1", "2", "3"], .fourth: ["1", "2", "3", "4"],
@@ -236,8 +247,9 @@ import Testing
 
     // MARK: Sections
 
-    /// A section with another title was another section.
-    @Test func aSectionThatIsIdentifiedIsCalledByItsId() throws {
+    /// A change of the section's title must not create another section.
+    @Test("An identifiable section is identified by its `collectionId`")
+    func aSectionThatIsIdentifiedIsCalledByItsId() throws {
         struct Shelf: TableSection, CollectionIdentifiable {
             var collectionId: String
             var title: String
@@ -258,16 +270,18 @@ import Testing
             ])
     }
 
-    @Test func aSectionOfAnEnumIsCalledAsItWasThoughItIsIdentified() {
+    @Test("A section of an enum keeps its name even if it is identifiable")
+    func aSectionOfAnEnumIsCalledAsItWasThoughItIsIdentified() {
         enum Text: String, TableSection, CollectionIdentifiable { case one = "eins" }
         enum Number: Int, TableSection, CollectionIdentifiable { case one = 1 }
         #expect(Text.one.sectionID == "eins" && Number.one.sectionID == "one")
     }
 
-    // MARK: Mistakes that end a program with Braid
+    // MARK: Mistakes that terminate a program with Braid
 
-    /// Nothing came of it, and nothing was said.
-    @Test func aChainThatIsBoundAfterTheEndOfTheBindingIsAMistake() throws {
+    /// A late binding has no effect, so it must be reported.
+    @Test("A chain that is bound after `finish()` is a mistake")
+    func aChainThatIsBoundAfterTheEndOfTheBindingIsAMistake() throws {
         for late in [{ $0.onSection(.first).onTapped { _, _ in } }, { $0.onAnySection() }]
             as [(SectionedTableBinder<Letter>) -> Any]
         {
@@ -288,7 +302,8 @@ import Testing
         #expect(throws: Refusal.self) { try binder.refresh() }
     }
 
-    @Test func aChainAboutNoSectionIsAMistake() throws {
+    @Test("A chain without sections is a mistake")
+    func aChainAboutNoSectionIsAMistake() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
         binder.onSections([]).onTapped { _, _ in }
@@ -298,7 +313,8 @@ import Testing
 
     // MARK: Scopes
 
-    @Test func whatASectionsOwnChainLeavesOutOfItsDimensionsIsTakenFromAnySection() throws {
+    @Test("A section's missing dimensions come from the chain of any section")
+    func whatASectionsOwnChainLeavesOutOfItsDimensionsIsTakenFromAnySection() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onSection(.first).bind(cellType: PlainCell.self, models: { people("a") }).bind(headerTitle: "H").bind(
             footerTitle: "F"
@@ -317,13 +333,14 @@ import Testing
             [$0.rows[0].json["height"], $0.header["height"], $0.footer["height"]].map { $0?.text }
         }
         #expect(heights == [["120", "80", "50"], ["90", "50", "50"], ["70", "50", "50"]])
-        // Nothing has a height where there is no header.
+        // A header that does not exist has no height.
         binder.displayedSections = [.fourth]
         try binder.refresh()
         #expect(binder.snapshot.sections[0].header.isNull)
     }
 
-    @Test func handlersOfTheOtherSectionsAreNotThoseOfASectionWhoseCellsAreBoundByName() throws {
+    @Test("Handlers of all other sections do not apply to a section whose cells are bound by name")
+    func handlersOfTheOtherSectionsAreNotThoseOfASectionWhoseCellsAreBoundByName() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var taps: [String] = []
         binder.onSection(.first).bind(cellType: PlainCell.self, models: { people("a") })
@@ -331,14 +348,14 @@ import Testing
             cellType: PlainCell.self, models: { [.second: people("b"), .third: people("c")] }
         )
         .onTapped { section, _ in taps.append("other \(section)") }
-        // Its cells are still those of all other sections.
+        // Its cells still belong to all other sections.
         binder.onSection(.third).onTapped { section, _ in taps.append("own \(section)") }
         try binder.finish()
         for section in 0..<3 { try binder.tap(at: path(section, 0)) }
         #expect(taps == ["other second", "own third"])
     }
 
-    // MARK: Types of the same name
+    // MARK: Types with the same name
 
     enum Cart {
         struct Item: ViewEventEmitting {
@@ -360,8 +377,9 @@ import Testing
         }
     }
 
-    /// The last handler heard them all, and refused the events of the others.
-    @Test func cellsOfTheSameNameAreHeardByTheHandlersOfTheirTypes() throws {
+    /// Handlers must not receive the events of another type with the same name.
+    @Test("Events of cells with the same name reach the handlers of their types")
+    func cellsOfTheSameNameAreHeardByTheHandlersOfTheirTypes() throws {
         let binder = TableBinder()
         var heard: [String] = []
         binder.onTable().bind(
@@ -377,7 +395,8 @@ import Testing
         #expect(throws: Refusal.self) { try binder.emit(Offers.Item.ViewEvent.added(2), at: 0) }
     }
 
-    @Test func viewsOfTheSameNameAreThoseThatWereBound() throws {
+    @Test("Views with the same name are those that were bound")
+    func viewsOfTheSameNameAreThoseThatWereBound() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
         binder.onSection(.first).bind(headerType: Cart.Header.self, viewModel: { _ in .init(count: 2) })
@@ -391,7 +410,8 @@ import Testing
 
     // MARK: Updates
 
-    @Test func rowsThatUpdateThemselvesAreNotReloaded() throws {
+    @Test("Rows that update themselves are not reloaded")
+    func rowsThatUpdateThemselvesAreNotReloaded() throws {
         let binder = TableBinder()
         var models = people("a", "b")
         binder.onTable().bind(cellType: PlainCell.self, models: { models }).updates(manually: true)
@@ -404,7 +424,8 @@ import Testing
                 && stages.flatMap(\.insertRows).count == 1)
     }
 
-    @Test func aChainsModelsAreWhatTheirStaticTypeSays() throws {
+    @Test("The static type of a chain's models determines their traits")
+    func aChainsModelsAreWhatTheirStaticTypeSays() throws {
         let binder = TableBinder()
         var models: [Any] = people("a", "b")
         binder.onTable().bind(
@@ -416,7 +437,8 @@ import Testing
 
     // MARK: Editing and moving
 
-    @Test func rowsMoveWhereTheirSectionsAllowItAndNowhereElse() throws {
+    @Test("Rows move only where their sections allow it")
+    func rowsMoveWhereTheirSectionsAllowItAndNowhereElse() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var models: [Letter: [Person]] = [
             .first: people("a"), .second: people("b", "c"), .third: people("d", "e", "f"), .fourth: people("g"),
@@ -445,7 +467,8 @@ import Testing
         #expect(binder.snapshot.ids == [["a"], ["c"], ["e", "f", "d", "b"], ["g"]])
     }
 
-    @Test func aMoveCallsOnDeleteThenOnInsertWithRowsThatNeedNoBookkeeping() throws {
+    @Test("A move calls `onDelete` and then `onInsert`, with row indexes that fit the program's data")
+    func aMoveCallsOnDeleteThenOnInsertWithRowsThatNeedNoBookkeeping() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var models: [Letter: [Person]] = [.first: people("a", "b", "c"), .second: people("d")], calls: [String] = []
         binder.onAllSections().bind(cellType: PlainCell.self, models: { models }).allowMoving(.toAnySection)
@@ -468,12 +491,13 @@ import Testing
                 "insert second 1 moved(fromSection: \(Letter.first.reflected), row: 2) a",
             ])
         #expect(binder.snapshot.ids == [["b", "c"], ["d", "a"], [], []])
-        // Nothing is moved to where it stands: no handler runs.
+        // A move to the row's own place runs no handler.
         #expect(try binder.move(from: path(0, 1), to: path(0, 1)).isEmpty)
         #expect(calls.count == 4)
     }
 
-    @Test func rowsWithoutModelsCannotBeEdited() throws {
+    @Test("Rows without models cannot be edited")
+    func rowsWithoutModelsCannotBeEdited() throws {
         let binder = TableBinder()
         binder.onTable().bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { 2 }).allowEditing()
         try binder.finish()
@@ -483,6 +507,6 @@ import Testing
 }
 
 extension BraidClaimsTests.Letter {
-    /// As a reason that has it is described.
+    /// The reflection of a reason.
     fileprivate var reflected: String { String(reflecting: self) }
 }

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// What Braid's guide says can be done, done with this library: editing and moving, cell events, updating, displaying.
+/// The features of Braid's guide, implemented with this library: editing and moving, cell events, updating, displaying.
 @Suite struct BraidGuideTests {
     enum Part: Int, TableSection, Comparable { case top, middle, bottom }
 
@@ -26,7 +26,7 @@ import Testing
     struct Guest: Equatable, CollectionIdentifiable { var collectionId: String }
     struct Dish: Equatable, CollectionIdentifiable { var collectionId: String }
 
-    /// Guests above, dishes below, moved into one another.
+    /// Two sections, guests and dishes, whose rows can be moved into each other.
     private final class Dinner {
         var guests = [Guest(collectionId: "Omar")], dishes = [Dish(collectionId: "soup"), Dish(collectionId: "pie")]
         let binder = SectionedTableBinder(sectionedBy: Part.self)
@@ -92,7 +92,7 @@ import Testing
 
     // MARK: Cell events
 
-    @Test("A form's cells of several types say what happened, with the item that they show")
+    @Test("Events of a form's cells of several types reach their handlers with the item that they show")
     func formEvents() throws {
         enum Field: Int, CollectionIdentifiable { case name, mail, letters }
         struct Switch: ViewEventEmitting { enum ViewEvent { case flipped(Bool) } }
@@ -121,7 +121,7 @@ import Testing
 
     private typealias Update<Value> = (Value) -> Void
 
-    @Test("Models that are plain values are replaced by the closures that `updatedWith` hands over")
+    @Test("`updatedWith` closures replace models that are plain values")
     func updateHandlers() throws {
         var one: Update<[Person]>?, several: Update<[Part: [Person]]>?
         let binder = SectionedTableBinder(sectionedBy: Part.self)
@@ -130,7 +130,7 @@ import Testing
             .bind(
                 cellType: OtherCell.self, models: [.middle: people("b"), .bottom: people("c")],
                 updatedWith: { several = $0 })
-        // The table is not there yet: the value is.
+        // The table does not exist yet, but the value does.
         one?(people("a", "d"))
         try binder.finish()
         #expect(binder.snapshot.ids == [["a", "d"], ["b"], ["c"]])
@@ -138,7 +138,7 @@ import Testing
         #expect(binder.snapshot.ids == [["d"], ["b"], ["c"]])
         several?([.bottom: people("b", "c")])
         #expect(binder.snapshot.ids == [["d"], [], ["b", "c"]])
-        // A value that the table cannot show is said by the next command.
+        // The next command reports a value that the table cannot show.
         one?(people("x", "x"))
         #expect(binder.snapshot.ids == [["d"], [], ["b", "c"]])
         #expect(throws: Refusal.self) { try binder.refresh() }
@@ -157,7 +157,7 @@ import Testing
         #expect(try binder.tap(at: 0).stages.flatMap(\.insertRows).map(\.at) == [path(0, 1)])
     }
 
-    @Test("Every way to bind cells takes plain values, and handlers that replace them")
+    @Test("Every way to bind cells accepts plain values, and handlers that replace them")
     func plainValues() throws {
         let person = PersonCell.ViewModel(title: "t")
         func counts(_ bind: (SectionedTableBinder<Part>.Chain) -> () -> Void) throws -> [[Int]] {
@@ -224,7 +224,7 @@ import Testing
         #expect(binder.snapshot.totalRowCount == 2)
     }
 
-    @Test("Titles are plain values, dictionaries, closures of dictionaries, and replaced by their handlers")
+    @Test("Titles can be plain values, dictionaries or closures, and their handlers replace them")
     func titles() throws {
         var header: Update<String?>?, footers: Update<[Part: String?]>?, footer: String? = "closure"
         let binder = SectionedTableBinder(sectionedBy: Part.self)
@@ -246,7 +246,7 @@ import Testing
         #expect(titles(\.header) == [nil, nil, "own"] && titles(\.footer) == [nil, "other", "chain"])
     }
 
-    @Test("Sequences give the models of one section, those of several, and titles")
+    @Test("Sequences provide the models of one section or several, and titles")
     func sequences() async throws {
         let binder = SectionedTableBinder(sectionedBy: Part.self)
         let (one, first) = AsyncStream.makeStream(of: [String].self),
@@ -269,7 +269,7 @@ import Testing
 
     // MARK: Displaying
 
-    @Test("A section that is updated to hold nothing at all hides, and comes back")
+    @Test("A section that becomes empty is hidden, and is shown again later")
     func sectionsHide() throws {
         for (behavior, expected) in [
             (SectionDisplayBehavior<Part>.hidesSectionsWithNoData, [[Part.top, .bottom], [.top], [.top, .bottom]]),
@@ -291,7 +291,7 @@ import Testing
         }
     }
 
-    @Test("Sections with an order of their own, or that of a closure, are displayed in it")
+    @Test("Sections are displayed in their type's order, or in the order of a closure")
     func sectionsAreOrdered() throws {
         enum Own: TableSection, Comparable {
             case light, heavy

@@ -1,9 +1,9 @@
 import Testing
 @testable import BraidEngine
 
-/// How often a cell provider is called.
+/// The number of calls of a cell provider.
 @Suite struct CellProviderTests {
-    @Test("A provider is called once for a row that comes, and at a refresh for no row that stays")
+    @Test("A provider is called once for a new row, and not for a row that stays")
     func onceForARow() throws {
         let binder = TableBinder()
         var models = people("a", "b", "c"), calls: [String] = []
@@ -21,7 +21,7 @@ import Testing
         try binder.refresh()
         #expect(calls == ["0a", "1b", "2c"])
 
-        // Another model, and another place, are another call.
+        // A changed model and a changed place cause one call each.
         calls = []
         models[1].name = "new"
         try binder.refresh()
@@ -35,7 +35,7 @@ import Testing
         #expect(calls == ["0b", "1c"])
     }
 
-    @Test("A cell that is asked for after a later command shows what the provider reads then")
+    @Test("A cell that is requested after a later command shows what the provider reads then")
     func cellsAreNotKept() throws {
         let binder = TableBinder()
         var text = "old"
@@ -47,7 +47,7 @@ import Testing
         #expect(try (binder.cell(at: 0) as? PlainCell)?.title == "new")
     }
 
-    @Test("A provider of cells without models is called once for a row and refresh")
+    @Test("A provider of cells without models is called once for each row and refresh")
     func onceForARefresh() throws {
         let binder = TableBinder()
         var text = "x", calls = 0
@@ -67,7 +67,7 @@ import Testing
         #expect(calls == 6)
     }
 
-    @Test("A cell that follows from the row's place changes with it")
+    @Test("A cell that depends on the row's place changes with it")
     func placesCount() throws {
         let binder = TableBinder()
         var models = people("a", "b")

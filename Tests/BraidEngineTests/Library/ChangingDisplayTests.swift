@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// `sectionDisplayBehavior` and `displayedSections` once the binder is finished.
+/// Changes of `sectionDisplayBehavior` and `displayedSections` after `finish()`.
 @Suite struct ChangingDisplayTests {
     enum Letter: Int, TableSection, CaseIterable, Comparable { case first, second, third }
 
@@ -21,7 +21,7 @@ import Testing
         for (behavior, expected) in [
             (.hidesSectionsWithNoCellData, [.second, .third]), (.hidesSectionsWithNoData, [.first, .second, .third]),
             (.hidesSectionsWithNoCellData(orderedWith: { $0.sorted(by: >) }), [.third, .second]),
-            // Until other sections are set, what is displayed stays.
+            // Displayed sections stay displayed until other sections are set.
             (.manuallyManaged, [.third, .second]),
         ] as [(SectionDisplayBehavior<Letter>, [Letter])] {
             let before = binder.displayedSections
@@ -46,7 +46,7 @@ import Testing
         #expect(try update.applied(to: before).json == binder.snapshot.json)
     }
 
-    @Test("A behavior that a handler sets counts for the command that runs the handler")
+    @Test("A behavior that a handler sets takes effect with the command that runs the handler")
     func inAHandler() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var fails = false
@@ -69,7 +69,7 @@ import Testing
         #expect(binder.displayedSections == [.first, .second])
     }
 
-    @Test("A behavior that is refused changes nothing, and the binder goes on")
+    @Test("A behavior that is refused changes nothing, and the binder remains usable")
     func refused() throws {
         let binder = try binder()
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Editing and moving with a program's models: the program changes its data, the binder checks that it did.
+/// Editing and moving with a program's models: the program changes its data, and the binder checks the change.
 @Suite struct CommittingTests {
     final class Party {
         var attending = people("a", "b", "c"), invited = people("d")
@@ -37,7 +37,8 @@ import Testing
         }
     }
 
-    @Test func aDeleteRunsItsHandlerAndTakesOneRow() throws {
+    @Test("A delete runs its handler and removes one row")
+    func aDeleteRunsItsHandlerAndTakesOneRow() throws {
         let party = try Party()
         let update = try party.binder.commit(.delete, at: path(0, 1))
         #expect(update.stages.flatMap(\.deleteRows) == [path(0, 1)])
@@ -49,7 +50,8 @@ import Testing
         #expect(throws: Refusal.self) { try party.binder.commit(.none, at: path(0, 1)) }
     }
 
-    @Test func anInsertByEditingLetsTheProgramMakeTheModel() throws {
+    @Test("In an insert by editing, the program makes the model")
+    func anInsertByEditingLetsTheProgramMakeTheModel() throws {
         let party = try Party()
         let update = try party.binder.commit(.insert, at: path(1, 0))
         #expect(update.stages.flatMap(\.insertRows).map(\.at) == [path(1, 0)])
@@ -57,12 +59,13 @@ import Testing
         #expect(party.log == ["insert invited 0 editing -"])
     }
 
-    @Test func aMoveBetweenChainsAndSectionsIsOneMove() throws {
+    @Test("A move between chains and sections is one move")
+    func aMoveBetweenChainsAndSectionsIsOneMove() throws {
         let party = try Party()
         let update = try party.binder.move(from: path(0, 1), to: path(1, 1))
         #expect(update.stages.count == 1)
         #expect(update.stages[0].moveRows.map { [$0.from, $0.to] } == [[path(0, 1), path(1, 1)]])
-        // Only what may be done with the row has changed.
+        // Only the row's permissions have changed.
         let row = try #require(update.stages[0].moveRows[0].row)
         #expect(
             row.json["editing"]?.stringValue == "insert" && row.model == party.binder.snapshot.sections[1].rows[1].model
@@ -75,7 +78,8 @@ import Testing
         #expect(party.binder.snapshot.ids == [["a", "c"], ["b", "d"], []])
     }
 
-    @Test func policiesDecideWhereRowsGo() throws {
+    @Test("Policies decide where rows may move")
+    func policiesDecideWhereRowsGo() throws {
         let named = try Party(policy: .toSectionsIn([.invited]))
         #expect(named.binder.snapshot.sections[0].movesTo?.text == #"["invited"]"#)
         #expect(throws: Refusal.self) { try named.binder.move(from: path(0, 0), to: path(0, 1)) }
@@ -92,7 +96,8 @@ import Testing
         #expect(refusal.code == .moveNotAllowed || refusal.code == .modelTypeMismatch)
     }
 
-    @Test func aHandlerThatDidNotChangeTheModelsIsRefused() throws {
+    @Test("A handler that does not change the models is refused")
+    func aHandlerThatDidNotChangeTheModelsIsRefused() throws {
         let binder = TableBinder()
         var models = people("a", "b"), deletes = 0
         binder.onTable().bind(cellType: PlainCell.self, models: { models }).allowEditing()
@@ -106,7 +111,7 @@ import Testing
             #expect(refusal.code == .handlerContract)
             #expect(binder.snapshot.ids == [["a", "b"]] && binder.snapshot.revision == 0)
         }
-        // What the program did is shown by the next refresh.
+        // The next refresh shows the program's change.
         try binder.refresh()
         #expect(binder.snapshot.ids == [[]])
         let without = TableBinder()
@@ -115,7 +120,8 @@ import Testing
         #expect(throws: Refusal.self) { try without.commit(.delete, at: 0) }
     }
 
-    @Test func aHandlerThatThrowsRefusesTheCommand() throws {
+    @Test("A handler that throws refuses the command")
+    func aHandlerThatThrowsRefusesTheCommand() throws {
         struct No: Error {}
         let binder = TableBinder()
         var models = people("a", "b")
@@ -131,8 +137,9 @@ import Testing
         #expect(binder.snapshot.ids == [["b"]])
     }
 
-    /// The program changed its models back, and asks for the one that was to go.
-    @Test func whatACommandThatFailedHadGivenUpIsThereStill() throws {
+    /// The program restores its models after a failed refresh, and reads the model that was to be deleted.
+    @Test("A model that a failed command removed is still available")
+    func whatACommandThatFailedHadGivenUpIsThereStill() throws {
         struct No: Error {}
         let binder = TableBinder()
         var models = people("a", "b"), fails = false
@@ -149,7 +156,8 @@ import Testing
         #expect(try binder.model(at: 0, as: Person.self).id == "a")
     }
 
-    @Test func aHandlerMayAskForARefreshAndForNothingElse() throws {
+    @Test("A handler can ask for a refresh, but not give a command")
+    func aHandlerMayAskForARefreshAndForNothingElse() throws {
         let binder = TableBinder()
         var models = people("a", "b")
         binder.onTable().bind(cellType: PlainCell.self, models: { models })
@@ -163,8 +171,9 @@ import Testing
         #expect(try binder.tap(at: 0).stages.flatMap(\.deleteRows) == [path(0, 0)])
     }
 
-    /// An event of a handler was refused, and settled half of what the command had done.
-    @Test func anEventFromWithinACommandLeavesWhatIsShown() throws {
+    /// The refused event must not commit half of the running command.
+    @Test("An event within a command does not change what is shown")
+    func anEventFromWithinACommandLeavesWhatIsShown() throws {
         struct No: Error {}
         let binder = TableBinder()
         var name = "A", fails = false
@@ -182,8 +191,9 @@ import Testing
         #expect(try (binder.cell(at: 0) as? TextCell)?.text == "A")
     }
 
-    /// Where rows might be moved to was the later chain's, and which of them the earlier one's.
-    @Test func aLaterChainSaysWhichRowsMayBeMovedToo() throws {
+    /// One chain binds both the targets and the movable rows, so the later chain wins for both.
+    @Test("A later `allowMoving` also decides which rows are movable")
+    func aLaterChainSaysWhichRowsMayBeMovedToo() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onAllSections().bind(
             cellType: PlainCell.self, models: { [.attending: people("a", "b"), .invited: people("c")] }
@@ -197,7 +207,8 @@ import Testing
             ])
     }
 
-    @Test func duplicateIdsAreNamed() throws {
+    @Test("A duplicate id is refused with its name")
+    func duplicateIdsAreNamed() throws {
         let binder = TableBinder()
         var models = people("a", "b")
         binder.onTable().bind(cellType: PlainCell.self, models: { models })
@@ -209,7 +220,8 @@ import Testing
         #expect(try binder.refresh().isEmpty)
     }
 
-    @Test func nothingWorksBeforeFinishAndNothingIsFinishedTwice() throws {
+    @Test("No command works before `finish()`, and `finish()` works only once")
+    func nothingWorksBeforeFinishAndNothingIsFinishedTwice() throws {
         let binder = TableBinder()
         binder.onTable().bind(cellType: PlainCell.self, models: { people("a") })
         #expect(throws: Refusal.self) { try binder.refresh() }

@@ -2,9 +2,9 @@ import BraidEngine
 import Foundation
 import Testing
 
-/// A program that imports Foundation next to the engine.
+/// A program that imports Foundation and the engine.
 @Suite struct FoundationTests {
-    @Test("An index path of Foundation and a row path are told apart and converted")
+    @Test("Foundation's index paths and row paths are distinguished and converted")
     func indexPathsAreConverted() {
         let path = RowPath(section: 1, row: 2), indexPath = IndexPath(indexes: [1, 2])
         #expect(IndexPath(indexes: path.indexes) == indexPath)

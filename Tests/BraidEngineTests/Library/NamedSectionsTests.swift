@@ -1,13 +1,13 @@
 import Testing
 @testable import BraidEngine
 
-/// Sections of a type that does not list its values: they are there because the program names them now.
+/// Sections of a type that does not list its values. They exist because the program names them now.
 @Suite struct NamedSectionsTests {
     enum Step: Int, TableSection, Comparable { case first, second }
 
     typealias Behavior = SectionDisplayBehavior<Step>
 
-    /// A binder with a header in each section. `models` are read at every refresh.
+    /// Returns a binder with a header in each section. `models` is read at every refresh.
     private func binder(_ behavior: Behavior, _ models: @escaping (Step) -> [String]) throws -> SectionedTableBinder<
         Step
     > {
@@ -20,7 +20,7 @@ import Testing
         return binder
     }
 
-    @Test("A section that a chain names is displayed though it never had a model")
+    @Test("A section that a chain names is displayed even if it never had a model")
     func boundSectionsAreThere() throws {
         for (behavior, expected) in [
             (.hidesSectionsWithNoData, [.first, .second]), (.hidesSectionsWithNoCellData, [.first]),
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("What is displayed does not depend on what was displayed before", arguments: 0..<3)
+    @Test("The displayed sections do not depend on what was displayed before", arguments: 0..<3)
     func historyDoesNotCount(kind: Int) throws {
         let behaviors: [Behavior] = [.manuallyManaged, .hidesSectionsWithNoCellData, .hidesSectionsWithNoData]
         let sets: [[Step: [String]]] = [
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("A dictionary of models, counts or titles names its sections, with nothing in them too")
+    @Test("A dictionary of models, counts or titles names its sections, even with empty values")
     func dictionariesNameSections() throws {
         func sections(_ bind: (SectionedTableBinder<Step>.Chain) -> Void) throws -> [Step] {
             let binder = SectionedTableBinder(sectionedBy: Step.self)
@@ -75,7 +75,7 @@ import Testing
             } == [.first, .second])
     }
 
-    @Test("A section without cells is displayed where its chain gives their number")
+    @Test("A section without cells is displayed if its chain returns their number")
     func noCells() throws {
         let binder = SectionedTableBinder(sectionedBy: Step.self)
         binder.onSection(.first).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { 0 })
@@ -83,7 +83,7 @@ import Testing
         #expect(binder.displayedSections == [.first])
     }
 
-    @Test("A row is dragged into a section that starts empty")
+    @Test("A row is moved into a section that starts empty")
     func draggingIntoAnEmptySection() throws {
         let binder = SectionedTableBinder(sectionedBy: Step.self)
         var models: [Step: [Person]] = [.first: people("a")]
@@ -98,7 +98,7 @@ import Testing
         #expect(binder.snapshot.ids == [["a"], []])
     }
 
-    @Test("A section type that is Comparable by its raw values orders the sections of a binder that hides them")
+    @Test("A section type that is Comparable by its raw values orders the displayed sections")
     func defaultOrder() throws {
         enum Rank: Int, TableSection, Comparable { case high = 3, low = 1, middle = 2 }
         let binder = SectionedTableBinder(sectionedBy: Rank.self)

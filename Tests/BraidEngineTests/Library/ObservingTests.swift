@@ -2,9 +2,10 @@ import Synchronization
 import Testing
 @testable import BraidEngine
 
-/// Sequences in, updates out.
+/// Asynchronous sequences as input, and updates as output.
 @Suite struct ObservingTests {
-    @Test func sequencesOfModelsAndTitlesRefreshTheTable() async throws {
+    @Test("Sequences of models and titles refresh the table")
+    func sequencesOfModelsAndTitlesRefreshTheTable() async throws {
         let (models, give) = AsyncStream.makeStream(of: [Person].self)
         let (titles, name) = AsyncStream.makeStream(of: String?.self)
         let binder = SectionedTableBinder(sectionedBy: Place.self)
@@ -22,7 +23,7 @@ import Testing
         try await binder.observe()
         #expect(binder.snapshot.ids == [["b", "c"], [], []])
         #expect(binder.snapshot.sections[0].header["title"]?.stringValue == "TITLE")
-        // Whoever applied the updates shows the same.
+        // A subscriber that applies the updates shows the same table.
         for await update in updates {
             shown = try update.applied(to: shown)
             if update.to == binder.snapshot.revision { break }
@@ -30,7 +31,8 @@ import Testing
         #expect(shown.json == binder.snapshot.json)
     }
 
-    @Test func latestStandsInForAnyClosure() async throws {
+    @Test("A sequence's latest element can be used in any closure")
+    func latestStandsInForAnyClosure() async throws {
         let (counts, give) = AsyncStream.makeStream(of: Int.self)
         let binder = TableBinder()
         let count = binder.latest(of: counts, initially: 1)
@@ -43,7 +45,8 @@ import Testing
         #expect(binder.snapshot.totalRowCount == 4)
     }
 
-    @Test func aSequenceThatFailsEndsTheObserving() async throws {
+    @Test("A sequence that fails ends the observation")
+    func aSequenceThatFailsEndsTheObserving() async throws {
         struct Broken: Error {}
         let models = AsyncThrowingStream<[Person], any Error> { continuation in
             continuation.yield(people("a"))
@@ -56,10 +59,11 @@ import Testing
         #expect(binder.snapshot.ids == [["a"]])
     }
 
-    /// The failure was not told before all the others had ended.
-    @Test func aSequenceThatFailsEndsTheObservingThoughOthersGoOn() async throws {
+    /// The error must not wait until the other sequences have ended.
+    @Test("A sequence that fails ends the observation even if others continue")
+    func aSequenceThatFailsEndsTheObservingThoughOthersGoOn() async throws {
         struct Broken: Error {}
-        /// Gives nothing, until it is cancelled: or after so long that nobody cancels it any more.
+        /// Produces no element until it is cancelled, or until long after the test should have cancelled it.
         struct Silent: AsyncSequence, AsyncIteratorProtocol {
             let wasCancelled: @Sendable () -> Void
             func makeAsyncIterator() -> Silent { self }
@@ -79,7 +83,8 @@ import Testing
         #expect(cancelled.withLock { $0 })
     }
 
-    @Test(.timeLimit(.minutes(1))) func aRefreshThatFailsEndsTheSequencesThatAreRead() async throws {
+    @Test("A refresh that fails cancels the sequences", .timeLimit(.minutes(1)))
+    func aRefreshThatFailsEndsTheSequencesThatAreRead() async throws {
         struct Broken: Error {}
         let (models, give) = AsyncStream.makeStream(of: [Place: [Person]].self),
             (ends, end) = AsyncStream.makeStream(of: Never.self)
@@ -108,7 +113,8 @@ import Testing
         }
     }
 
-    @MainActor @Test func aBinderLivesOnAnActorAndAnyoneMayListen() async throws {
+    @MainActor @Test("A binder can be isolated to an actor, and any task can receive its updates")
+    func aBinderLivesOnAnActorAndAnyoneMayListen() async throws {
         let screen = Screen()
         try screen.start()
         let updates = screen.binder.updates
@@ -126,7 +132,8 @@ import Testing
         #expect(await heard.value == 3)
     }
 
-    @Test func updatesEndWithTheirBinder() async throws {
+    @Test("A stream of updates ends with its binder")
+    func updatesEndWithTheirBinder() async throws {
         var binder: TableBinder? = TableBinder()
         binder?.onTable().bind(cellType: PlainCell.self, models: { people("a") })
         try binder?.finish()

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// A program's models by what their type says of them (Braid's tiers of diffing), and through random changes.
+/// A program's models with different conformances (Braid's tiers of diffing), and under random changes.
 @Suite struct ProvidedModelsTests {
     struct OnlyEquatable: Equatable, Sendable { var name: String }
     struct OnlyIdentifiable: CollectionIdentifiable, Sendable { var collectionId: String }
@@ -19,7 +20,8 @@ import Testing
         return binder
     }
 
-    @Test func identifiedAndEquatableModelsAreDiffedRowByRow() throws {
+    @Test("Identifiable and equatable models are diffed row by row")
+    func identifiedAndEquatableModelsAreDiffedRowByRow() throws {
         var models = people("a", "b", "c")
         let binder = try binder { models }
         models[2].name = "new"
@@ -30,7 +32,8 @@ import Testing
         #expect(binder.snapshot.revision == 1)
     }
 
-    @Test func modelsThatAreOnlyEquatableGrowAndShrinkAtTheEndOrReload() throws {
+    @Test("Models that are only equatable are inserted and deleted at the end, or reload their section")
+    func modelsThatAreOnlyEquatableGrowAndShrinkAtTheEndOrReload() throws {
         var models = ["a", "b"].map { OnlyEquatable(name: $0) }
         let binder = try binder { models }
         #expect(try binder.refresh().isEmpty)
@@ -41,7 +44,8 @@ import Testing
         #expect(binder.snapshot.sections[0].isDiffable == false)
     }
 
-    @Test func modelsThatAreOnlyIdentifiedAreReloadedAlways() throws {
+    @Test("Models that are only identifiable are always reloaded")
+    func modelsThatAreOnlyIdentifiedAreReloadedAlways() throws {
         var models = ["a", "b"].map { OnlyIdentifiable(collectionId: $0) }
         let binder = try binder { models }
         models.removeFirst()
@@ -52,12 +56,14 @@ import Testing
         #expect(try references.refresh().stages.flatMap(\.reloadRows).map(\.at) == [path(0, 0)])
     }
 
-    @Test func modelsThatAreNeitherReloadTheirSection() throws {
+    @Test("Models that are neither reload their section")
+    func modelsThatAreNeitherReloadTheirSection() throws {
         let binder = try binder { [Neither(name: "a")] }
         #expect(try binder.refresh().stages.flatMap(\.reloadSections).count == 1)
     }
 
-    @Test func anEqualityThatIgnoresTheIdDoesNotHideAnotherRow() throws {
+    @Test("An equality that ignores the id does not hide another row")
+    func anEqualityThatIgnoresTheIdDoesNotHideAnotherRow() throws {
         struct Loose: Equatable, CollectionIdentifiable, Sendable {
             var collectionId: String
             static func == (left: Loose, right: Loose) -> Bool { true }
@@ -69,7 +75,8 @@ import Testing
         #expect(binder.snapshot.ids == [["b"]])
     }
 
-    @Test func whatWentOutOfUseIsForgotten() throws {
+    @Test("Models that are no longer used are forgotten")
+    func whatWentOutOfUseIsForgotten() throws {
         var models = people("a", "b")
         let table = SectionedTableBinder(sectionedBy: OnlySection.self)
         table.onSection(.table).bind(cellType: PlainCell.self, models: { models })
@@ -78,12 +85,12 @@ import Testing
             models = people("a", "x\(count)")
             try table.refresh()
         }
-        // Nor does a refresh that fails leave anything behind.
+        // A failed refresh leaves no models behind.
         for count in 0..<100 {
             models = people("y\(count)", "y\(count)")
             #expect(throws: Refusal.self) { try table.refresh() }
         }
-        // What the last update took away is kept until the next command, so that a view can still show it.
+        // Models that the last update removed are kept until the next command, so that a view can still show them.
         models = people("a", "x99")
         try table.refresh()
         let values = Mirror(reflecting: table.bindings.values).descendant("values") as? [Int: Any]
@@ -93,9 +100,10 @@ import Testing
         #expect(try table.model(at: path(0, 0), as: Person.self).id == "z")
     }
 
-    /// Several chains of one model type, whose models wander: what is shown is what the closures give, and every update
-    /// leads there, with models keeping their numbers.
-    @Test(arguments: 0..<20) func everyUpdateLeadsToWhatTheClosuresGive(seed: Int) throws {
+    /// Several chains of one model type, whose models move between them. The table shows what the closures return,
+    /// every update leads there, and models keep their numbers.
+    @Test("Every update leads to what the closures return", arguments: 0..<20)
+    func everyUpdateLeadsToWhatTheClosuresGive(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var data: [Place: [Person]] = [:]
         let binder = SectionedTableBinder(sectionedBy: Place.self)

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// The screens of Braid's sample app, bound here, and what happens on them.
+/// The screens of Braid's sample app, with the events on them.
 @Suite struct SampleScreensTests {
     struct TitleDetailCell: ViewModelBindable {
         struct ViewModel: Equatable, CollectionIdentifiable {
@@ -18,7 +18,8 @@ import Testing
         var collectionId: String { number }
     }
 
-    @Test func accountsComeFromAServerAfterTheBannerIsShown() throws {
+    @Test("Accounts arrive from a server after the banner is shown")
+    func accountsComeFromAServerAfterTheBannerIsShown() throws {
         enum Section: Int, TableSection, Comparable, CaseIterable { case message, checking, savings, other }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
@@ -59,7 +60,8 @@ import Testing
 
     // MARK: Artists
 
-    @Test func artistsStandUnderTheirLettersWhicheverThereAre() throws {
+    @Test("Artists are grouped by the letters that exist")
+    func artistsStandUnderTheirLettersWhicheverThereAre() throws {
         struct Letter: TableSection, Comparable {
             var title: String
             static func < (left: Letter, right: Letter) -> Bool { left.title < right.title }
@@ -155,7 +157,8 @@ import Testing
         }
     }
 
-    @Test func aFormShowsPickersWhereItIsTappedAndFollowsItsFields() throws {
+    @Test("A form shows pickers where it is tapped, and follows its fields")
+    func aFormShowsPickersWhereItIsTappedAndFollowsItsFields() throws {
         let form = try Form()
         #expect(form.binder.snapshot.ids == [["name"], ["allDay", "date"], ["notes"]])
         #expect(
@@ -173,13 +176,14 @@ import Testing
             toggled.stages.flatMap(\.deleteRows) == [path(1, 2)]
                 && toggled.stages.flatMap(\.insertRows).map(\.at) == [path(1, 2)])
         #expect((form.name, form.date) == ("Lunch", "tomorrow"))
-        // The events of a section that has no handler for them go nowhere.
+        // An event of a section without a handler for it does nothing.
         #expect(try form.binder.tap(at: path(2, 0)).stages.isEmpty)
     }
 
     // MARK: News
 
-    @Test func aFeedGrowsWhereItsLastRowIsShown() throws {
+    @Test("A feed grows when its last row is displayed")
+    func aFeedGrowsWhereItsLastRowIsShown() throws {
         let binder = TableBinder()
         var items: [String] = [], asked: [Int] = []
         binder.onTable()
@@ -201,7 +205,8 @@ import Testing
 
     // MARK: Home page
 
-    @Test func aHomePageIsLaidOutByTheServer() throws {
+    @Test("The server lays out a home page")
+    func aHomePageIsLaidOutByTheServer() throws {
         struct Part: TableSection, CollectionIdentifiable {
             var collectionId: String
             var title: String?
@@ -254,7 +259,8 @@ import Testing
 
     // MARK: Attendees
 
-    @Test func whoIsDeletedAmongThoseWhoComeIsInvitedAgain() throws {
+    @Test("A deleted attendee is invited again")
+    func whoIsDeletedAmongThoseWhoComeIsInvitedAgain() throws {
         enum Section: Int, TableSection, Comparable, CaseIterable { case description, attending, invited }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         var guests: [Section: [Person]] = [
@@ -289,7 +295,8 @@ import Testing
 
     // MARK: View models that cells observe
 
-    @Test func cellsThatFollowTheirViewModelsAreNotReloaded() throws {
+    @Test("Cells that observe their view models are not reloaded")
+    func cellsThatFollowTheirViewModelsAreNotReloaded() throws {
         let binder = TableBinder()
         var rows: [TitleDetailCell.ViewModel] = [.init(collectionId: "1", title: "1 something")]
         binder.onTable().bind(cellType: TitleDetailCell.self, viewModels: { rows }).updates(manually: true)

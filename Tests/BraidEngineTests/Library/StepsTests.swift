@@ -1,14 +1,15 @@
+import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// A table view that is driven by the library: stage by stage, with the data that it shows in between.
+/// A table view that the library drives, stage by stage, with the data between the stages.
 @Suite struct StepsTests {
-    /// What a table view remembers: how many rows each section has.
+    /// The state that a table view keeps: the number of rows in each section.
     private struct TableView {
         var counts: [Int]
 
-        /// The counts that a batch must lead to, as `UITableView` computes them; nil for sections whose data it asks
-        /// for.
+        /// Returns the row counts that a batch must lead to, as `UITableView` computes them. `nil` for sections whose
+        /// count the table view asks for.
         func counts(after stage: BatchUpdate.Stage) -> [Int?] {
             var counts: [Int?] = counts
             for path in stage.deleteRows + stage.moveRows.map(\.from) { counts[path.section]? -= 1 }
@@ -24,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("Every step leaves the counts that its stage makes, and every cell of it can be made", arguments: 0..<30)
+    @Test("Every step has the row counts of its stage, and all its cells can be made", arguments: 0..<30)
     func stepsDriveATableView(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var data: [OpenPlace: [Person]] = [:]
@@ -40,7 +41,7 @@ import Testing
         var table = TableView(counts: []), stages = 0
         for _ in 0..<40 {
             let before = binder.snapshot
-            // Rows wander, come, go and change.
+            // Rows move, are inserted and deleted, and change.
             var rows = data.values.flatMap(\.self).shuffled(using: &random)
             rows.removeLast(Int.random(in: 0...min(3, rows.count), using: &random))
             for _ in 0..<Int.random(in: 0..<8, using: &random) {
@@ -81,7 +82,7 @@ import Testing
         #expect(stages > 25)
     }
 
-    @Test("Steps are refused where the update does not lead on from the snapshot")
+    @Test("Steps are refused if the update does not start at the snapshot")
     func otherSnapshots() throws {
         let binder = TableBinder()
         var models = people("a")

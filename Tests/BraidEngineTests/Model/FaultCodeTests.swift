@@ -67,11 +67,17 @@ import Testing
             Case(#"{"table":"t","bindings":[],"colour":1}"#, "/colour", .unknownMember),
             Case(#"{"table":"t","bindings":{}}"#, "/bindings", .wrongType),
             Case(#"{"table":"a b","bindings":[{"on":"table","cell":"C"}]}"#, "/table", .invalidValue),
-            Case(#"{"table":"t","bindings":[{"on":"table","cell":"C","shown":"1 +"}]}"#, "/bindings/0/shown", .invalidValue),
-            Case(#"{"table":"t","bindings":[{"on":"table","cell":"C","updates":"often"}]}"#, "/bindings/0/updates", .invalidValue),
-            Case(#"{"table":"t","bindings":[{"on":"table","cell":"C","updates":1}]}"#, "/bindings/0/updates", .wrongType),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","numberOfCells":-1}]}"#, "/bindings/0/numberOfCells",
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","shown":"1 +"}]}"#, "/bindings/0/shown",
+                .invalidValue),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","updates":"often"}]}"#, "/bindings/0/updates",
+                .invalidValue),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","updates":1}]}"#, "/bindings/0/updates", .wrongType),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","numberOfCells":-1}]}"#,
+                "/bindings/0/numberOfCells",
                 .outOfRange),
             Case(
                 #"{"table":"t","bindings":[{"on":"table","cell":"C","dimensions":{"cellHeight":-1}}]}"#,
@@ -79,7 +85,9 @@ import Testing
             Case(
                 #"{"table":"t","bindings":[{"on":"table","cell":"C","prefetch":{}}]}"#, "/bindings/0/prefetch",
                 .missingMember),
-            Case(#"{"table":"t","sections":["a","a"],"bindings":[{"on":"allOtherSections","cell":"C"}]}"#, "/sections/1", .duplicate),
+            Case(
+                #"{"table":"t","sections":["a","a"],"bindings":[{"on":"allOtherSections","cell":"C"}]}"#, "/sections/1",
+                .duplicate),
             Case(#"{"table":"t","bindings":[{"on":"table","cell":"D"}]}"#, "/bindings/0/cell", .unknownName),
             Case(
                 #"{"table":"t","bindings":[{"on":"table","cell":"C","modelType":"M"}]}"#, "/bindings/0/modelType",

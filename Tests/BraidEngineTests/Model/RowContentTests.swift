@@ -16,8 +16,8 @@ import Testing
                 viewModel: .string(String(repeating: "v", count: size)), movable: movable))
     }
 
-    /// Places of one byte, of two and of four.
-    @Test(arguments: [0, 1, 180, 210, 240, 1_000, 32_700, 65_500], [false, true])
+    /// The sizes need offsets of one, two and four bytes.
+    @Test("A row's parts can be read back", arguments: [0, 1, 180, 210, 240, 1_000, 32_700, 65_500], [false, true])
     func itsPartsAreFoundAgain(size: Int, movable: Bool) throws {
         for id in size > 1_000 ? [nil, "a", "\""] : Self.ids {
             for model in [nil, "1", #"{"id":"other","text":"\#(String(repeating: "m", count: size))"}"#] {
@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    @Test func idsAreComparedAndHashedAsTheirTextsAre() {
+    @Test("Ids are compared and hashed by their texts")
+    func idsAreComparedAndHashedAsTheirTextsAre() {
         for mine in Self.ids {
             let id = mine.map { RowID($0) }
             let row = Self.row(mine, model: nil), stored = StoredRow(key: 1, rank: 1, id: id, model: "2")
@@ -63,8 +64,9 @@ import Testing
         }
     }
 
-    /// What a diff reads of rows without counting references is laid out as they are, and gives the same rows back.
-    @Test func aViewIsWhatTheRowIs() {
+    /// The diff reads rows without counting references through views with the same memory layout.
+    @Test("A row view has the layout and the content of its row")
+    func aViewIsWhatTheRowIs() {
         #expect(
             MemoryLayout<RowView>.size == MemoryLayout<Row>.size
                 && MemoryLayout<RowView>.stride == MemoryLayout<Row>.stride)
@@ -85,8 +87,9 @@ import Testing
         }
     }
 
-    /// However its model came: the bytes of a request are let go of.
-    @Test func aStoredRowHasBytesOfItsOwn() throws {
+    /// A slice would keep the whole request in memory.
+    @Test("A stored row has its own bytes")
+    func aStoredRowHasBytesOfItsOwn() throws {
         let body = try JSONText(
             parsing: "[" + Array(repeating: #"{"id":"a"}"#, count: 100).joined(separator: ",") + "]")
         let model = try #require(body.elements()?[50])

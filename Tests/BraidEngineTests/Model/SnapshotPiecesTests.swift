@@ -11,7 +11,9 @@ import Testing
             ))
     }
 
-    @Test(arguments: [[0, 0, 0], [1, 0, 2], [64, 63, 65], [1_000, 0, 129]], [1, 100, 5_000, 1 << 20])
+    @Test(
+        "The pieces together are the snapshot's bytes",
+        arguments: [[0, 0, 0], [1, 0, 2], [64, 63, 65], [1_000, 0, 129]], [1, 100, 5_000, 1 << 20])
     func theyAreTheSnapshotsBytes(counts: [Int], size: Int) throws {
         let description = try Self.binder()
         let models = try zip(["a", "b", "c"], counts).map { name, count in
@@ -27,7 +29,8 @@ import Testing
         #expect(pieces.dropLast().allSatisfy { $0.count >= size && $0.count < size + 64 * 64 + 512 })
     }
 
-    @Test func aTableThatSharesItsModelsIsTheSameTable() throws {
+    @Test("A table that shares a snapshot's models keeps its content")
+    func aTableThatSharesItsModelsIsTheSameTable() throws {
         let description = try Self.binder()
         let models = try (0..<200).map { try JSONText(parsing: #"{"id":\#($0),"text":"x"}"#) }
         let table = try description.openingTable(models: [("a", models)])

@@ -36,46 +36,26 @@ import Testing
             ])
     }
 
-    @Test("The roles are those of docs/http-api.md")
+    @Test("The roles are those of docs/http-api/README.md")
     func theTableIsTheDocuments() throws {
-        let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../docs/http-api.md").standardized
+        let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../docs/http-api/README.md")
+            .standardized
         var documented: [String: String] = [:]
         for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where line.hasPrefix("| `") {
             let cells = line.dropFirst().split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 3, let role = cells.last else { continue }
-            let names = Self.names(in: cells[0]), roles = role.components(separatedBy: " · ")
-            // One role for all, or one for each.
-            for (index, name) in names.enumerated() { documented[name] = roles[min(index, roles.count - 1)] }
+            guard cells.count == 3 else { continue }
+            documented[cells[0].filter { $0 != "`" }] = cells[2]
         }
         #expect(documented.count > 20)
         let expected: [String: Admission] = [
-            "–": .everyone, "any": .role(.viewer), "participant": .role(.participant), "controller": .role(.controller),
+            "none": .everyone, "viewer": .role(.viewer), "participant": .role(.participant),
+            "controller": .role(.controller),
             "the highest role any of its commands needs": .commands,
         ]
-        for (name, admission) in try Self.app().router.routes.map({ ($0.name, $0.admission) })
-        where !name.contains("/rows") && !name.contains("/sections") && !name.contains("/cells-for") {
+        for (name, admission) in try Self.app().router.routes.map({ ($0.name, $0.admission) }) {
             let role = try #require(documented[name], "\(name) is not in the document")
             #expect(expected[role] == admission, "\(name)")
         }
-    }
-
-    /// "`GET /a` · `PUT/GET /b` · `c`": a name without a method or a path has those of the one before it.
-    private static func names(in cell: String) -> [String] {
-        var methods: [Substring] = [], path = "", names: [String] = []
-        for part in cell.components(separatedBy: " · ") {
-            let words = part.filter { $0 != "`" }.split(separator: " ")
-            if let first = words.first, first.allSatisfy({ $0.isUppercase || $0 == "/" }) {
-                methods = first.split(separator: "/")
-            }
-            if let target = words.last, target.hasPrefix("/") || target.contains(where: \.isLowercase) {
-                let resource = String(target.prefix { $0 != "?" })
-                path =
-                    resource.hasPrefix("/")
-                    ? resource : path.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/\(resource)"
-            }
-            names += methods.map { "\($0) \(path)" }
-        }
-        return names
     }
 
     @Test("A command needs the role of the resource that takes it, a transaction the highest of its commands'")

@@ -1,5 +1,6 @@
 import BraidStore
 import Logging
+import TestSupport
 import Testing
 
 @testable import BraidEngine
@@ -17,7 +18,7 @@ import Testing
 
     @Test(arguments: tables, 0..<3)
     func nothingChangesWithARestart(table: String, seed: Int) async throws {
-        var random = SeededNumbers(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let store = try SQLiteStore(path: ":memory:")
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)
         var sessions = Self.sessions(store)
@@ -60,7 +61,7 @@ import Testing
         "From where a trimmed journal was cut the commands lead to the same snapshot, byte for byte, after each command",
         arguments: tables, 0..<6)
     func aTrimmedJournalIsReplayed(table: String, seed: Int) async throws {
-        var random = SeededNumbers(seed: UInt64(100 + seed))
+        var random = SeededGenerator(seed: UInt64(100 + seed))
         let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: 1 + seed))
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#), sessions = Self.sessions(store)
         _ = try await sessions.open(SessionOpening(body), text: body)
@@ -104,7 +105,7 @@ import Testing
     }
 
     /// Commands as the journal has them.
-    private static func command(_ step: Int, _ random: inout SeededNumbers) -> String {
+    private static func command(_ step: Int, _ random: inout SeededGenerator) -> String {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         func path() -> String { "[\(number(3)),\(number(4))]" }
         func model() -> String { #"{"id":"\#(["a", "b", "h", "n\(step)"][number(4)])"}"# }
@@ -130,19 +131,5 @@ import Testing
         case 1: return #"{"displayed-sections":["s\#(1 + number(3))"]}"#
         default: return #"{"data-source":\#(call)}"#
         }
-    }
-}
-
-/// A generator whose numbers are the same in every run.
-private struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -30,7 +30,7 @@ import Testing
         let shown = try await party.snapshot()
         try await party.perform(.delete(.row(1, in: "attending")))
         try await party.perform(.move(.id("Yvonne"), toRow: 0, inSection: "attending"))
-        // As of what the user saw: the server follows the row to where it is now.
+        // The row that the user saw: the server finds where it is now.
         let answer = try await party.perform(.delete(.path(1, 2)), base: shown.position)
         print(answer.outcome, answer.revision, answer.at ?? "nowhere")
         do {
@@ -102,12 +102,12 @@ import Testing
                     perform(step.stage)
                 }
                 for update in step.stage.updateSections {
-                    // Where the section is by now.
+                    // The section's index after the step.
                     let id = step.before[update.at].id
                     if let section = step.after.firstIndex(where: { $0.id == id }) { configureHeader(section) }
                 }
             }
-            // With the revision, the state and the empty state.
+            // Also updates the revision, the state and the empty state.
             shown = after
         }
 
@@ -120,7 +120,7 @@ import Testing
             tableView.insertRows(at: stage.insertRows.map(\.at.indexPath), with: .automatic)
             for move in stage.moveRows { tableView.moveRow(at: move.from.indexPath, to: move.to.indexPath) }
             tableView.reloadRows(at: stage.reloadRows.map(\.at.indexPath), with: .automatic)
-            // `updateRows`: what is shown of these stays; the data source has their new heights, `editing` and `isMovable`.
+            // Cells of `updateRows` stay. The data source has the rows' new heights, `editing` and `isMovable`.
         }
 
         func numberOfSections(in tableView: UITableView) -> Int { shown.sections.count }
@@ -187,8 +187,8 @@ import Testing
         lazy var dataSource = UICollectionViewDiffableDataSource<String, ItemID> { [unowned self] item in row(of: item).map(ClientsDocumentTests.text) ?? "" }
 
         // snippet: diffable
-        /// A row's id is unique in its section, and so is this. (Where a table's ids are unique in all of it, `id` alone does, and
-        /// rows that change their section move instead of fading.)
+        /// An id that is unique in the table: a row's id is unique only in its section. If the ids of a table are unique in the
+        /// whole table, `id` alone is enough. Then rows that change their section move instead of fading.
         struct ItemID: Hashable {
             var section: String
             var id: String
@@ -210,7 +210,7 @@ import Testing
                     for (_, section) in step.stage.reloadSections.map({ ($0.at, $0.section) }) {
                         changed.formUnion(section.rows.enumerated().map { item($1, $0, in: section) })
                     }
-                    // Without ids rows are told apart by their places.
+                    // Rows without ids are identified by their places.
                     for section in step.after where !section.isDiffable {
                         changed.formUnion(section.rows.enumerated().map { item($1, $0, in: section) })
                     }

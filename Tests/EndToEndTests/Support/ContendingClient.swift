@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 import Synchronization
 
@@ -29,7 +30,7 @@ final class ContendingClient: @unchecked Sendable {
     private let name: String
     private let sessions: [String]
     private let servers: RunningServers
-    private var random: SeededNumbers
+    private var random: SeededGenerator
     private var connections: [Int: HTTPClient] = [:]
     /// The newest revision that it was told of.
     private var seen: [String: Int] = [:]
@@ -46,7 +47,7 @@ final class ContendingClient: @unchecked Sendable {
         self.sessions = sessions.keys.sorted()
         epochs = sessions
         self.servers = servers
-        random = SeededNumbers(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     /// Commands until that is over; what is under way then is answered first.

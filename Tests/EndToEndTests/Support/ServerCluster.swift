@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 import Synchronization
 
@@ -58,7 +59,7 @@ final class RunningServers: Sendable {
     func set(_ port: Int?, of index: Int) { ports.withLock { $0[index] = port } }
 
     /// Any of them; nil while none runs.
-    func any(using random: inout SeededNumbers) -> Int? {
+    func any(using random: inout SeededGenerator) -> Int? {
         ports.withLock { $0.compactMap { $0 } }.randomElement(using: &random)
     }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 
 /// Follows a session over whichever server, goes on at another when the connection breaks, and breaks it off itself now
@@ -12,7 +13,7 @@ final class SessionFollower: @unchecked Sendable {
     let form: String
     let isPoll: Bool
     private let servers: RunningServers
-    private var random: SeededNumbers
+    private var random: SeededGenerator
     private var table: TableReplica?
     private var position = ""
     /// Cell events of a revision that is not told whole yet.
@@ -29,7 +30,7 @@ final class SessionFollower: @unchecked Sendable {
         self.form = form
         self.isPoll = isPoll
         self.servers = servers
-        random = SeededNumbers(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     var text: String { table?.text ?? "" }

@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 import Synchronization
 
@@ -18,7 +19,7 @@ final class SimulatedClient: @unchecked Sendable {
     let id: String
     /// Whether answers of 5xx are to be expected, as while the database is away: what was asked is then asked again.
     private let mayBeUnavailable: Bool
-    private var random: SeededNumbers
+    private var random: SeededGenerator
     private var commands: RandomCommands
     private var table: TableReplica?
     private var epoch = ""
@@ -34,7 +35,7 @@ final class SimulatedClient: @unchecked Sendable {
     init(_ id: String, seed: UInt64, mayBeUnavailable: Bool = false) {
         self.id = id
         self.mayBeUnavailable = mayBeUnavailable
-        random = SeededNumbers(seed: seed)
+        random = SeededGenerator(seed: seed)
         commands = RandomCommands(seed: seed ^ 0xC0FFEE)
     }
 

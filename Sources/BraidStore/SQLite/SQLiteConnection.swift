@@ -1,0 +1,368 @@
+internal import CSQLite
+import Synchronization
+
+/// A connection to an SQLite database.
+///
+/// A connection and its statements belong to one thread at a time. The type is not `Sendable`, so the compiler checks
+/// this; ``SQLiteSharedConnection`` hands a connection from thread to thread. SQLite's own locks are off
+/// (`SQLITE_OPEN_NOMUTEX`).
+///
+/// Errors have extended result codes. Foreign keys are not enforced, and a name in double quotes that does not exist is
+/// an error instead of a string.
+final class SQLiteConnection {
+    /// How a database is opened.
+    enum Mode {
+        /// For reading and writing; a file that does not exist is made. SQLite opens a file that it may only read for
+        /// reading: see ``SQLiteConnection/isReadOnly``.
+        case readWrite
+        /// For reading a file that exists.
+        case readOnly
+        /// A database in memory, which ends with the connection.
+        case inMemory
+    }
+
+    let handle: SQLiteHandle
+    private var statements: SQLiteStatementCache
+
+    /// Opens a database.
+    ///
+    /// SQLite reads the file with the first statement: a file that is no database is found out then.
+    ///
+    /// - Parameters:
+    ///   - path: the file. SQLite reads a path that begins with `file:` as a URI.
+    ///   - busyTimeout: how many milliseconds a statement waits for another connection's lock before it fails with
+    ///     `SQLITE_BUSY`.
+    ///   - cachedStatements: the number of statements that are kept prepared.
+    /// - Throws: `SQLITE_CANTOPEN` if the file cannot be opened.
+    init(path: String, mode: Mode, busyTimeout: CInt = 0, cachedStatements: Int = 128) throws(SQLiteError) {
+        let flags =
+            SQLITE_OPEN_NOMUTEX
+            | (mode == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        var pointer: OpaquePointer?
+        let code = sqlite3_open_v2(mode == .inMemory ? ":memory:" : path, &pointer, flags, nil)
+        guard let pointer else { throw SQLiteError(code: .noMemory) }
+        guard code == SQLITE_OK else {
+            sqlite3_extended_result_codes(pointer, 1)
+            let error = SQLiteError(code: sqlite3_extended_errcode(pointer), of: pointer)
+            sqlite3_close_v2(pointer)
+            throw error
+        }
+        sqlite3_extended_result_codes(pointer, 1)
+        sqlite3_busy_timeout(pointer, busyTimeout)
+        for option in [SQLITE_DBCONFIG_ENABLE_FKEY, SQLITE_DBCONFIG_DQS_DML, SQLITE_DBCONFIG_DQS_DDL] {
+            _ = csqlite_set(pointer, option, 0)
+        }
+        handle = SQLiteHandle(pointer)
+        statements = SQLiteStatementCache(capacity: cachedStatements)
+    }
+
+    /// Closes the connection and finalizes its statements. A transaction that is under way is rolled back.
+    ///
+    /// Every later call throws ``SQLiteError/closed``. Closing twice does nothing. A connection that is not closed
+    /// explicitly is closed when the last reference to it and to its statements is gone.
+    func close() {
+        statements.removeAll()
+        handle.close()
+    }
+
+    /// The C interface's connection, for calls that this type does not have.
+    ///
+    /// - Throws: ``SQLiteError/closed``.
+    @inline(__always)
+    var pointer: OpaquePointer {
+        get throws(SQLiteError) {
+            guard let pointer = handle.pointer else { throw .closed }
+            return pointer
+        }
+    }
+
+    /// Throws the connection's last error if a call did not return `SQLITE_OK`.
+    private func check(_ code: CInt, _ pointer: OpaquePointer) throws(SQLiteError) {
+        if code != SQLITE_OK { throw SQLiteError(code: code, of: pointer) }
+    }
+}
+
+// Statements.
+extension SQLiteConnection {
+    /// Prepares one statement, which is not kept in the cache.
+    ///
+    /// - Parameter persistent: whether the statement is kept for long (`SQLITE_PREPARE_PERSISTENT`).
+    /// - Throws: `SQLITE_ERROR` for a fault in the SQL; `SQLITE_MISUSE` if the text has no statement or more than one.
+    func prepare(_ sql: String, persistent: Bool = false) throws(SQLiteError) -> SQLiteStatement {
+        let (statement, rest) = try prepareFirst(of: Array(sql.utf8)[...], persistent: persistent)
+        guard let statement, try prepareFirst(of: rest, persistent: false).statement == nil else {
+            throw SQLiteError(code: .misuse, message: "the text must have one statement: \(sql)")
+        }
+        return statement
+    }
+
+    /// The first statement of a text, and the text behind it. The statement is `nil` if the rest is white space and
+    /// comments.
+    private func prepareFirst(
+        of sql: ArraySlice<UInt8>, persistent: Bool
+    ) throws(SQLiteError) -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>) {
+        let connection = try pointer
+        // SQLite would stop reading at a NUL.
+        if sql.contains(0) { throw SQLiteError(code: .misuse, message: "the SQL contains a NUL") }
+        if sql.isEmpty { return (nil, sql) }
+        guard sql.count < Int(CInt.max) else { throw SQLiteError(code: .tooBig) }
+        var statement: OpaquePointer?
+        let (code, read) = sql.withUnsafeBytes { bytes -> (CInt, Int) in
+            guard let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress else { return (SQLITE_OK, 0) }
+            var tail: UnsafePointer<CChar>?
+            let code = sqlite3_prepare_v3(
+                connection, start, CInt(bytes.count), persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0, &statement,
+                &tail)
+            return (code, tail.map { $0 - start } ?? bytes.count)
+        }
+        try check(code, connection)
+        let rest = sql.dropFirst(read)
+        if let statement { return (SQLiteStatement(statement, of: handle), rest) }
+        // A comment, or a lone semicolon.
+        return read == 0 ? (nil, rest) : try prepareFirst(of: rest, persistent: persistent)
+    }
+
+    /// Runs every statement of a text, and ignores the rows that they return.
+    ///
+    /// The statements before one that fails stay in effect, unless a transaction is under way that the caller rolls
+    /// back.
+    ///
+    /// - Throws: the error of the first statement that fails.
+    func execute(_ sql: String) throws(SQLiteError) {
+        var rest = Array(sql.utf8)[...]
+        while case (let statement?, let tail) = try prepareFirst(of: rest, persistent: false) {
+            while try statement.step() {}
+            rest = tail
+        }
+    }
+
+    /// Takes a statement from the cache, or prepares it. ``release(_:)`` must follow.
+    ///
+    /// A statement that is running already is not taken a second time: a query may run inside the same query's rows.
+    ///
+    /// - Complexity: O(1) if the statement is cached. The SQL of a literal is compared by its address.
+    @inline(__always)
+    func take(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+        if let statement = statements.statement(for: sql), !statement.isTaken {
+            statement.isTaken = true
+            return statement
+        }
+        return try takeNew(sql)
+    }
+
+    private func takeNew(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+        let statement = try prepare(sql, persistent: true)
+        statements.insertIfMissing(statement, for: sql)
+        statement.isTaken = true
+        return statement
+    }
+
+    /// Returns a statement to the cache: its bound values are forgotten, and a read that it began ends.
+    @inline(__always)
+    func release(_ statement: SQLiteStatement) {
+        statement.reset()
+        statement.isTaken = false
+    }
+
+    /// How many statements are kept prepared.
+    var cachedStatementCount: Int { statements.count }
+}
+
+// Facts and settings.
+extension SQLiteConnection {
+    /// How many rows the last INSERT, UPDATE or DELETE changed.
+    var changedRowCount: Int { handle.pointer.map { Int(sqlite3_changes64($0)) } ?? 0 }
+
+    /// The row id of the last row that was inserted.
+    var lastInsertedRowID: Int { handle.pointer.map { Int(sqlite3_last_insert_rowid($0)) } ?? 0 }
+
+    /// Whether the database can only be read: it was opened so, or the file system does not allow more.
+    var isReadOnly: Bool { handle.pointer.map { sqlite3_db_readonly($0, "main") != 0 } ?? true }
+
+    /// Sets how long a statement waits for another connection's lock, in milliseconds.
+    func setBusyTimeout(_ milliseconds: CInt) {
+        if let pointer = handle.pointer { sqlite3_busy_timeout(pointer, milliseconds) }
+    }
+
+    /// Frees memory that the connection can do without: above all the pages in its cache.
+    func releaseMemory() {
+        if let pointer = handle.pointer { sqlite3_db_release_memory(pointer) }
+    }
+
+    /// The most bytes that a text or a blob, and so a row, can have.
+    ///
+    /// SQLite does not allow more than 1,000,000,000, nor less than 30.
+    func setLengthLimit(_ bytes: CInt) {
+        if let pointer = handle.pointer { sqlite3_limit(pointer, SQLITE_LIMIT_LENGTH, bytes) }
+    }
+
+    /// Ends the statement that runs at the moment, from any thread.
+    var interrupter: SQLiteInterrupter { handle.interrupter }
+}
+
+// Transactions.
+extension SQLiteConnection {
+    /// When a transaction takes its locks.
+    enum TransactionKind {
+        /// With its first read and its first write.
+        case deferred
+        /// The write lock at once, so that a later statement cannot fail for want of it.
+        case immediate
+    }
+
+    /// Whether a transaction is under way. Some errors end one, such as a full disk.
+    var isInTransaction: Bool { handle.pointer.map { sqlite3_get_autocommit($0) == 0 } ?? false }
+
+    /// Begins a transaction.
+    ///
+    /// - Throws: `SQLITE_BUSY` if another connection keeps the write lock for longer than the busy timeout;
+    ///   `SQLITE_ERROR` inside a transaction.
+    func begin(_ kind: TransactionKind) throws(SQLiteError) {
+        switch kind {
+        case .deferred: try runOnce("BEGIN")
+        case .immediate: try runOnce("BEGIN IMMEDIATE")
+        }
+    }
+
+    /// Commits the transaction. If this throws, the transaction may still be under way: roll it back.
+    func commit() throws(SQLiteError) { try runOnce("COMMIT") }
+
+    /// Rolls the transaction back; does nothing if there is none.
+    func rollback() throws(SQLiteError) {
+        if isInTransaction { try runOnce("ROLLBACK") }
+    }
+
+    /// Runs `body` in a transaction, commits it, and returns what `body` returned. If either throws, nothing of it
+    /// stays.
+    func inTransaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
+        try begin(kind)
+        do {
+            let value = try body()
+            try commit()
+            return value
+        } catch {
+            try? rollback()
+            throw error
+        }
+    }
+
+    private func runOnce(_ sql: String) throws(SQLiteError) {
+        let statement = try take(sql)
+        defer { release(statement) }
+        _ = try statement.step()
+    }
+}
+
+// The write-ahead log.
+extension SQLiteConnection {
+    /// How much a checkpoint does.
+    enum CheckpointMode {
+        /// Copies what it can without waiting for anybody.
+        case passive
+        /// Copies all of the log, waits for readers, and empties the file.
+        case truncate
+    }
+
+    /// Copies the write-ahead log into the database.
+    ///
+    /// - Returns: how many pages the log has, and how many of them are in the database now. Both are -1 if the database
+    ///   has no write-ahead log.
+    /// - Throws: `SQLITE_BUSY` if a reader or a writer is in the way of `truncate`.
+    @discardableResult
+    func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (log: Int, copied: Int) {
+        let connection = try pointer
+        var log: CInt = -1, copied: CInt = -1
+        let mode = mode == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
+        try check(sqlite3_wal_checkpoint_v2(connection, nil, mode, &log, &copied), connection)
+        return (Int(log), Int(copied))
+    }
+
+    /// Counts the pages of the write-ahead log in `length`, with every commit of this connection.
+    ///
+    /// SQLite has one hook for this and uses it for its automatic checkpoints: the connection makes none any more.
+    func follow(with length: LogLength) {
+        guard let pointer = handle.pointer else { return }
+        // Kept as long as SQLite can call the hook.
+        handle.logLength = length
+        sqlite3_wal_hook(
+            pointer,
+            { context, _, _, pages in
+                if let context { Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue().pages = Int(pages) }
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(length).toOpaque())
+    }
+}
+
+// Progress.
+extension SQLiteConnection {
+    /// Calls `handler` now and then while `body` runs statements of this connection.
+    ///
+    /// - Parameters:
+    ///   - instructions: how many instructions of SQLite's virtual machine lie between two calls, about.
+    ///   - handler: returns `false` to end the statement with `SQLITE_INTERRUPT`. It must not use the connection.
+    @discardableResult
+    func withProgress<Value>(
+        every instructions: CInt, _ handler: @escaping () -> Bool, _ body: () throws -> Value
+    ) throws -> Value {
+        let pointer = try pointer
+        let box = ProgressHandler(handler)
+        sqlite3_progress_handler(
+            pointer, instructions,
+            { context in
+                guard let context else { return 0 }
+                return Unmanaged<ProgressHandler>.fromOpaque(context).takeUnretainedValue().call() ? 0 : 1
+            }, Unmanaged.passUnretained(box).toOpaque())
+        defer {
+            if let pointer = handle.pointer { sqlite3_progress_handler(pointer, 0, nil, nil) }
+        }
+        return try withExtendedLifetime(box) { try body() }
+    }
+
+    private final class ProgressHandler {
+        let call: () -> Bool
+        init(_ call: @escaping () -> Bool) { self.call = call }
+    }
+}
+
+/// The C interface's connection, shared by a ``SQLiteConnection`` and its statements: it is closed behind them all.
+final class SQLiteHandle {
+    /// `nil` once it is closed.
+    private(set) var pointer: OpaquePointer?
+    let interrupter: SQLiteInterrupter
+    fileprivate var logLength: LogLength?
+
+    fileprivate init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+        interrupter = SQLiteInterrupter(pointer)
+    }
+
+    deinit { close() }
+
+    fileprivate func close() {
+        guard let connection = pointer else { return }
+        pointer = nil
+        interrupter.close()
+        // A statement that somebody still has looks at `pointer` first, and is not used again.
+        while let statement = sqlite3_next_stmt(connection, nil) { sqlite3_finalize(statement) }
+        // With an unfinished backup, SQLite closes the files when that is finished.
+        sqlite3_close_v2(connection)
+    }
+}
+
+/// Ends the running statement of a connection, from any thread. It may outlive the connection.
+final class SQLiteInterrupter: Sendable {
+    /// The address of the C interface's connection; `nil` once that is closed.
+    private let connection: Mutex<UInt?>
+
+    fileprivate init(_ pointer: OpaquePointer) { connection = Mutex(UInt(bitPattern: pointer)) }
+
+    fileprivate func close() { connection.withLock { $0 = nil } }
+
+    /// Makes every statement that runs now fail with `SQLITE_INTERRUPT`. A write that is interrupted rolls its whole
+    /// transaction back. Without a running statement this does nothing.
+    func interrupt() {
+        connection.withLock { connection in
+            if let connection { sqlite3_interrupt(OpaquePointer(bitPattern: connection)) }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+internal import CSQLite
+
+/// A result code of SQLite: a primary code in the low byte, and in the bytes above what SQLite knows more precisely.
+///
+/// The list is https://sqlite.org/rescode.html. Codes that the store does not treat in a special way have no name here.
+struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
+    let rawValue: CInt
+
+    init(rawValue: CInt) { self.rawValue = rawValue }
+
+    private init(_ primary: CInt, _ detail: CInt) { rawValue = primary | detail << 8 }
+
+    /// The code without its extension: `SQLITE_IOERR` for `SQLITE_IOERR_FSYNC`.
+    var primary: SQLiteResultCode { SQLiteResultCode(rawValue: rawValue & 0xFF) }
+
+    static let ok = Self(rawValue: SQLITE_OK)
+    static let error = Self(rawValue: SQLITE_ERROR)
+    static let busy = Self(rawValue: SQLITE_BUSY)
+    static let locked = Self(rawValue: SQLITE_LOCKED)
+    static let noMemory = Self(rawValue: SQLITE_NOMEM)
+    static let readOnly = Self(rawValue: SQLITE_READONLY)
+    static let interrupted = Self(rawValue: SQLITE_INTERRUPT)
+    static let ioError = Self(rawValue: SQLITE_IOERR)
+    static let corrupt = Self(rawValue: SQLITE_CORRUPT)
+    static let full = Self(rawValue: SQLITE_FULL)
+    static let cannotOpen = Self(rawValue: SQLITE_CANTOPEN)
+    static let tooBig = Self(rawValue: SQLITE_TOOBIG)
+    static let constraint = Self(rawValue: SQLITE_CONSTRAINT)
+    static let mismatch = Self(rawValue: SQLITE_MISMATCH)
+    static let misuse = Self(rawValue: SQLITE_MISUSE)
+    static let range = Self(rawValue: SQLITE_RANGE)
+    static let notADatabase = Self(rawValue: SQLITE_NOTADB)
+
+    /// fsync(2) of the database or of its log failed.
+    static let ioErrorFsync = Self(SQLITE_IOERR, 4)
+    /// fsync(2) of the directory failed.
+    static let ioErrorDirectoryFsync = Self(SQLITE_IOERR, 5)
+    /// The file in shared memory that indexes the log could not be made longer.
+    static let ioErrorSharedMemorySize = Self(SQLITE_IOERR, 19)
+}
+
+extension SQLiteResultCode: CustomStringConvertible {
+    /// SQLite's English text for the code, without details of the call that failed.
+    var description: String { sqlite3_errstr(rawValue).map { String(cString: $0) } ?? "unknown error" }
+}
+
+/// A call of SQLite that failed.
+struct SQLiteError: Error, Hashable, Sendable {
+    /// What failed, as precisely as SQLite knows: an extended result code.
+    let code: SQLiteResultCode
+    /// SQLite's English description, without the statement.
+    let message: String
+    /// The `errno` of the system call that failed, for errors of the file system. Otherwise 0 or an older one.
+    let systemError: CInt
+
+    init(code: SQLiteResultCode, message: String? = nil, systemError: CInt = 0) {
+        self.code = code
+        self.message = message ?? code.description
+        self.systemError = systemError
+    }
+
+    /// The last error of a connection, whose call returned `code`.
+    init(code: CInt, of connection: OpaquePointer) {
+        self.init(
+            code: SQLiteResultCode(rawValue: code), message: sqlite3_errmsg(connection).map { String(cString: $0) },
+            systemError: sqlite3_system_errno(connection))
+    }
+
+    /// The call needs an open connection.
+    static let closed = SQLiteError(code: .misuse, message: "the connection is closed")
+}
+
+extension SQLiteError: CustomStringConvertible {
+    var description: String { "\(message) (SQLite \(code.rawValue))" }
+}

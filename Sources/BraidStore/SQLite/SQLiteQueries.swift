@@ -1,0 +1,120 @@
+import BraidEngine
+
+/// A value that a statement's parameter can have.
+protocol SQLiteBindable {
+    /// Binds the value to the parameter with the number `index`, which counts from 1.
+    func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError)
+}
+
+// Statements with their values in one call. They come from the connection's cache.
+extension SQLiteConnection {
+    /// Runs a statement that returns no rows.
+    ///
+    /// - Returns: how many rows an INSERT, UPDATE or DELETE changed.
+    @discardableResult
+    func run<each Value: SQLiteBindable>(_ sql: String, _ values: repeat each Value) throws(SQLiteError) -> Int {
+        let statement = try take(sql)
+        defer { release(statement) }
+        var index: CInt = 0
+        for value in repeat each values {
+            index += 1
+            try value.bind(to: statement, at: index)
+        }
+        while try statement.step() {}
+        return changedRowCount
+    }
+
+    /// Runs a statement and calls `row` with each row that it returns.
+    func query<each Value: SQLiteBindable>(
+        _ sql: String, _ values: repeat each Value, row: (SQLiteRow) throws -> Void
+    ) throws {
+        try queryRows(
+            of: sql, repeat each values,
+            while: { columns in
+                try row(columns)
+                return true
+            })
+    }
+
+    /// Runs a statement and calls `wantsMore` with each row that it returns, until that returns `false`.
+    func queryRows<each Value: SQLiteBindable>(
+        of sql: String, _ values: repeat each Value, while wantsMore: (SQLiteRow) throws -> Bool
+    ) throws {
+        let statement = try take(sql)
+        defer { release(statement) }
+        var index: CInt = 0
+        for value in repeat each values {
+            index += 1
+            try value.bind(to: statement, at: index)
+        }
+        while try statement.step(), try wantsMore(SQLiteRow(of: statement)) {}
+    }
+
+    /// Returns what `value` makes of the first row; `nil` if there is none.
+    func first<each Value: SQLiteBindable, Result>(
+        _ sql: String, _ values: repeat each Value, value: (SQLiteRow) throws -> Result
+    ) throws -> Result? {
+        let statement = try take(sql)
+        defer { release(statement) }
+        var index: CInt = 0
+        for value in repeat each values {
+            index += 1
+            try value.bind(to: statement, at: index)
+        }
+        return try statement.step() ? try value(SQLiteRow(of: statement)) : nil
+    }
+
+    /// The value of a PRAGMA that returns an integer; -1 if it returns nothing.
+    func pragma(_ name: String) throws -> Int { try first("PRAGMA \(name)") { $0.int(0) } ?? -1 }
+}
+
+extension Int: SQLiteBindable {
+    func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
+        try statement.bind(self, at: index)
+    }
+}
+
+extension Double: SQLiteBindable {
+    func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
+        try statement.bind(self, at: index)
+    }
+}
+
+extension String: SQLiteBindable {
+    func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
+        var text = self
+        let result = text.withUTF8 { utf8 in
+            Result { () throws(SQLiteError) in try statement.bindText(UnsafeRawBufferPointer(utf8), at: index) }
+        }
+        try result.get()
+    }
+}
+
+extension JSONText: SQLiteBindable {
+    func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
+        let result = withBytes { bytes in
+            Result { () throws(SQLiteError) in try statement.bindText(bytes, at: index) }
+        }
+        try result.get()
+    }
+}
+
+/// Binds a blob.
+extension Array: SQLiteBindable where Element == UInt8 {
+    func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
+        let result = withUnsafeBytes { bytes in
+            Result { () throws(SQLiteError) in try statement.bindBlob(bytes, at: index) }
+        }
+        try result.get()
+    }
+}
+
+extension Optional: SQLiteBindable where Wrapped: SQLiteBindable {
+    func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
+        if let value = self {
+            try value.bind(to: statement, at: index)
+        } else {
+            try statement.bindNull(at: index)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import BraidRuntime
+
+/// Connections that read, each on a thread of its own.
+///
+/// A read waits for one of a bounded number of connections. While it waits and while it runs, it holds none of the
+/// threads that run Swift's tasks. Reads begin in order of arrival.
+///
+/// Unchecked: `condition` guards the variables.
+final class SQLiteReaderPool: @unchecked Sendable {
+    private typealias Job = @Sendable (Result<SQLiteSharedConnection, any Error>) -> Void
+
+    private let condition = Condition()
+    /// The jobs that wait, in order of arrival, from `next` on.
+    private var jobs: [Job?] = []
+    private var next = 0
+    private var threads = 0
+    /// Threads that wait for a job, and those that were woken and do not run yet.
+    private var idleThreads = 0
+    private var isClosed = false
+    private let limit: Int
+    private let connect: @Sendable () throws -> SQLiteSharedConnection
+
+    /// - Parameters:
+    ///   - count: the most connections that are opened, at least 1. Each is opened when all others are busy.
+    ///   - connect: opens one. The pool closes the connection.
+    init(count: Int, connect: @escaping @Sendable () throws -> SQLiteSharedConnection) {
+        limit = max(1, count)
+        self.connect = connect
+    }
+
+    /// Calls `body` in a read transaction: everything that it reads is of one moment. The moment is not before the call
+    /// of this method.
+    ///
+    /// Cancelling the task does not end the read.
+    ///
+    /// - Throws: what `body` throws; why no connection can be opened; ``SQLiteError/closed`` after ``close()``.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            run { connection in
+                continuation.resume(
+                    with: Result {
+                        try connection.get().withConnection { connection in
+                            try connection.inTransaction(.deferred) { try body(connection) }
+                        }
+                    })
+            }
+        }
+    }
+
+    private func run(_ job: @escaping Job) {
+        let refusal: SQLiteError? = condition.withLock {
+            if isClosed { return .closed }
+            jobs.append(job)
+            if jobs.count - next <= idleThreads {
+                condition.signal()
+            } else if threads < limit, startThread(named: "store-reader", { [self] in work() }) == 0 {
+                threads += 1
+            }
+            if threads > 0 { return nil }
+            jobs.removeLast()
+            return Self.noThread
+        }
+        if let refusal { job(.failure(refusal)) }
+    }
+
+    private static let noThread = SQLiteError(code: .noMemory, message: "no thread can be started")
+
+    /// A thread's work, until the pool is closed.
+    private func work() {
+        var connection: SQLiteSharedConnection?
+        while let job = nextJob() {
+            if connection == nil {
+                do {
+                    connection = try connect()
+                } catch {
+                    job(.failure(error))
+                    continue
+                }
+            }
+            if let connection { job(.success(connection)) }
+        }
+        connection?.close()
+        condition.withLock {
+            threads -= 1
+            condition.broadcast()
+        }
+    }
+
+    /// Waits for the next job; `nil` when the pool is closed and no job waits.
+    private func nextJob() -> Job? {
+        condition.withLock {
+            while next == jobs.count {
+                if isClosed { return nil }
+                idleThreads += 1
+                condition.wait()
+                idleThreads -= 1
+            }
+            let job = jobs[next]
+            jobs[next] = nil
+            next += 1
+            if next == jobs.count {
+                jobs.removeAll(keepingCapacity: jobs.capacity <= 64)
+                next = 0
+            } else if next > 64, next * 2 > jobs.count {
+                jobs.removeFirst(next)
+                next = 0
+            }
+            return job
+        }
+    }
+
+    /// Refuses new reads, finishes those that wait, and closes the connections. Blocks the calling thread for so long.
+    func close() {
+        condition.withLock {
+            isClosed = true
+            condition.broadcast()
+            while threads > 0 { condition.wait() }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import CSQLite
+import Foundation
+import Synchronization
+import Testing
+
+@testable import BraidStore
+
+@Suite("The pool of SQLite connections that read", .timeLimit(.minutes(2))) struct SQLiteReaderPoolTests {
+    private let path = TestDirectory.make() + "/file.sqlite"
+    private let writer: SQLiteConnection
+
+    init() throws {
+        writer = try SQLiteConnection(path: path, mode: .readWrite, busyTimeout: 5000)
+        try writer.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (v); INSERT INTO t VALUES (1), (-1)")
+    }
+
+    /// How many run at a time, and how many did at most.
+    private final class Gauge: Sendable {
+        private let state = Mutex((now: 0, most: 0))
+        var most: Int { state.withLock { $0.most } }
+
+        func during<Value>(_ body: () throws -> Value) rethrows -> Value {
+            state.withLock {
+                $0.now += 1
+                $0.most = max($0.most, $0.now)
+            }
+            defer { state.withLock { $0.now -= 1 } }
+            return try body()
+        }
+    }
+
+    private final class Served: Sendable {
+        private let state = Mutex<[Int]>([])
+        var numbers: [Int] { state.withLock { $0 } }
+        func add(_ number: Int) { state.withLock { $0.append(number) } }
+    }
+
+    private func pool(_ count: Int) -> SQLiteReaderPool {
+        SQLiteReaderPool(count: count) { [path] in
+            SQLiteSharedConnection(try SQLiteConnection(path: path, mode: .readOnly, busyTimeout: 5000))
+        }
+    }
+
+    @Test("Reads run at the same time, on as many connections as the pool may have", arguments: [1, 3])
+    func bounds(count: Int) async throws {
+        let pool = pool(count), gauge = Gauge()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<40 {
+                group.addTask {
+                    try await pool.read { _ in _ = gauge.during { usleep(2000) } }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(gauge.most == count)
+        pool.close()
+    }
+
+    @Test("Reads that wait for a connection hold no thread that runs tasks") func waiting() async throws {
+        let pool = pool(1), gate = DispatchSemaphore(value: 0)
+        let held = Task { try await pool.read { _ in gate.wait() } }
+        let waiting = (0..<100).map { number in Task { try await pool.read { _ in number } } }
+        // Every one of these needs a thread that runs tasks.
+        for _ in 0..<100 { await Task { await Task.yield() }.value }
+        gate.signal()
+        try await held.value
+        for (number, task) in waiting.enumerated() { #expect(try await task.value == number) }
+        pool.close()
+    }
+
+    @Test("One connection serves its reads in order of arrival") func order() async throws {
+        let pool = pool(1), gate = DispatchSemaphore(value: 0)
+        let served = Served()
+        let isHeld = Flag()
+        let held = Task {
+            try await pool.read { _ in
+                isHeld.isSet = true
+                gate.wait()
+            }
+        }
+        while !isHeld.isSet { try await Task.sleep(for: .milliseconds(1)) }
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<10 {
+            tasks.append(Task { try await pool.read { _ in served.add(number) } })
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        gate.signal()
+        try await held.value
+        for task in tasks { try await task.value }
+        #expect(served.numbers == Array(0..<10))
+        pool.close()
+    }
+
+    @Test("A read sees one moment, while another connection writes") func snapshots() async throws {
+        let pool = pool(4)
+        let isDone = Flag()
+        let path = path
+        let writing = Task.detached {
+            let writer = try SQLiteConnection(path: path, mode: .readWrite, busyTimeout: 5000)
+            var number = 1
+            while !isDone.isSet {
+                number += 1
+                try writer.inTransaction(.immediate) {
+                    try writer.run("INSERT INTO t VALUES (?)", number)
+                    try writer.run("INSERT INTO t VALUES (?)", -number)
+                }
+            }
+            return number
+        }
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { [pool] in
+                    for _ in 0..<50 {
+                        let (sum, first, second) = try await pool.read { db in
+                            let sum = try db.first("SELECT sum(v) FROM t") { $0.int(0) }
+                            let first = try db.first("SELECT count(*) FROM t") { $0.int(0) }
+                            usleep(100)
+                            return (sum, first, try db.first("SELECT count(*) FROM t") { $0.int(0) })
+                        }
+                        #expect(sum == 0 && first == second)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        isDone.isSet = true
+        #expect(try await writing.value > 1)
+        pool.close()
+    }
+
+    @Test("A read sees every write that was committed before it was asked for") func recentWrites() async throws {
+        let pool = pool(2)
+        for number in 2...100 {
+            try writer.run("INSERT INTO t VALUES (?)", number)
+            #expect(try await pool.read { try $0.first("SELECT max(v) FROM t") { $0.int(0) } } == number)
+        }
+        pool.close()
+    }
+
+    @Test("A read that fails, or tries to write, leaves its connection as good as new") func failures() async throws {
+        let pool = pool(1)
+        for _ in 0..<3 {
+            await #expect(throws: CancellationError.self) { try await pool.read { _ in throw CancellationError() } }
+            await #expect { try await pool.read { try $0.run("INSERT INTO t VALUES (1)") } } throws: {
+                has($0, .readOnly)
+            }
+            await #expect { try await pool.read { try $0.run("nonsense") } } throws: { has($0, .error) }
+            await #expect(throws: Never.self) {
+                try await pool.read {
+                    try $0.commit(); try $0.begin(.deferred)
+                }
+            }
+            #expect(try await pool.read { try $0.first("SELECT count(*) FROM t") { $0.int(0) } } == 2)
+        }
+        pool.close()
+    }
+
+    @Test("A connection that cannot be opened is an error of the read, and tried again by the next one")
+    func failedConnections() async throws {
+        let isThere = Flag()
+        let pool = SQLiteReaderPool(count: 2) { [path] in
+            guard isThere.isSet else { throw StoreError.missing(path: path) }
+            return SQLiteSharedConnection(try SQLiteConnection(path: path, mode: .readOnly))
+        }
+        for _ in 0..<5 {
+            await #expect(throws: StoreError.missing(path: path)) { try await pool.read { _ in } }
+        }
+        isThere.isSet = true
+        for _ in 0..<5 { #expect(try await pool.read { try $0.first("SELECT 1") { $0.int(0) } } == 1) }
+        pool.close()
+    }
+
+    @Test("A task that is cancelled gets what it asked for") func cancellation() async throws {
+        let pool = pool(1)
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await pool.read { try $0.first("SELECT 1") { $0.int(0) } }
+        }
+        task.cancel()
+        #expect(try await task.value == 1)
+        pool.close()
+    }
+
+    @Test("Closing finishes the reads that wait, and refuses later ones") func closing() async throws {
+        let pool = pool(2), gate = DispatchSemaphore(value: 0), started = DispatchSemaphore(value: 0)
+        let tasks = (0..<2).map { _ in
+            Task {
+                try await pool.read { db in
+                    started.signal()
+                    gate.wait()
+                    return try db.first("SELECT 7") { $0.int(0) }
+                }
+            }
+        }
+        await Task.detached { for _ in 0..<2 { started.waitNow() } }.value
+        let waiting = Task { try await pool.read { try $0.first("SELECT 8") { $0.int(0) } } }
+        try await Task.sleep(for: .milliseconds(20))
+        let isClosed = Flag()
+        let thread = Thread {
+            pool.close()
+            isClosed.isSet = true
+        }
+        thread.start()
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(!isClosed.isSet)
+        await #expect(throws: SQLiteError.closed) { try await pool.read { _ in } }
+        for _ in 0..<2 { gate.signal() }
+        for task in tasks { #expect(try await task.value == 7) }
+        #expect(try await waiting.value == 8)
+        while !isClosed.isSet { try await Task.sleep(for: .milliseconds(1)) }
+        await #expect(throws: SQLiteError.closed) { try await pool.read { _ in } }
+        pool.close()
+    }
+
+    @Test("A pool that nobody has used closes at once") func unused() { pool(4).close() }
+
+    @Test("A connection that is shared is used by one thread at a time") func shared() async throws {
+        let connection = SQLiteSharedConnection(try SQLiteConnection(path: "", mode: .inMemory))
+        try connection.withConnection { try $0.execute("CREATE TABLE t (v); INSERT INTO t VALUES (0)") }
+        let gauge = Gauge()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<100 {
+                        try connection.withConnection { db in
+                            try gauge.during {
+                                let value = try db.first("SELECT v FROM t") { $0.int(0) } ?? 0
+                                try db.run("UPDATE t SET v = ?", value + 1)
+                            }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(gauge.most == 1)
+        #expect(try connection.withConnection { try $0.first("SELECT v FROM t") { $0.int(0) } } == 800)
+        connection.close()
+        #expect(throws: SQLiteError.closed) { try connection.withConnection { try $0.run("SELECT 1") } }
+    }
+}
+
+extension DispatchSemaphore {
+    /// `wait()`, from a task that may block its thread.
+    fileprivate func waitNow() { wait() }
+}

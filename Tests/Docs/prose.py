@@ -1,0 +1,150 @@
+"""Measures prose: finds the sentences of Markdown pages and of Swift comments, those that are long, and those with a
+phrase from `PHRASES`.
+
+The measures find symptoms. A short sentence without any of these phrases can still be unclear.
+"""
+import re
+from dataclasses import dataclass
+
+LONG = 30  # words; a longer sentence is counted
+SHORT = 4  # words; a shorter text, such as "See below.", is not counted as a sentence
+LINE = 120  # characters
+
+# What we do not write, and what we write instead. "takes" for "accepts" and "has" for "contains" need a reader's eye:
+# both words are right elsewhere.
+PHRASES = {
+    r"(?:is|are|was|were|be|been|being) told": "receives, is notified",
+    r"(?:tells?|told) of": "reports, describes",
+    r"anew": "again",
+    r"(?:stands?|stood|standing) (?:in|on|at|there|beside|by|for|where|over|under|behind|before)": "is",
+    r"beside": "next to, as well as",
+    r"so (?:many|much)(?! (?:that|as|more|less))": "the number of",
+    r"(?:there (?:is|are|was|were)|is) none": "does not exist",
+    r"none of (?:it|its|them|that|those|this|these|whose)": "no, not any",
+    r"nobody": "no client, no request",
+    r"by (?:then|now)": "already, at that time",
+    r"of (?:its|their|his|her|your|our) own(?! accord)": "its own, a separate",
+    r"of them all": "all",
+    r"what is (?:kept|left|told|asked|made)": "the rest; name the thing",
+    r"(?:comes?|goes?|came|went) (?:and|or) (?:comes?|goes?|came|went)": "is inserted, is deleted",
+    r"(?:makes?|made) of(?= (?:it|them|that|this|what))": "results in",
+    r"(?:gives?|gave|given|giving) back": "returns",
+    r"who(?:so)?ever": "the client that",
+    # "Who asks gets 401": a noun is missing. "A client who asks" is right.
+    r"(?:(?<![a-z,] )|(?:and|or|of|by|for|to|from|with|than|as) )who "
+    r"(?:asks|comes|waits|has|holds|leaves|falls|starts|reads|loses|follows|made|did|is|was|are)": "the client that",
+}
+DIALECT = re.compile("|".join(rf"\b(?:{phrase})\b" for phrase in PHRASES), re.I)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    line: int  # where the sentence begins, from 1
+    text: str
+
+    @property
+    def words(self):
+        """The number of words. Code in backticks is one word, as is a link's target with the word before it."""
+        return sum(any(map(str.isalnum, word)) for word in blanked(self.text).split())
+
+    @property
+    def is_long(self):
+        return self.words > LONG
+
+    @property
+    def dialect(self):
+        """The first phrase of `PHRASES` in the sentence, or `None`."""
+        match = DIALECT.search(blanked(self.text))
+        return match and match[0].strip()
+
+
+def blanked(text):
+    """The text with as many letters X in place of code in backticks, so that code is one word."""
+    return re.sub(r"(`+)(?:(?!`).)+\1", lambda code: "X" * len(code[0]), text, flags=re.S)
+
+
+def is_table_row(line):
+    return line.lstrip().startswith("|")
+
+
+def page_sentences(text):
+    """The sentences of a Markdown page."""
+    return sentences(enumerate(text.split("\n"), 1))
+
+
+def sentences(lines):
+    """The sentences of Markdown. `lines` are pairs of a number and a line; fenced blocks are left out."""
+    found, paragraph, is_code = [], [], False
+    for number, line in [*lines, (0, "")]:
+        text = line.strip()
+        if text.startswith("```"):
+            is_code = not is_code
+        item = re.match(r"(?:[-*+]|\d+\.) +", text)
+        is_break = not text or is_code or item or re.match(r"[#|]|<(?!doc:)|```", text)
+        if is_break and paragraph:
+            found += split(paragraph)
+            paragraph = []
+        if is_code or text.startswith("```"):
+            continue
+        if is_table_row(text):
+            for cell in re.split(r"(?<!\\)\|", text.strip("|")):
+                found += split([(number, cell.strip())])
+        elif text.startswith("#"):
+            found += split([(number, text.lstrip("# "))])
+        elif text and (text[0] != "<" or text.startswith("<doc:")):
+            paragraph.append((number, re.sub(r"^(?:[-*+]|\d+\.|>) +", "", text)))
+    return found
+
+
+def split(paragraph):
+    """The sentences of one paragraph: pairs of a number and a line."""
+    text = " ".join(line for _, line in paragraph)
+    starts = [0]
+    for end in re.finditer(r"[.!?:;][\"')\]*_”]*\s+(?=[\"'(*_“]*[A-ZÀ-Þ\[])", blanked(text)):
+        starts.append(end.end())
+    found = []
+    for start, end in zip(starts, [*starts[1:], len(text)]):
+        offset, line = 0, paragraph[0][0]
+        for number, part in paragraph:
+            if offset <= start:
+                line = number
+            offset += len(part) + 1
+        sentence = Sentence(line, text[start:end].strip())
+        if sentence.words >= SHORT:
+            found.append(sentence)
+    return found
+
+
+COMMENT = re.compile(r"(?P<code>(?:[^\"/]|/(?!/)|\"(?:\\.|[^\"\\])*\")*)//+ ?(?P<text>.*)")
+
+
+def comment_sentences(source):
+    """The sentences of the comments in Swift. Comments on lines that follow each other are one text."""
+    found, block = [], []
+    for number, line in enumerate([*source.split("\n"), ""], 1):
+        comment = COMMENT.fullmatch(line) if "//" in line else None
+        is_trailing = comment and comment["code"].strip()
+        if (not comment or is_trailing) and block:
+            found += sentences(block)
+            block = []
+        if comment and not re.match(r"MARK:|swift-|swiftlint|snippet:|end$", comment["text"]):
+            block.append((number, comment["text"]))
+            if is_trailing:
+                found += sentences(block)
+                block = []
+    return found
+
+
+def long_lines(document):
+    """The numbers of a page's lines that are too long, outside fenced blocks and tables. Lines that cannot be broken, such
+    as a URL alone, are left out."""
+    return [
+        number for number, line in document.prose
+        if len(line) > LINE and not is_table_row(line) and " " in re.sub(r"^\s*(?:[-*+]|\d+\.) +", "", line)]
+
+
+def too_many_long(found):
+    """The long sentences, if there are more than 3 % of them (in a text of fewer than 15 sentences: more than one)."""
+    long = [sentence for sentence in found if sentence.is_long]
+    is_over = len(long) > 1 if len(found) < 15 else len(long) > 0.03 * len(found)
+    return long if is_over else []

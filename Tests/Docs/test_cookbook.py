@@ -1,0 +1,49 @@
+"""Whether the cookbook's table descriptions are valid, and each page shows its own in full."""
+import json
+import subprocess
+
+import jsonschema
+import pytest
+
+from documents import ROOT, Document
+from terminal import BINARY
+
+COOKBOOK = ROOT / "docs/cookbook"
+TABLES = sorted((COOKBOOK / "tables").glob("*.table.json"))
+PAGES = [Document(path) for path in sorted(COOKBOOK.glob("*.md")) if path.name != "README.md"]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.name)
+def test_a_description_of_the_cookbook_is_valid_without_a_warning(table):
+    check = subprocess.run([BINARY, "check", table], capture_output=True, text=True)
+    assert check.returncode == 0 and not check.stdout + check.stderr, check.stdout + check.stderr
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.name)
+def test_the_schema_for_editors_accepts_a_description_of_the_cookbook(table):
+    schema = json.loads((ROOT / "docs/table-description.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(json.loads(table.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path.name)
+def test_a_page_of_the_cookbook_shows_one_description_in_full(page):
+    copies = {block.marks["copy of"]: block.text for block in page.blocks if "copy of" in block.marks}
+    [(path, text)] = copies.items()
+    assert text == (ROOT / path).read_text(encoding="utf-8"), f"{page.name}: the block is not all of {path}"
+
+
+def test_every_description_of_the_cookbook_has_a_page_in_its_list():
+    shown = [block.marks["copy of"] for page in PAGES for block in page.blocks if "copy of" in block.marks]
+    assert sorted(shown) == sorted(str(table.relative_to(ROOT)) for table in TABLES)
+    listed = [target for _, target in Document(COOKBOOK / "README.md").links() if target.endswith(".md") and "/" not in target]
+    assert sorted(listed) == sorted(page.path.name for page in PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path.name)
+def test_a_page_of_the_cookbook_opens_its_table_and_shows_the_answers(page):
+    commands = "".join(block.text for block in page.of("sh"))
+    [path] = [block.marks["copy of"] for block in page.blocks if "copy of" in block.marks]
+    table = path.rpartition("/")[2].removesuffix(".table.json")
+    assert f'"table": "{table}"' in commands
+    answers = [block for block in page.of("json") if block.before is not None and block.before.language == "sh"]
+    assert len(answers) >= 3, "the snapshot, and a flow of two commands or more"

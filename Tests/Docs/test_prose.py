@@ -1,0 +1,157 @@
+"""Whether the pages and the comments are written in plain English: short sentences, standard terms, short lines."""
+import pytest
+
+from documents import ROOT, Document
+from prose import Sentence, comment_sentences, long_lines, page_sentences, too_many_long
+
+PATTERNS = [
+    "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/**/*.md", "Examples/*/README.md", "Benchmarks/*.md",
+    "Sources/**/*.docc/*.md",
+]
+PAGES = [Document(path) for pattern in PATTERNS for path in sorted(ROOT.glob(pattern))]
+MODULES = sorted(path.name for path in (ROOT / "Sources").iterdir() if any(path.rglob("*.swift")))
+DIALECT_SHARE = 0.005
+EACH = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name.replace("/", "-"))
+
+
+def sentences_of_comments(module):
+    """Pairs of a file's name and a sentence."""
+    for path in sorted((ROOT / "Sources" / module).rglob("*.swift")):
+        for sentence in comment_sentences(path.read_text(encoding="utf-8")):
+            yield str(path.relative_to(ROOT)), sentence
+
+
+def listed(pairs, count=None):
+    """A message: file, line, words and text of each sentence."""
+    lines = [f"{name}:{sentence.line}: ({sentence.words} words) {sentence.text}" for name, sentence in pairs]
+    return f"{len(lines)} of {count} sentences:\n" + "\n".join(lines)
+
+
+@EACH
+def test_few_sentences_of_a_page_are_long(page):
+    found = page_sentences(page.text)
+    long = too_many_long(found)
+    assert not long, listed([(page.name, sentence) for sentence in long], len(found))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_few_sentences_of_a_modules_comments_are_long(module):
+    found = list(sentences_of_comments(module))
+    long = too_many_long([sentence for _, sentence in found])
+    assert not long, listed([pair for pair in found if pair[1].is_long], len(found))
+
+
+def test_pages_and_comments_are_written_in_standard_terms():
+    found = [(page.name, sentence) for page in PAGES for sentence in page_sentences(page.text)]
+    found += [pair for module in MODULES for pair in sentences_of_comments(module)]
+    dialect = [(name, sentence) for name, sentence in found if sentence.dialect]
+    message = "\n".join(f"{name}:{sentence.line}: \"{sentence.dialect}\" in: {sentence.text}" for name, sentence in dialect)
+    assert len(dialect) <= DIALECT_SHARE * len(found), f"{len(dialect)} of {len(found)} sentences:\n{message}"
+
+
+@EACH
+def test_no_line_of_a_page_is_long(page):
+    numbers = long_lines(page)
+    assert not numbers, f"{page.name}: longer than 120 characters: lines {numbers}"
+
+
+# MARK: The measures
+
+
+def test_sentences_are_found_in_markdown():
+    text = """# A heading of four words
+The first sentence goes
+over two lines. The second one (in brackets) ends here! *This* one follows it.
+
+- An item without a full stop
+- **A bold sentence is here.** And another one behind it.
+<!-- file: not-a-sentence.json -->
+```sh
+echo this is not a sentence at all.
+```
+| a | a cell with five words |
+|---|---|
+| `code` | One cell has this. It has two sentences. |
+Too short.
+"""
+    assert page_sentences(text) == [
+        Sentence(1, "A heading of four words"),
+        Sentence(2, "The first sentence goes over two lines."),
+        Sentence(3, "The second one (in brackets) ends here!"),
+        Sentence(3, "*This* one follows it."),
+        Sentence(5, "An item without a full stop"),
+        Sentence(6, "**A bold sentence is here.**"),
+        Sentence(6, "And another one behind it."),
+        Sentence(11, "a cell with five words"),
+        Sentence(13, "One cell has this."),
+        Sentence(13, "It has two sentences."),
+    ]
+
+
+def test_sentences_are_found_in_comments():
+    source = '''/// Returns the rows of a section.
+///
+/// - Parameters:
+///   - section: The index of the section
+///     among all displayed sections.
+/// ```swift
+/// let rows = this is code, not a sentence
+/// ```
+func rows() {
+    let url = "http://127.0.0.1 // no comment in here"
+    let count = 1 // The number of open files.
+    // MARK: This is not a sentence
+    // A comment over two
+    // lines is one sentence.
+}'''
+    assert comment_sentences(source) == [
+        Sentence(1, "Returns the rows of a section."),
+        Sentence(4, "The index of the section among all displayed sections."),
+        Sentence(11, "The number of open files."),
+        Sentence(13, "A comment over two lines is one sentence."),
+    ]
+
+
+def test_words_are_counted():
+    for text, count in [
+        ("The server – a process – returns `GET /v1/sessions` at once.", 8),
+        ("See [the guide to clients](guides/client.md) for more.", 7),
+        ("``BatchUpdate/applied(to:)`` throws where `a b c` → `d`.", 5),
+    ]:
+        assert Sentence(1, text).words == count, text
+
+
+def test_a_few_long_sentences_are_allowed():
+    short, long = Sentence(1, "word " * 30), Sentence(2, "word " * 31)
+    assert not short.is_long and long.is_long
+    assert too_many_long([short] * 5 + [long]) == []
+    assert too_many_long([short] * 5 + [long] * 2) == [long, long]
+    assert too_many_long([short] * 32 + [long]) == [long]
+    assert too_many_long([short] * 33 + [long]) == []
+    assert too_many_long([short] * 97 + [long] * 3) == []
+
+
+def test_dialect_is_found():
+    for text, phrase in [
+        ("The client is told what changed.", "is told"),
+        ("Rows are made anew by each refresh.", "anew"),
+        ("A row stands in a section.", "stands in"),
+        ("There are so many rows in it.", "so many"),
+        ("Who asks for it gets a snapshot.", "Who asks"),
+        ("It is answered by who has the lock.", "by who has"),
+        ("It has a file of its own there.", "of its own"),
+        ("The call gives back the rows.", "gives back"),
+    ]:
+        assert Sentence(1, text).dialect == phrase, text
+    for text in [
+        "A client that asks for the snapshot receives it.", "Omar, who is row 1, is deleted.", "The handler `is told` is code.",
+        "It is so much that the server refuses it.", "The standard input is read.",
+    ]:
+        assert Sentence(1, text).dialect is None, text
+
+
+def test_long_lines_are_found(tmp_path):
+    path = ROOT / "README.md"
+    document = Document(path)
+    document.prose = [(1, "a " * 60), (2, "a " * 61), (3, "| " + "a " * 80 + "|"), (4, "- " + "a" * 130)]
+    assert long_lines(document) == [2]

@@ -1,0 +1,1 @@
+"""Makes `server` importable from the tests in the folders below."""

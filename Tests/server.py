@@ -1,0 +1,44 @@
+"""The server that the Python tests start."""
+import os
+import pathlib
+import signal
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BINARY = pathlib.Path(os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")).resolve()
+
+
+class Server:
+    """A server on a free port. `with` stops it."""
+
+    def __init__(self, *options, database=":memory:", port=0, token=None):
+        self.options = ["--database", str(database), "--log-level", "warning", *map(str, options)]
+        self.environment = {**os.environ, **({"BRAID_TOKEN": token} if token else {})}
+        self.token = token
+        self.port = port
+        self.start()
+
+    def start(self):
+        """Starts the server, again on the port that it had."""
+        command = [BINARY, "serve", "--port", str(self.port), *self.options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment)
+        self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
+        self.port = int(self.url.rsplit(":", 1)[1])
+
+    def stop(self):
+        """Stops the server, which must end without an error."""
+        self.process.terminate()
+        assert self.process.wait(timeout=15) == 0
+
+    def kill(self):
+        """Ends the server as a power cut would."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait(timeout=15)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.stop()
